@@ -1,0 +1,194 @@
+//! The result of a backtest: everything that a table, a chart or an export shows, as plain data.
+//!
+//! Returns are simple and per holding period (0.01 = 1 %). A value that does not exist is NaN in memory and null in JSON.
+
+use chrono::{NaiveDate, NaiveDateTime};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A backtest of one factor.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Name of the factor.
+    pub factor: String,
+    /// The alignment in words, for every table: known by when, bought at which price how many days later, held how long.
+    pub alignment: String,
+    /// Whether values were paired with returns that had begun before they were known. Shown wherever a figure is shown.
+    pub lookahead: bool,
+    /// The values that were refused, because they were not known before the return began; with examples.
+    pub refused: Refusal,
+    /// Names with a value, by date.
+    pub coverage: Coverage,
+    /// Information coefficients, one series per horizon.
+    pub ic: Vec<IcSeries>,
+    /// Returns by quantile of the factor.
+    pub layers: Layers,
+    /// The portfolio that is long the top quantile and short the bottom one.
+    pub long_short: LongShort,
+    /// Mean share of names new to the top and bottom quantile, per rebalancing.
+    #[serde(deserialize_with = "nan")]
+    pub turnover: f64,
+    /// Mean Pearson correlation of a day's factor ranks with the day's before.
+    #[serde(deserialize_with = "nan")]
+    pub rank_autocorrelation: f64,
+    /// Orders that could not be filled, by reason (suspended, locked at the limit), counted.
+    pub untradable: std::collections::BTreeMap<String, u64>,
+}
+
+/// Values that were not known in time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Refusal {
+    /// How many values.
+    pub values: u64,
+    /// A few of them: date, code, when it was known, when the return began.
+    pub examples: Vec<(NaiveDate, String, NaiveDateTime, NaiveDateTime)>,
+}
+
+/// How many names have a value, by date.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Coverage {
+    /// Dates, ascending.
+    pub dates: Vec<NaiveDate>,
+    /// Names with a value.
+    pub names: Vec<u32>,
+    /// Names that traded.
+    pub universe: Vec<u32>,
+}
+
+/// Information coefficients by date at one horizon.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct IcSeries {
+    /// Holding period in trading days.
+    pub horizon: usize,
+    /// Dates of the factor, ascending; only those with enough names.
+    pub dates: Vec<NaiveDate>,
+    /// Pearson correlation of factor and return.
+    #[serde(deserialize_with = "nans")]
+    pub ic: Vec<f64>,
+    /// Spearman correlation, average ranks for ties.
+    #[serde(deserialize_with = "nans")]
+    pub rank_ic: Vec<f64>,
+    /// Names that entered, by date.
+    pub names: Vec<u32>,
+    /// Summary of `ic`.
+    pub ic_summary: IcSummary,
+    /// Summary of `rank_ic`.
+    pub rank_ic_summary: IcSummary,
+}
+
+/// Moments and tests of a series of information coefficients.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct IcSummary {
+    /// Dates that entered.
+    pub n: usize,
+    /// Mean.
+    #[serde(deserialize_with = "nan")]
+    pub mean: f64,
+    /// Standard deviation, ddof 1.
+    #[serde(deserialize_with = "nan")]
+    pub std: f64,
+    /// mean / std, not annualised.
+    #[serde(deserialize_with = "nan")]
+    pub icir: f64,
+    /// t of the mean with independent dates.
+    #[serde(deserialize_with = "nan")]
+    pub t: f64,
+    /// Newey-West t, lag = horizon - 1.
+    #[serde(deserialize_with = "nan")]
+    pub t_nw: f64,
+    /// Two-sided p of `t_nw`.
+    #[serde(deserialize_with = "nan")]
+    pub p: f64,
+    /// Share of dates above zero.
+    #[serde(deserialize_with = "nan")]
+    pub positive: f64,
+    /// Skewness (biased, as scipy's default).
+    #[serde(deserialize_with = "nan")]
+    pub skew: f64,
+    /// Excess kurtosis (biased, as scipy's default).
+    #[serde(deserialize_with = "nan")]
+    pub kurtosis: f64,
+}
+
+/// Returns of the quantile portfolios.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Layers {
+    /// Horizon of the returns in `mean`, one entry per horizon tested.
+    pub horizons: Vec<usize>,
+    /// Mean return per quantile, `[horizons][quantiles]`, quantile 1 (lowest factor) first; per day, then over days.
+    pub mean: Vec<Vec<f64>>,
+    /// Dates of `wealth`.
+    pub dates: Vec<NaiveDate>,
+    /// Growth of 1 by quantile, `[quantiles][dates]`, daily returns of the held names, before costs.
+    pub wealth: Vec<Vec<f64>>,
+    /// Whether returns were demeaned by date.
+    pub demeaned: bool,
+}
+
+/// The long-short portfolio, rebalanced each day (or each `horizon` days).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct LongShort {
+    /// Dates at which the day's return was earned.
+    pub dates: Vec<NaiveDate>,
+    /// Return of the day before costs, long minus short leg.
+    #[serde(deserialize_with = "nans")]
+    pub gross: Vec<f64>,
+    /// Return of the day after costs.
+    #[serde(deserialize_with = "nans")]
+    pub net: Vec<f64>,
+    /// Return of the long leg before costs.
+    #[serde(deserialize_with = "nans")]
+    pub long: Vec<f64>,
+    /// Return of the short leg before costs (positive when the held names fell); notional.
+    #[serde(deserialize_with = "nans")]
+    pub short: Vec<f64>,
+    /// One-way turnover of the day, share of the book.
+    #[serde(deserialize_with = "nans")]
+    pub turnover: Vec<f64>,
+    /// Cost of the day.
+    #[serde(deserialize_with = "nans")]
+    pub cost: Vec<f64>,
+    /// Figures after costs over all dates.
+    pub total: PortfolioFigures,
+    /// Figures after costs by calendar year.
+    pub by_year: Vec<YearFigures>,
+}
+
+/// Risk and return of a daily series. Annualised with the stated days per year.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct PortfolioFigures {
+    /// Compound annual return.
+    #[serde(deserialize_with = "nan")]
+    pub annual_return: f64,
+    /// Annual volatility, ddof 1.
+    #[serde(deserialize_with = "nan")]
+    pub volatility: f64,
+    /// Mean / standard deviation, annualised, no risk-free rate.
+    #[serde(deserialize_with = "nan")]
+    pub sharpe: f64,
+    /// Largest fall from a peak, negative.
+    #[serde(deserialize_with = "nan")]
+    pub max_drawdown: f64,
+    /// annual_return / -max_drawdown.
+    #[serde(deserialize_with = "nan")]
+    pub calmar: f64,
+    /// Share of days above zero.
+    #[serde(deserialize_with = "nan")]
+    pub hit_rate: f64,
+}
+
+/// Figures of one calendar year.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct YearFigures {
+    /// The year.
+    pub year: i32,
+    /// Its figures.
+    pub figures: PortfolioFigures,
+}
+
+fn nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+fn nans<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+    Ok(Vec::<Option<f64>>::deserialize(deserializer)?.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
+}

@@ -1,0 +1,2 @@
+//! Inkstone
+fn main() {}

@@ -1,0 +1,78 @@
+//! Where a project keeps its artefacts: one folder, one place for each stage's output.
+
+use std::path::{Path, PathBuf};
+
+use crate::corpus::Parts;
+
+/// The layout of a project's artefact folder (`[project] dir`, by default `.inkstone`).
+#[derive(Clone, Debug)]
+pub struct Project {
+    dir: PathBuf,
+}
+
+impl Project {
+    /// The project whose artefacts are kept in `dir`, which need not exist yet.
+    pub fn new(dir: impl Into<PathBuf>) -> Project {
+        Project { dir: dir.into() }
+    }
+
+    /// The folder of all artefacts.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Documents as ingested.
+    pub fn documents(&self) -> Parts {
+        Parts::new(self.dir.join("documents"))
+    }
+
+    /// Documents cleaned, duplicates marked; part by part as [`Project::documents`].
+    pub fn clean(&self) -> Parts {
+        Parts::new(self.dir.join("clean"))
+    }
+
+    /// Codes and name spans per document; part by part as [`Project::clean`].
+    pub fn links(&self) -> Parts {
+        Parts::new(self.dir.join("links"))
+    }
+
+    /// Daily prices, one row per date and code ([`crate::market::PRICE_COLUMNS`]).
+    pub fn prices(&self) -> PathBuf {
+        self.dir.join("prices.parquet")
+    }
+
+    /// The dated table of securities ([`crate::market::Security`]).
+    pub fn securities(&self) -> PathBuf {
+        self.dir.join("securities.parquet")
+    }
+
+    /// What ingest has read so far: files, encodings, hashes, counts.
+    pub fn ingest_log(&self) -> PathBuf {
+        self.dir.join("ingest.json")
+    }
+
+    /// Rows set aside by ingest, one JSON object a line.
+    pub fn rejects(&self) -> PathBuf {
+        self.dir.join("rejects.jsonl")
+    }
+
+    /// The feature store.
+    pub fn store(&self) -> PathBuf {
+        self.dir.join("features.sled")
+    }
+
+    /// The table of a factor.
+    pub fn factor(&self, name: &str) -> PathBuf {
+        self.dir.join("factors").join(format!("{name}.parquet"))
+    }
+
+    /// The backtest of a factor.
+    pub fn backtest(&self, name: &str) -> PathBuf {
+        self.dir.join("backtests").join(format!("{name}.json"))
+    }
+
+    /// What each stage was last run with, so that an unchanged stage can be skipped.
+    pub fn state(&self) -> PathBuf {
+        self.dir.join("state.json")
+    }
+}
