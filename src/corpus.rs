@@ -62,21 +62,18 @@ impl Parts {
 
 /// Documents as a frame, one row each; codes joined by commas, absent values null.
 pub fn documents_to_frame(docs: &[Document]) -> Result<DataFrame> {
-    let text = |name: &str, get: &dyn Fn(&Document) -> String| -> Column {
-        StringChunked::from_iter_values(name.into(), docs.iter().map(get)).into_column()
-    };
     let option = |name: &str, get: &dyn Fn(&Document) -> Option<String>| -> Column {
         let mut values: StringChunked = docs.iter().map(get).collect();
         values.rename(name.into());
         values.into_column()
     };
     disk::frame(vec![
-        text("doc_id", &|d| d.doc_id.clone()),
-        text("kind", &|d| d.kind.name().to_owned()),
-        text("codes", &|d| join_codes(&d.codes)),
-        text("title", &|d| d.title.clone()),
-        text("body", &|d| d.body.clone()),
-        text("source", &|d| d.source.clone()),
+        option("doc_id", &|d| Some(d.doc_id.clone())),
+        option("kind", &|d| Some(d.kind.name().to_owned())),
+        option("codes", &|d| Some(join_codes(&d.codes))),
+        option("title", &|d| Some(d.title.clone())),
+        option("body", &|d| Some(d.body.clone())),
+        option("source", &|d| Some(d.source.clone())),
         option("author", &|d| d.author.clone()),
         option("org", &|d| d.org.clone()),
         option("rating", &|d| d.rating.clone()),

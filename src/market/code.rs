@@ -4,10 +4,11 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 /// A security code in canonical form; a ticker of another market (`AAPL`) stays as it is. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Code(Arc<str>);
 
 impl Code {
@@ -31,17 +32,5 @@ impl fmt::Display for Code {
 impl Borrow<str> for Code {
     fn borrow(&self) -> &str {
         &self.0
-    }
-}
-
-impl Serialize for Code {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Code {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Code, D::Error> {
-        Ok(Code::canonical(&String::deserialize(deserializer)?))
     }
 }
