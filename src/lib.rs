@@ -12,3 +12,7 @@ pub mod project;
 pub mod corpus;
 
 pub mod backtest;
+
+pub mod cli;
+mod config;
+pub mod headless;

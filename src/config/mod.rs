@@ -1,0 +1,3 @@
+//! workbench.toml.
+#[allow(dead_code)]
+mod check;
