@@ -9,6 +9,8 @@ pub mod job;
 pub mod market;
 pub mod project;
 
+pub mod demo;
+
 pub mod corpus;
 
 pub mod backtest;
