@@ -10,5 +10,6 @@ pub mod market;
 pub mod project;
 
 pub mod corpus;
+pub mod ingest;
 
 pub mod backtest;
