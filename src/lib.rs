@@ -12,6 +12,7 @@ pub mod project;
 pub mod demo;
 
 pub mod corpus;
+pub mod ingest;
 
 pub mod backtest;
 
