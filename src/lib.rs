@@ -11,4 +11,7 @@ pub mod project;
 
 pub mod corpus;
 
+pub mod clean;
+pub mod link;
+
 pub mod backtest;
