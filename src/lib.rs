@@ -14,6 +14,9 @@ pub mod demo;
 pub mod corpus;
 pub mod ingest;
 
+pub mod clean;
+pub mod link;
+
 pub mod backtest;
 
 pub mod cli;
