@@ -242,3 +242,168 @@ pub(super) fn in_dictionary_block(c: char) -> bool {
 fn is_blank(word: &str) -> bool {
     word.chars().all(|c| c.is_whitespace() || c.is_control() || is_zero_width(c))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// jieba's own dictionary alone.
+    fn plain() -> TokenizerParams {
+        TokenizerParams { finance_dictionary: false, ..TokenizerParams::default() }
+    }
+
+    fn segmenter(params: &TokenizerParams) -> Segmenter {
+        Segmenter::new(params, Path::new(".")).unwrap()
+    }
+
+    fn cut(segmenter: &Segmenter, text: &str) -> Vec<String> {
+        segmenter.tokens(text).into_iter().map(|token| token.text.to_owned()).collect()
+    }
+
+    fn strings(values: &Value) -> Vec<String> {
+        values.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_cut_equals_that_of_pythons_jieba() {
+        let reference = include_str!("../../tests/reference/jieba/tokens.json");
+        let reference: Value = serde_json::from_str(reference).unwrap();
+        let words: Vec<Entry> = strings(&reference["words"]).iter().map(|word| Entry::word(word)).collect();
+        let mut compared = 0;
+        for (dictionary, more) in [("plain", &[][..]), ("with_words", &words)] {
+            let base = Segmenter::with_words(&plain(), Path::new("."), more).unwrap();
+            for (name, cut_of, hmm) in [
+                ("precise", Cut::Precise, true),
+                ("precise_without_hmm", Cut::Precise, false),
+                ("full", Cut::Full, true),
+                ("search", Cut::Search, true),
+                ("search_without_hmm", Cut::Search, false),
+            ] {
+                let segmenter = Segmenter { hmm, ..base.recut(Mode::Jieba, cut_of) };
+                for row in reference["rows"].as_array().unwrap() {
+                    let text = row["text"].as_str().unwrap();
+                    assert_eq!(cut(&segmenter, text), strings(&row[dictionary][name]), "{dictionary} {name}: {text}");
+                    compared += 1;
+                }
+            }
+        }
+        assert_eq!(compared, 330);
+    }
+
+    #[test]
+    fn runs_with_joints_stay_whole_unlike_in_python() {
+        let words = segmenter(&plain());
+        assert_eq!(cut(&words, "000001.SZ于2024-03-01公告"), ["000001.SZ", "于", "2024-03-01", "公告"]);
+        let search = words.recut(Mode::Jieba, Cut::Search);
+        assert_eq!(cut(&search, "000001.SZ公告"), ["SZ", "000001.SZ", "公告"]);
+    }
+
+    #[test]
+    fn the_finance_dictionary_is_well_formed_and_each_word_of_it_is_cut_whole() {
+        let words = segmenter(&TokenizerParams::default());
+        let report = &words.dictionaries()[0];
+        assert_eq!(report.unreachable, []);
+        let mut split = Vec::new();
+        for entry in &words.words.entries {
+            if cut(&words, &entry.word) != [entry.word.as_str()] {
+                split.push(entry.word.as_str());
+            }
+        }
+        assert_eq!(split, [""; 0]);
+        let distinct: std::collections::BTreeSet<&str> = words.words.entries.iter().map(|e| e.word.as_str()).collect();
+        assert_eq!(distinct.len(), report.words);
+    }
+
+    #[test]
+    fn a_users_word_is_found_in_every_cut_and_frequencies_count() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("mine.txt"), "云启智联股份 n\nCXO概念\n公司拟 1\n").unwrap();
+        let params = TokenizerParams { dictionaries: vec!["mine.txt".into()], ..plain() };
+        let words = Segmenter::new(&params, dir.path()).unwrap();
+        for cut_of in [Cut::Precise, Cut::Full, Cut::Search] {
+            let tokens = cut(&words.recut(Mode::Jieba, cut_of), "云启智联股份属CXO概念");
+            assert!(tokens.contains(&"云启智联股份".to_owned()), "{cut_of:?} {tokens:?}");
+            assert!(tokens.contains(&"CXO概念".to_owned()), "{cut_of:?} {tokens:?}");
+        }
+        // A frequency of 1 in 60 million is too low to win over two common words; without one, the word would be cut whole.
+        assert_eq!(cut(&words, "公司拟回购")[0], "公司");
+        let whole = Segmenter::with_words(&plain(), dir.path(), &[Entry::word("公司拟")]).unwrap();
+        assert_eq!(cut(&whole, "公司拟回购")[0], "公司拟");
+        let error = Segmenter::new(&params, Path::new("/nowhere")).err().unwrap();
+        assert!(format!("{error:#}").contains("/nowhere/mine.txt ([tokenizer] dictionaries)"), "{error:#}");
+    }
+
+    #[test]
+    fn the_key_follows_all_that_tokens_depend_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mine.txt");
+        std::fs::write(&path, "云启智联\n").unwrap();
+        let key = |params: &TokenizerParams| Segmenter::new(params, dir.path()).unwrap().key();
+        let mine = TokenizerParams { dictionaries: vec!["mine.txt".into()], ..plain() };
+        let mut keys = vec![
+            key(&plain()),
+            key(&mine),
+            key(&TokenizerParams::default()),
+            key(&TokenizerParams { cut: Cut::Full, ..plain() }),
+            key(&TokenizerParams { hmm: false, ..plain() }),
+            key(&TokenizerParams { mode: Mode::Char, ..plain() }),
+            key(&TokenizerParams { lowercase: false, ..plain() }),
+        ];
+        let with_word = Segmenter::with_words(&plain(), dir.path(), &[Entry::word("瀚海")]).unwrap();
+        keys.push(with_word.key());
+        assert_eq!(key(&mine), keys[1]);
+        std::fs::write(&path, "云启智联 5\n").unwrap();
+        keys.push(key(&mine));
+        let distinct: std::collections::BTreeSet<Key> = keys.iter().copied().collect();
+        assert_eq!(distinct.len(), keys.len());
+        // Characters depend on no dictionary.
+        let characters = TokenizerParams { mode: Mode::Char, ..mine };
+        assert_eq!(key(&characters), keys[5]);
+    }
+
+    #[test]
+    fn the_version_in_the_key_is_the_version_in_use() {
+        let lock = include_str!("../../Cargo.lock");
+        assert!(lock.contains(&format!("name = \"jieba-rs\"\nversion = \"{JIEBA_VERSION}\"")));
+    }
+
+    #[test]
+    fn terms_are_words_of_content_in_lower_case() {
+        let words = segmenter(&TokenizerParams::default());
+        let terms = words.terms("公司的ETF份额未增长，但同比下降12.5%。");
+        assert_eq!(terms, ["公司", "etf", "份额", "未", "增长", "同比", "下降"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn offsets_slice_the_text_and_nothing_but_blanks_is_left_out(
+            text in "([一丁净利润增长公司股份不及预期，。 \\r\\n\\t%+.a-cA-C0-9𠮷e\u{301}\u{200b}👪]|\\PC){0,60}"
+        ) {
+            let words = shared();
+            for (mode, cut_of) in [
+                (Mode::Char, Cut::Precise), (Mode::Jieba, Cut::Precise), (Mode::Jieba, Cut::Full), (Mode::Jieba, Cut::Search),
+            ] {
+                let mut covered = vec![false; text.len()];
+                for token in words.recut(mode, cut_of).tokens(&text) {
+                    prop_assert_eq!(&text[token.start..token.end], token.text);
+                    prop_assert!(!token.text.is_empty());
+                    covered[token.start..token.end].fill(true);
+                }
+                for (at, c) in text.char_indices() {
+                    let blank = c.is_whitespace() || c.is_control() || is_zero_width(c);
+                    prop_assert!(covered[at] || blank, "{:?} {:?} lost {:?}", mode, cut_of, c);
+                }
+            }
+        }
+    }
+
+    /// One dictionary for all cases of a property.
+    fn shared() -> &'static Segmenter {
+        static SHARED: OnceLock<Segmenter> = OnceLock::new();
+        SHARED.get_or_init(|| segmenter(&TokenizerParams::default()))
+    }
+}

@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn any_number_of_threads_writes_the_same_bytes() {
         let mut text = String::new();
-        for i in 0..12_000 {
+        for i in 0..16_000 {
             text.push_str(&format!("第{i}号公告：公司第{}季度营业收入同比增长{}%，高于市场预期。\n", i % 4, i % 37));
         }
         assert!(text.len() > CHUNK, "more than one chunk");
@@ -177,7 +177,7 @@ mod tests {
         let three = run(text.as_bytes(), &params, Mode::Char, 3);
         assert_eq!(one.0, three.0);
         assert_eq!(one.0.replace([' ', '\n'], ""), text.replace('\n', ""));
-        assert_eq!(three.1.rows_out, 12_000);
+        assert_eq!(three.1.rows_out, 16_000);
     }
 
     #[test]

@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn ids_follow_counts_then_words_and_the_last_time_is_kept() {
         let vocabulary = counted().build(&VocabularyParams { min_df: 1, ..Default::default() }).unwrap();
-        // 利润 and 增长 both occur three times; 利 comes before 增 as 下 would.
+        // 利润 and 增长 both occur three times; 利 (U+5229) comes before 增 (U+589E).
         assert_eq!(vocabulary.words().collect::<Vec<_>>(), ["利润", "增长", "回购", "下滑"]);
         assert_eq!(vocabulary.counts(), [3, 3, 2, 1]);
         assert_eq!(vocabulary.document_counts(), [3, 2, 2, 1]);
