@@ -17,6 +17,8 @@ pub mod ingest;
 pub mod clean;
 pub mod link;
 
+pub mod text;
+
 pub mod backtest;
 
 pub mod cli;
