@@ -19,6 +19,8 @@ pub mod link;
 
 pub mod text;
 
+pub mod model;
+
 pub mod backtest;
 
 pub mod cli;
