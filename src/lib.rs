@@ -21,6 +21,8 @@ pub mod text;
 
 pub mod model;
 
+pub mod factor;
+
 pub mod backtest;
 
 pub mod cli;
