@@ -11,4 +11,6 @@ pub mod project;
 
 pub mod corpus;
 
+pub mod store;
+
 pub mod backtest;
