@@ -14,3 +14,5 @@ pub mod corpus;
 pub mod store;
 
 pub mod backtest;
+
+pub mod export;
