@@ -12,3 +12,5 @@ pub mod project;
 pub mod corpus;
 
 pub mod backtest;
+
+pub mod tui;
