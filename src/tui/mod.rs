@@ -1,0 +1,109 @@
+//! The terminal workbench: the corpus, the run and the factor of one project, on a screen of 60 x 16 cells or more.
+//!
+//! An event becomes an intent (`intent`, pure), an intent changes the state (`app`), the state becomes a picture
+//! (`view`, which changes nothing). Keys, ticks and finished work arrive through one channel; whatever reads files
+//! runs on a thread of its own (`reading`), so no key ever waits. Every key is a row of `commands::COMMANDS`.
+//!
+//! Useful for: looking at artefacts and starting a run. Not for: deciding anything. The pipeline is handed in as a
+//! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::data::{Document, Report};
+use crate::job::Ctx;
+use crate::project::Project;
+
+/// Runs the pipeline; called on a thread of its own each time the user starts a run.
+pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
+
+/// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries.
+pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Vec<Range<usize>> + Send + Sync>;
+
+/// Marks passages of a cleaned document's body. Takes the part, the row in that part, and the document there.
+pub type Marker = Arc<dyn Fn(usize, usize, &Document) -> Result<Vec<Mark>> + Send + Sync>;
+
+/// What the workbench opens: a project, and the functions that work on it.
+#[derive(Clone)]
+pub struct Workspace {
+    /// Name of the project, as the first line shows it.
+    pub title: String,
+    /// Where the artefacts are.
+    pub project: Project,
+    /// Names of the factors, in the order of the configuration.
+    pub factors: Vec<String>,
+    /// The pipeline.
+    pub run: Runner,
+    /// Where to begin.
+    pub start: Start,
+    /// Worker threads of a run; 0 takes every core.
+    pub threads: usize,
+    /// Seed of a run.
+    pub seed: u64,
+    /// How the reader cuts a text into tokens.
+    pub tokeniser: Tokeniser,
+    /// Names and tone words to colour in the reader.
+    pub marker: Option<Marker>,
+    /// Language to begin with; a key changes it.
+    pub language: Language,
+    /// Said on every screen, for instance that the data is synthetic.
+    pub note: Option<String>,
+    /// The command that does the same without a screen.
+    pub command: String,
+    /// Whether gains are red and losses green (the Chinese custom); otherwise the other way round.
+    pub red_up: bool,
+}
+
+/// Where the workbench begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// With what there is: the factor when there is one, else the corpus.
+    Browse,
+    /// With a run, started at once.
+    Run,
+}
+
+/// The language of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// 简体中文.
+    Zh,
+    /// English.
+    En,
+}
+
+/// How a text is cut into tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Characters.
+    Characters,
+    /// Words by jieba.
+    Words,
+}
+
+/// A passage of a body that stands out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Bytes of the body, half-open, on character boundaries.
+    pub range: Range<usize>,
+    /// Why it stands out.
+    pub meaning: Meaning,
+}
+
+/// Why a passage stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It names a company.
+    Name,
+    /// A word of good tone.
+    Positive,
+    /// A word of bad tone.
+    Negative,
+}
+
+/// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.
+pub fn open(workspace: Workspace) -> Result<()> {
+    anyhow::bail!("the workbench on {} cannot be opened yet", workspace.title)
+}
