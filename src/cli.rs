@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::pipeline::Stage;
+
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]
 #[command(name = "inkstone", version, about, long_about = None)]
@@ -95,25 +97,6 @@ pub struct Run {
     /// Stop after this stage.
     #[arg(long, value_name = "STAGE")]
     pub stage: Option<Stage>,
-}
-
-/// The stages, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum Stage {
-    /// Files to documents, prices and securities.
-    Ingest,
-    /// Normalised text, duplicates marked.
-    Clean,
-    /// Codes and name spans.
-    Link,
-    /// Features.
-    Extract,
-    /// A value per date and code.
-    Factor,
-    /// IC, layers, long-short.
-    Backtest,
-    /// Tables for other tools.
-    Export,
 }
 
 /// Flags of `backtest`.

@@ -9,6 +9,7 @@
 mod aggregate;
 mod params;
 mod process;
+mod signals;
 mod table;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use rayon::prelude::*;
 
 pub use params::{Aggregate, Control, Decay, LookbackUnit, Params, Standardise, Winsorise};
 pub use process::average_ranks;
+pub use signals::{Selection, signals};
 pub use table::Factor;
 
 use crate::data::Report;

@@ -6,12 +6,18 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::data::Kind;
+
 /// How documents become a factor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
     /// Name of the factor.
     pub name: String,
+    /// The feature it is made of, and its column if not the first: `tone`, `tone.positive`.
+    pub feature: String,
+    /// Kinds of documents that count (default all).
+    pub kinds: Vec<Kind>,
     /// What is made of several documents (default mean).
     pub aggregate: Aggregate,
     /// Days that a document counts for, the first included (default 5).
@@ -35,7 +41,9 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Params {
         Params {
-            name: "factor".into(),
+            name: String::new(),
+            feature: String::new(),
+            kinds: Vec::new(),
             aggregate: Aggregate::Mean,
             lookback: 5,
             lookback_unit: LookbackUnit::Trading,
@@ -50,6 +58,11 @@ impl Default for Params {
 }
 
 impl Params {
+    /// The feature's name and, where one is given, the column.
+    pub fn source(&self) -> (&str, Option<&str>) {
+        self.feature.split_once('.').map_or((self.feature.as_str(), None), |(name, column)| (name, Some(column)))
+    }
+
     /// Fails on parameters that make no sense together.
     pub fn validate(&self) -> Result<()> {
         let name = &self.name;
