@@ -127,13 +127,12 @@ fn made_text(bytes: usize) -> Vec<String> {
     const HOW_MUCH: [&str; 6] = ["12.5%", "三成以上", "8000万元", "约4.2亿元", "百分之十五", "ETF份额的1/3"];
     const MARK: [&str; 5] = ["，", "。", "；", "，", "。"];
     let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut pick = |from: &[&'static str], random: &mut ChaCha8Rng| *from.choose(random).unwrap_or(&"");
     let (mut lines, mut made) = (Vec::new(), 0);
     while made < bytes {
         let mut line = String::new();
         for _ in 0..random.random_range(5..40) {
             for part in [&WHO[..], &WHEN, &WHAT, &HOW_MUCH, &MARK] {
-                line.push_str(pick(part, &mut random));
+                line.push_str(part.choose(&mut random).unwrap_or(&""));
             }
         }
         made += line.len();

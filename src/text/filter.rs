@@ -47,10 +47,10 @@ impl Filter {
             Sort::Number if !self.keep_numbers => return None,
             _ => {}
         }
-        let term = if self.lowercase && token.chars().any(char::is_uppercase) {
-            Cow::Owned(token.to_lowercase())
-        } else {
-            Cow::Borrowed(token)
+        let upper = |c: char| !is_common_chinese(c) && c.is_uppercase();
+        let term = match self.lowercase && token.contains(upper) {
+            true => Cow::Owned(token.to_lowercase()),
+            false => Cow::Borrowed(token),
         };
         (!self.stopwords.contains(term.as_ref())).then_some(term)
     }
@@ -78,14 +78,19 @@ impl Sort {
     fn of(token: &str) -> Sort {
         let mut sort = Sort::Punctuation;
         for c in token.chars() {
-            if c.is_numeric() {
-                sort = Sort::Number;
-            } else if c.is_alphabetic() {
+            if is_common_chinese(c) || c.is_alphabetic() {
                 return Sort::Word;
+            } else if c.is_numeric() {
+                sort = Sort::Number;
             }
         }
         sort
     }
+}
+
+/// Nearly every character of ordinary text is one of these, which spares it the search through Unicode's tables.
+pub(super) fn is_common_chinese(c: char) -> bool {
+    matches!(c, '\u{4E00}'..='\u{9FFF}')
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use jieba_rs::Jieba;
 use super::Token;
 use super::characters::{self, is_zero_width};
 use super::dictionary::{self, DictionaryReport, Entry};
-use super::filter::Filter;
+use super::filter::{Filter, is_common_chinese};
 use super::params::{Cut, Mode, TokenizerParams};
 use crate::data::Key;
 
@@ -171,24 +171,34 @@ impl Words {
     /// The full cut, by the rule of Python's jieba, which jieba-rs does not follow: a character alone is given only where no
     /// word was found, and words may mix letters and Chinese (`A股`).
     fn for_each_full<'t>(&self, text: &'t str, mut f: impl FnMut(Token<'t>)) {
+        let chinese = self.jieba().cut_all(text);
+        let mut chinese = chinese.as_slice();
         let mut block: Vec<(usize, char)> = Vec::new();
         for (at, c) in text.char_indices() {
             if in_dictionary_block(c) {
                 block.push((at, c));
                 continue;
             }
-            self.cut_block_full(text, &block, at, &mut f);
+            self.cut_block_full(text, &block, at, &mut chinese, &mut f);
             block.clear();
-            if !c.is_whitespace() && !is_zero_width(c) {
+            if !c.is_whitespace() && !c.is_control() && !is_zero_width(c) {
                 let end = at + c.len_utf8();
                 f(Token { text: &text[at..end], start: at, end });
             }
         }
-        self.cut_block_full(text, &block, text.len(), &mut f);
+        self.cut_block_full(text, &block, text.len(), &mut chinese, &mut f);
     }
 
-    fn cut_block_full<'t>(&self, text: &'t str, block: &[(usize, char)], end: usize, f: &mut impl FnMut(Token<'t>)) {
-        let jieba = self.jieba();
+    /// The full cut of one block, the characters `block` of `text` up to byte `end`. `chinese` gives the words of Chinese
+    /// characters alone by place, those of this block and after; words with a letter are looked up here.
+    fn cut_block_full<'t>(
+        &self,
+        text: &'t str,
+        block: &[(usize, char)],
+        end: usize,
+        chinese: &mut &[jieba_rs::Token<'t>],
+        f: &mut impl FnMut(Token<'t>),
+    ) {
         let byte = |i: usize| block.get(i).map_or(end, |&(at, _)| at);
         let mut give = |from: usize, to: usize| {
             let (start, end) = (byte(from), byte(to));
@@ -198,26 +208,37 @@ impl Words {
         let mut run: Option<usize> = None;
         // One past the last word found. Python's rule takes the latest word, not the furthest one; so does this.
         let mut covered = 0;
-        for (k, &(_, c)) in block.iter().enumerate() {
-            let mut alone = true;
-            for to in k + 2..=block.len().min(k + self.longest) {
-                if jieba.has_word(&text[byte(k)..byte(to)]) {
-                    if let Some(from) = run.take() {
-                        give(from, k);
-                    }
-                    give(k, to);
-                    (alone, covered) = (false, to);
-                }
-            }
-            let loose = alone && k >= covered;
-            if !(loose && c.is_ascii_alphanumeric())
-                && let Some(from) = run.take()
+        // The first character from here on that is not Chinese.
+        let mut letter = 0;
+        let mut ends = Vec::new();
+        for (k, &(at, c)) in block.iter().enumerate() {
+            ends.clear();
+            while let Some((word, rest)) = chinese.split_first()
+                && word.byte_start <= at
             {
+                if word.byte_start == at && !c.is_ascii() && word.end - word.start > 1 {
+                    ends.push(k + word.end - word.start);
+                }
+                *chinese = rest;
+            }
+            while letter < block.len() && (letter < k || !block[letter].1.is_ascii()) {
+                letter += 1;
+            }
+            let mixed = letter.max(k + 1) + 1..=block.len().min(k + self.longest);
+            ends.extend(mixed.filter(|&to| self.jieba().has_word(&text[at..byte(to)])));
+
+            let loose = ends.is_empty() && k >= covered;
+            let joins = loose && c.is_ascii_alphanumeric();
+            if !joins && let Some(from) = run.take() {
                 give(from, k);
+            }
+            for &to in &ends {
+                give(k, to);
+                covered = to;
             }
             if loose {
                 covered = k + 1;
-                if c.is_ascii_alphanumeric() {
+                if joins {
                     run.get_or_insert(k);
                 } else {
                     give(k, k + 1);
@@ -240,7 +261,7 @@ pub(super) fn in_dictionary_block(c: char) -> bool {
 
 /// White space and what takes no room: never a token.
 fn is_blank(word: &str) -> bool {
-    word.chars().all(|c| c.is_whitespace() || c.is_control() || is_zero_width(c))
+    word.chars().all(|c| !is_common_chinese(c) && (c.is_whitespace() || c.is_control() || is_zero_width(c)))
 }
 
 #[cfg(test)]

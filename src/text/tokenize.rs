@@ -33,8 +33,11 @@ impl Default for TokenizeParams {
     }
 }
 
-/// Bytes of text cut at once.
+/// Bytes of text read at once.
 const CHUNK: usize = 1 << 20;
+
+/// Lines that a thread cuts before it counts them as done and looks whether the run was cancelled.
+const BATCH: usize = 32;
 
 /// Line numbers of broken lines that the report names at the most.
 const NAMED: usize = 20;
@@ -50,31 +53,26 @@ pub fn tokenize_stream(
     ensure!(!params.separator.contains(['\n', '\r']), "a separator cannot hold a line break: a line is a document");
     let mut report = Report::new("tokenize");
     let (mut bytes, mut tokens, mut broken) = (0u64, 0u64, Vec::new());
-    let mut chunk = Vec::with_capacity(CHUNK + (CHUNK >> 2));
-    while read_lines(&mut input, &mut chunk).with_context(|| format!("cannot read line {}", report.rows_in + 1))? {
-        let mut text: &[u8] = &chunk;
-        if report.rows_in == 0 {
-            text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-        }
-        let lines: Vec<&[u8]> = text.strip_suffix(b"\n").unwrap_or(text).split(|&b| b == b'\n').collect();
-        let done = ctx.install(|| {
-            lines.par_iter().map(|line| cut_line(line, segmenter, params, ctx)).collect::<Result<Vec<_>, Cancelled>>()
+    let mut chunk = Chunk::default();
+    while chunk.fill(&mut input).with_context(|| format!("cannot read line {}", report.rows_in + 1))? {
+        let lines = chunk.lines();
+        let batches = ctx.install(|| {
+            let batches = lines.par_chunks(BATCH).map(|lines| {
+                ctx.advance(lines.len() as u64)?;
+                Ok(cut_lines(lines, segmenter, params))
+            });
+            batches.collect::<Result<Vec<_>, Cancelled>>()
         })?;
-        for line in done {
-            report.rows_in += 1;
-            match line {
-                Some((line, n)) => {
-                    output.write_all(line.as_bytes()).context("cannot write")?;
-                    tokens += n;
-                    report.rows_out += 1;
-                }
-                None => broken.push(report.rows_in),
-            }
-            output.write_all(b"\n").context("cannot write")?;
+        for (batch, lines) in batches.into_iter().zip(lines.chunks(BATCH)) {
+            output.write_all(batch.text.as_bytes()).context("cannot write")?;
+            tokens += batch.tokens;
+            broken.extend(batch.broken.into_iter().map(|i| report.rows_in + 1 + i as u64));
+            report.rows_in += lines.len() as u64;
         }
-        bytes += chunk.len() as u64;
+        bytes += chunk.bytes.len() as u64;
     }
     output.flush().context("cannot write")?;
+    report.rows_out = report.rows_in - broken.len() as u64;
     report.drop_rows("not UTF-8, written as an empty line", broken.len() as u64);
     report.fact("bytes", bytes);
     report.fact(if params.terms { "terms" } else { "tokens" }, tokens);
@@ -85,25 +83,66 @@ pub fn tokenize_stream(
     Ok(report)
 }
 
-/// Fills `chunk` with whole lines, at least one; false at the end of the input.
-fn read_lines(input: &mut impl BufRead, chunk: &mut Vec<u8>) -> std::io::Result<bool> {
-    chunk.clear();
-    while chunk.len() < CHUNK && input.read_until(b'\n', chunk)? > 0 {}
-    Ok(!chunk.is_empty())
+/// Whole lines read at once.
+#[derive(Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    /// Where each line ends, its line break included.
+    ends: Vec<usize>,
+    /// Whether the start of the input is behind.
+    begun: bool,
 }
 
-/// The tokens of a line and their number; `None` when it is not UTF-8.
-fn cut_line(
-    line: &[u8],
-    segmenter: &Segmenter,
-    params: &TokenizeParams,
-    ctx: &Ctx,
-) -> Result<Option<(String, u64)>, Cancelled> {
-    ctx.advance(1)?;
-    let Ok(text) = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line)) else {
-        return Ok(None);
-    };
-    let mut out = String::with_capacity(text.len() + text.len() / 4);
+impl Chunk {
+    /// Reads the next lines, at least one; false at the end of the input.
+    fn fill(&mut self, input: &mut impl BufRead) -> std::io::Result<bool> {
+        self.bytes.clear();
+        self.ends.clear();
+        while self.bytes.len() < CHUNK && input.read_until(b'\n', &mut self.bytes)? > 0 {
+            if !self.begun && self.bytes.starts_with(b"\xef\xbb\xbf") {
+                self.bytes.drain(..3);
+            }
+            self.begun = true;
+            self.ends.push(self.bytes.len());
+        }
+        Ok(!self.ends.is_empty())
+    }
+
+    /// The lines without their breaks.
+    fn lines(&self) -> Vec<&[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let lines = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);
+        let bare = lines.map(|line| {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            line.strip_suffix(b"\r").unwrap_or(line)
+        });
+        bare.collect()
+    }
+}
+
+/// Some lines as they are written.
+struct Batch {
+    text: String,
+    tokens: u64,
+    /// Places in the batch of the lines that are not UTF-8.
+    broken: Vec<usize>,
+}
+
+fn cut_lines(lines: &[&[u8]], segmenter: &Segmenter, params: &TokenizeParams) -> Batch {
+    let bytes: usize = lines.iter().map(|line| line.len()).sum();
+    let mut batch = Batch { text: String::with_capacity(bytes + bytes / 4), tokens: 0, broken: Vec::new() };
+    for (i, line) in lines.iter().enumerate() {
+        match std::str::from_utf8(line) {
+            Ok(line) => batch.tokens += cut_line(line, segmenter, params, &mut batch.text),
+            Err(_) => batch.broken.push(i),
+        }
+        batch.text.push('\n');
+    }
+    batch
+}
+
+/// Appends the tokens of a line to `out`; gives their number.
+fn cut_line(line: &str, segmenter: &Segmenter, params: &TokenizeParams, out: &mut String) -> u64 {
     let mut n = 0;
     let mut write = |word: &str| {
         if n > 0 {
@@ -120,13 +159,13 @@ fn cut_line(
         }
     };
     if params.truncation == Truncation::None {
-        segmenter.for_each_token(text, give);
+        segmenter.for_each_token(line, give);
     } else {
-        let tokens = segmenter.tokens(text);
+        let tokens = segmenter.tokens(line);
         let kept = params.truncation.apply(tokens.len(), params.specials);
         kept.into_iter().flat_map(|range| &tokens[range]).for_each(|&token| give(token));
     }
-    Ok(Some((out, n)))
+    n
 }
 
 #[cfg(test)]
