@@ -146,3 +146,130 @@ impl Tfidf {
         Ok(Tfidf::of(saved))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::{NaiveDate, TimeDelta};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::tfidf::{DfLimit, Formula, Norm};
+
+    #[derive(Deserialize)]
+    struct Reference {
+        docs: Vec<String>,
+        cases: Vec<Case>,
+    }
+
+    #[derive(Deserialize)]
+    struct Case {
+        params: TfidfParams,
+        words: Vec<String>,
+        idf: Vec<f64>,
+        rows: Vec<Vec<(u32, f64)>>,
+    }
+
+    fn time(day: i64) -> NaiveDateTime {
+        NaiveDate::from_ymd_opt(2024, 1, 2).unwrap().and_hms_opt(9, 30, 0).unwrap() + TimeDelta::days(day)
+    }
+
+    fn cut(doc: &str) -> Vec<&str> {
+        doc.split(' ').collect()
+    }
+
+    fn fit(docs: &[&str], params: &TfidfParams) -> Tfidf {
+        let mut counts = TermCounts::default();
+        docs.iter().zip(0..).for_each(|(doc, day)| counts.add(&cut(doc), time(day)));
+        Tfidf::fit(&counts, params).unwrap()
+    }
+
+    #[test]
+    fn rows_equal_those_of_scikit_learn() {
+        let reference: Reference =
+            serde_json::from_str(include_str!("../../../tests/reference/sklearn/tfidf.json")).unwrap();
+        let docs: Vec<&str> = reference.docs.iter().map(String::as_str).collect();
+        for case in reference.cases {
+            let model = fit(&docs, &case.params);
+            assert_eq!(
+                model.words().iter().map(|w| w.to_string()).collect::<Vec<_>>(),
+                case.words,
+                "{:?}",
+                case.params
+            );
+            assert!(model.idf().iter().zip(&case.idf).all(|(a, b)| (a - b).abs() < 1e-12));
+            for (doc, expected) in docs.iter().zip(&case.rows) {
+                let row = model.transform(&cut(doc));
+                assert_eq!(row.len(), expected.len(), "{doc}");
+                for (&(j, value), &(k, truth)) in row.iter().zip(expected) {
+                    assert!(j == k && (f64::from(value) - truth).abs() < 1e-6, "{doc}: {value} at {j}, {truth} at {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_textbook_formula_and_the_log_count_are_as_by_hand() {
+        let docs = ["增长 增长 回购", "增长 减持", "减持 问询", "中标 其他"];
+        let params = TfidfParams { formula: Formula::Textbook, min_df: DfLimit::Count(1), ..TfidfParams::default() };
+        let model = fit(&docs, &params);
+        // 增长 is in 2 of 4 documents and is 2 of 4 tokens here; the unknown word counts in the length.
+        let row = model.transform(&["增长", "增长", "回购", "未见"]);
+        let expected = [
+            (model.column("回购").unwrap(), 0.25 * 2f64.ln()),
+            (model.column("增长").unwrap(), 0.5 * (4.0f64 / 3.0).ln()),
+        ];
+        assert_eq!(row, expected.map(|(j, v)| (j, v as f32)));
+        let model = fit(&docs, &TfidfParams { formula: Formula::LogCount, ..params });
+        assert_eq!(model.transform(&["增长", "增长"]), [(model.column("增长").unwrap(), 3f64.ln() as f32)]);
+    }
+
+    #[test]
+    fn a_model_knows_its_last_document_and_survives_the_disk() {
+        let model = fit(&["增长 回购", "增长 减持", "减持"], &TfidfParams { norm: Norm::L1, ..TfidfParams::default() });
+        assert_eq!((model.fitted_until(), model.documents()), (time(2), 3));
+        let path = tempfile::tempdir().unwrap().path().join("tfidf.json");
+        model.save(&path).unwrap();
+        let read = Tfidf::load(&path).unwrap();
+        assert_eq!(read.fitted_until(), model.fitted_until());
+        assert_eq!(read.transform(&["增长", "减持"]), model.transform(&["增长", "减持"]));
+    }
+
+    #[test]
+    fn limits_that_leave_nothing_are_named() {
+        let mut counts = TermCounts::default();
+        assert!(Tfidf::fit(&counts, &TfidfParams::default()).is_err());
+        counts.add(&["增长"], time(0));
+        let message = Tfidf::fit(&counts, &TfidfParams::default()).unwrap_err().to_string();
+        assert!(message.contains("lower min_df"), "{message}");
+        let params = TfidfParams { min_df: DfLimit::Share(1.5), ..TfidfParams::default() };
+        assert!(Tfidf::fit(&counts, &params).unwrap_err().to_string().contains("min_df = 1.5"));
+    }
+
+    proptest! {
+        #[test]
+        fn counting_in_pieces_changes_nothing(docs in prop::collection::vec(prop::collection::vec(0usize..6, 0..8), 1..12), at in 0usize..12) {
+            let words = ["增长", "下滑", "回购", "减持", "中标", "问询"];
+            let add = |counts: &mut TermCounts, range: std::ops::Range<usize>| {
+                for i in range {
+                    let tokens: Vec<&str> = docs[i].iter().map(|&w| words[w]).collect();
+                    counts.add(&tokens, time(i as i64));
+                }
+            };
+            let at = at.min(docs.len());
+            let (mut whole, mut left, mut right) = (TermCounts::default(), TermCounts::default(), TermCounts::default());
+            add(&mut whole, 0..docs.len());
+            add(&mut left, 0..at);
+            add(&mut right, at..docs.len());
+            right.merge(left);
+            let params = TfidfParams { min_df: DfLimit::Count(1), max_features: 3, ..TfidfParams::default() };
+            match (Tfidf::fit(&whole, &params), Tfidf::fit(&right, &params)) {
+                (Ok(a), Ok(b)) => {
+                    prop_assert_eq!(a.words(), b.words());
+                    prop_assert_eq!(a.idf(), b.idf());
+                    prop_assert_eq!(a.fitted_until(), b.fitted_until());
+                }
+                (a, b) => prop_assert!(a.is_err() && b.is_err()),
+            }
+        }
+    }
+}

@@ -105,7 +105,10 @@ impl TfidfParams {
     pub(super) fn select<K: Ord>(&self, documents: u64, terms: &[Term], tie: impl Fn(usize) -> K) -> Result<Vec<u32>> {
         let (least, most) = (self.min_df.documents(documents, "min_df")?, self.max_df.documents(documents, "max_df")?);
         if most < least {
-            bail!("max_df ({most} of {documents} documents) is below min_df ({least}): no term can be in between");
+            bail!(
+                "max_df ({most} of {documents} documents) is below min_df ({least}): no term can be in between; lower \
+                 min_df or raise max_df"
+            );
         }
         let within = |t: &Term| t.df > 0 && f64::from(t.df) >= least && f64::from(t.df) <= most;
         let mut kept: Vec<u32> = (0..terms.len() as u32).filter(|&i| within(&terms[i as usize])).collect();

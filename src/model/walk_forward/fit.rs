@@ -316,3 +316,6 @@ fn report_of(samples: &[Sample], folds: &[Fold], predictions: &Predictions, pass
     report.fact("folds", &predictions.folds);
     report
 }
+
+#[cfg(test)]
+mod tests;
