@@ -107,7 +107,11 @@ impl<'a> Pipeline<'a> {
         let project = project(config, base);
         disk::make_dir(project.dir())?;
         disk::sweep(project.dir())?;
-        let state = if project.state().exists() { disk::read_json(&project.state()).unwrap_or_default() } else { BTreeMap::new() };
+        let state = if project.state().exists() {
+            disk::read_json(&project.state()).unwrap_or_default()
+        } else {
+            BTreeMap::new()
+        };
         Ok(Pipeline { config, base, project, state, reports: Vec::new() })
     }
 
@@ -116,7 +120,8 @@ impl<'a> Pipeline<'a> {
         let config = self.config;
         ensure!(!config.source.is_empty(), "there is no [[source]]: name the files to read in the configuration");
 
-        let report = ctx.stage("ingest", "rows", None, || ingest::run(&config.source, &config.ingest, self.base, &project, ctx))?;
+        let report = ctx
+            .stage("ingest", "rows", None, || ingest::run(&config.source, &config.ingest, self.base, &project, ctx))?;
         self.reports.push(report);
         if last < Stage::Clean {
             return Ok(());
@@ -309,7 +314,14 @@ fn build(
     Ok(report)
 }
 
-fn write_exports(config: &Config, project: &Project, market: &Market, out: &Path, tested: &[Key], ctx: &Ctx) -> Result<Report> {
+fn write_exports(
+    config: &Config,
+    project: &Project,
+    market: &Market,
+    out: &Path,
+    tested: &[Key],
+    ctx: &Ctx,
+) -> Result<Report> {
     let factors: Vec<Factor> = config
         .factor
         .iter()

@@ -30,13 +30,17 @@ pub fn run(cli: Cli) -> ExitCode {
     let stage = |name, args: crate::cli::Project, stage| project::run(name, &args.config, stage, &global);
     match command {
         Command::Demo(args) => or_explain(demo::run(&args, &global)),
-        Command::Run(args) => or_explain(project::run("run", &args.project.config, args.stage.unwrap_or(Stage::Export), &global)),
+        Command::Run(args) => {
+            or_explain(project::run("run", &args.project.config, args.stage.unwrap_or(Stage::Export), &global))
+        }
         Command::Ingest(args) => or_explain(stage("ingest", args, Stage::Ingest)),
         Command::Clean(args) => or_explain(stage("clean", args, Stage::Clean)),
         Command::Link(args) => or_explain(stage("link", args, Stage::Link)),
         Command::Extract(args) => or_explain(stage("extract", args, Stage::Extract)),
         Command::Factor(args) => or_explain(stage("factor", args, Stage::Factor)),
-        Command::Backtest(args) if args.factor.is_some() => batch("backtest", &global, |ctx| files::backtest(&args, ctx)),
+        Command::Backtest(args) if args.factor.is_some() => {
+            batch("backtest", &global, |ctx| files::backtest(&args, ctx))
+        }
         Command::Backtest(args) => or_explain(project::backtest(&args, &global)),
         Command::Export(args) => or_explain(stage("export", args, Stage::Export)),
         Command::Tokenize(args) => or_explain(files::tokenize(&args, &global)),
@@ -56,7 +60,9 @@ fn is_batch(global: &Global) -> bool {
 
 /// Runs a command that never has a screen.
 fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
-    or_explain(Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)).map(|ctx| headless::run(name, &ctx, work)))
+    or_explain(
+        Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)).map(|ctx| headless::run(name, &ctx, work)),
+    )
 }
 
 /// An error before any front is up goes to stderr, with exit code 2.

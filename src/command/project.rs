@@ -146,7 +146,12 @@ pub(super) fn store(args: &StoreArgs, ctx: &Ctx) -> Result<Summary> {
         StoreAction::Stats => {
             summary.set("stats", store.stats()?);
             let sets = store.sets()?;
-            summary.set("sets", sets.iter().map(|h| json!({"name": h.spec.name, "rows": h.rows, "bytes": h.bytes()})).collect::<Vec<_>>());
+            summary.set(
+                "sets",
+                sets.iter()
+                    .map(|h| json!({"name": h.spec.name, "rows": h.rows, "bytes": h.bytes()}))
+                    .collect::<Vec<_>>(),
+            );
         }
     }
     Ok(summary)
@@ -157,7 +162,8 @@ pub(super) fn open_ui(opened: &Opened, start: Start, global: &Global, runner: Op
     let config = &opened.config;
     let project = pipeline::project(config, &opened.base);
     let whole = opened.clone();
-    let run = runner.unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Export, ctx)));
+    let run = runner
+        .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Export, ctx)));
     let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
     let links = project.links();
     let marker: Marker = Arc::new(move |part, row, _| {
@@ -204,7 +210,9 @@ fn language(configured: Language, flag: Option<&str>) -> Result<tui::Language> {
         (Some("en"), _) | (None, Language::En) => Ok(tui::Language::En),
         (Some(other), _) => Err(anyhow::anyhow!("{other:?}")).context("--lang is zh or en"),
         (None, Language::Auto) => {
-            let set = ["LC_ALL", "LC_MESSAGES", "LANG"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+            let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
+                .iter()
+                .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
             Ok(if set.is_some_and(|v| v.starts_with("zh")) { tui::Language::Zh } else { tui::Language::En })
         }
     }

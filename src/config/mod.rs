@@ -132,7 +132,17 @@ impl Config {
     pub fn parse(file: &str, text: &str) -> Result<Config> {
         let mut checker = Checker::new(file, text)?;
         checker.sections(&[
-            "project", "source", "ingest", "clean", "link", "tokenizer", "market", "feature", "factor", "backtest", "export",
+            "project",
+            "source",
+            "ingest",
+            "clean",
+            "link",
+            "tokenizer",
+            "market",
+            "feature",
+            "factor",
+            "backtest",
+            "export",
             "ui",
         ]);
         let config = Config {

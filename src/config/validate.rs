@@ -24,10 +24,13 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         }
         let (name, column) = factor.source();
         match config.feature.iter().find(|f| f.name == name) {
-            None if name.is_empty() => problems.push(Problem::new(at, "is missing: name the [[feature]] it is made of")),
+            None if name.is_empty() => {
+                problems.push(Problem::new(at, "is missing: name the [[feature]] it is made of"))
+            }
             None => {
                 let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
-                problems.push(Problem::new(at, format!("there is no feature {name:?}; there are: {}", known.join(", "))));
+                problems
+                    .push(Problem::new(at, format!("there is no feature {name:?}; there are: {}", known.join(", "))));
             }
             Some(feature) if feature.model == Model::Tfidf => {
                 let message = format!("{name:?} has a row of many columns; a factor needs lexicon, ridge or logistic");
@@ -41,14 +44,13 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             }
         }
     }
-    for (section, result) in
-        [("clean", config.clean.check()), ("backtest", config.backtest.validate())]
-    {
+    for (section, result) in [("clean", config.clean.check()), ("backtest", config.backtest.validate())] {
         if let Err(error) = result {
             problems.push(Problem::new(section, format!("{error:#}")));
         }
     }
-    for (path, share) in [("ingest.max_loss", config.ingest.max_loss), ("backtest.max_loss", config.backtest.max_loss)] {
+    for (path, share) in [("ingest.max_loss", config.ingest.max_loss), ("backtest.max_loss", config.backtest.max_loss)]
+    {
         if !(0.0..=1.0).contains(&share) {
             problems.push(Problem::new(path, format!("{share} is not a share; it is between 0 and 1 (0.35 = 35 %)")));
         }

@@ -118,7 +118,10 @@ impl Inputs<'_> {
     fn market(&self, feature: &Feature) -> Result<&Market> {
         match self.market {
             Some(market) => Ok(market),
-            None => bail!("feature {:?} learns from returns, but there is no price table: add a [[source]] with table = \"prices\"", feature.name),
+            None => bail!(
+                "feature {:?} learns from returns, but there is no price table: add a [[source]] with table = \"prices\"",
+                feature.name
+            ),
         }
     }
 }

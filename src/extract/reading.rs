@@ -35,7 +35,14 @@ pub(super) struct Reading {
 }
 
 /// The documents of part `i`, in order.
-pub(super) fn read_part(clean: &Parts, links: &Parts, i: usize, feature: &Feature, segmenter: &Segmenter, ctx: &Ctx) -> Result<Vec<Reading>> {
+pub(super) fn read_part(
+    clean: &Parts,
+    links: &Parts,
+    i: usize,
+    feature: &Feature,
+    segmenter: &Segmenter,
+    ctx: &Ctx,
+) -> Result<Vec<Reading>> {
     let docs = clean_from_frame(&disk::read_parquet(&clean.path(i), None)?)
         .with_context(|| format!("cannot use {}", clean.path(i).display()))?;
     let links = links_of_part(&links.path(i))?;

@@ -56,7 +56,10 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let labels = abnormal_returns(feature, inputs)?;
     let delay = inputs.trade.delay_days();
     let known_after = delay + feature.label.horizon as i64;
-    ensure!(known_after > 0, "a label that is known on the document's own day is no forecast: raise [[feature]] label.horizon");
+    ensure!(
+        known_after > 0,
+        "a label that is known on the document's own day is no forecast: raise [[feature]] label.horizon"
+    );
 
     let table = read_table(feature, inputs, &segmenter, &labels, known_after, &mut report, ctx)?;
     let dates = market.dates();
@@ -68,8 +71,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         linear: feature.linear.clone(),
         ..TextRegression::default()
     };
-    let predictions =
-        fit_predict(&table.samples, &table.counts, dates, &folds, &feature.walk_forward, &params, ctx)?;
+    let predictions = fit_predict(&table.samples, &table.counts, dates, &folds, &feature.walk_forward, &params, ctx)?;
 
     let spec = SetSpec {
         name: feature.name.clone(),

@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 pub use params::{Aggregate, Control, Decay, LookbackUnit, Params, Standardise, Winsorise};
 pub use process::average_ranks;
+pub(crate) use process::quantile;
 pub use signals::{Selection, signals};
 pub use table::Factor;
 

@@ -96,7 +96,7 @@ impl Tradability {
             for (i, last) in last_close.iter_mut().enumerate() {
                 let value = traded_price.at(t, i);
                 let open_for_trade = market.traded(t, i) && !value.is_nan();
-                marks.set(t, i, if open_for_trade { value } else { *last });
+                marks.set(t, i, if value.is_nan() { *last } else { value });
                 gates.push(if open_for_trade { market.gate(t, i, value, *last, rules) } else { Gate::Shut });
                 if !close.at(t, i).is_nan() {
                     *last = close.at(t, i);
@@ -111,7 +111,7 @@ impl Tradability {
         self.gates[t * self.width + i]
     }
 
-    /// What a held share is worth: the traded price, or the last close before while it cannot be traded. A delisted share
+    /// What a held share is worth: the day's price, or the last close before where there is none. A delisted share
     /// keeps its last close, so that a loss stays in the books.
     pub fn marks(&self) -> &Panel {
         &self.marks
