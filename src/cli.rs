@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::backtest::Preset;
+use crate::market::Price;
 use crate::pipeline::Stage;
+use crate::text::{Cut, Mode, Truncation};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]
@@ -115,8 +118,8 @@ pub struct Backtest {
     #[arg(long, value_name = "DIR", requires = "factor")]
     pub out: Option<PathBuf>,
     /// Conventions to follow.
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<String>,
+    #[arg(long)]
+    pub preset: Option<Preset>,
     /// Holding periods in trading days.
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     pub horizons: Option<Vec<usize>>,
@@ -125,10 +128,10 @@ pub struct Backtest {
     pub quantiles: Option<usize>,
     /// Trading days from the factor's date to the trade; 0 and less pair it with returns of its own day.
     #[arg(long, value_name = "DAYS", allow_hyphen_values = true)]
-    pub delay: Option<i64>,
-    /// Price of the trades: open, close or vwap.
-    #[arg(long, value_name = "PRICE")]
-    pub price: Option<String>,
+    pub delay: Option<i32>,
+    /// Price of the trades.
+    #[arg(long)]
+    pub price: Option<Price>,
     /// Use values that were not known before the return began. The result is marked as such everywhere.
     #[arg(long)]
     pub allow_lookahead: bool,
@@ -138,11 +141,11 @@ pub struct Backtest {
 #[derive(Debug, Args)]
 pub struct Tokenize {
     /// Characters or jieba words.
-    #[arg(long, default_value = "jieba", value_name = "MODE")]
-    pub mode: String,
+    #[arg(long, default_value = "jieba")]
+    pub mode: Mode,
     /// How jieba cuts: precise, full or search.
-    #[arg(long, default_value = "precise", value_name = "CUT")]
-    pub cut: String,
+    #[arg(long, default_value = "precise")]
+    pub cut: Cut,
     /// Find words that no dictionary has.
     #[arg(long, overrides_with = "no_hmm")]
     pub hmm: bool,
@@ -152,12 +155,15 @@ pub struct Tokenize {
     /// A user dictionary: word, optional frequency, optional tag. May be given several times.
     #[arg(long, value_name = "FILE")]
     pub dict: Vec<PathBuf>,
-    /// Stopwords: none, builtin or a file.
+    /// Leave out stopwords, marks and numbers: none (keep all), builtin or a file.
     #[arg(long, default_value = "none", value_name = "LIST")]
     pub stopwords: String,
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
     #[arg(long, value_name = "SPEC")]
-    pub truncate: Option<String>,
+    pub truncate: Option<Truncation>,
+    /// Special tokens of the model, such as [CLS] and [SEP], that count towards the limit.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub specials: usize,
     /// What stands between tokens.
     #[arg(long, default_value = " ", value_name = "TEXT")]
     pub separator: String,

@@ -186,8 +186,7 @@ impl<'a> Pipeline<'a> {
             let name = format!("backtest {}", params.name);
             let dates = market.dates().len() as u64;
             self.stage(&name, key, project.backtest(&params.name).exists(), "dates", Some(dates), ctx, || {
-                let (factor, _) = Factor::read(&project.factor(&params.name), &market)?;
-                let factor = Factor { name: params.name.clone(), ..factor };
+                let factor = read_factor(&params.name, &project, &market)?;
                 let (outcome, report) = backtest::run(&factor, &market, &config.backtest, ctx)?;
                 disk::write_json(&project.backtest(&params.name), &outcome)?;
                 Ok((report, None))
@@ -322,11 +321,8 @@ fn write_exports(
     tested: &[Key],
     ctx: &Ctx,
 ) -> Result<Report> {
-    let factors: Vec<Factor> = config
-        .factor
-        .iter()
-        .map(|f| Ok(Factor { name: f.name.clone(), ..Factor::read(&project.factor(&f.name), market)?.0 }))
-        .collect::<Result<_>>()?;
+    let factors: Vec<Factor> =
+        config.factor.iter().map(|f| read_factor(&f.name, project, market)).collect::<Result<_>>()?;
     let tables: Vec<ExportFactor<'_>> =
         factors.iter().map(|f| ExportFactor { name: &f.name, values: &f.values }).collect();
     let outcomes = outcomes(config, project)?;
@@ -351,6 +347,12 @@ fn write_exports(
         created: None,
     };
     Ok(export::run(&tables, &outcomes, out, &config.export, &provenance, ctx)?.1)
+}
+
+fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
+    let (mut factor, _) = Factor::read(&project.factor(name), market)?;
+    factor.name = name.to_owned();
+    Ok(factor)
 }
 
 /// Whether the first `count` parts are there.

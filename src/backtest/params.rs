@@ -1,7 +1,5 @@
 //! Parameters of a backtest, and what each preset makes of them.
 
-use std::str::FromStr;
-
 use anyhow::{Result, bail};
 use chrono::{NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
@@ -74,7 +72,7 @@ impl Default for Params {
 }
 
 /// The rules of a backtest as a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
     /// Bought at the next open; what cannot be traded is not; a suspended or delisted holding keeps its last close.
@@ -87,19 +85,6 @@ pub enum Preset {
     /// Qlib's default label (bought at the close of the next day) and its groups of `len // N` and halved long-short
     /// return; tradability not looked at.
     Qlib,
-}
-
-impl FromStr for Preset {
-    type Err = anyhow::Error;
-
-    fn from_str(name: &str) -> Result<Preset> {
-        Ok(match name {
-            "default" => Preset::Default,
-            "alphalens" => Preset::Alphalens,
-            "qlib" => Preset::Qlib,
-            _ => bail!("unknown preset {name:?}; presets are default, alphalens and qlib"),
-        })
-    }
 }
 
 impl Params {

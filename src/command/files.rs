@@ -4,7 +4,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::project::figures;
 use crate::backtest::{self, Params};
@@ -14,21 +14,19 @@ use crate::factor::Factor;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::market::Market;
-use crate::text::{Segmenter, TokenizerParams, Truncation, tokenize_stream};
+use crate::text::{Segmenter, Stopwords, TokenizeParams, TokenizerParams, tokenize_stream};
 
 /// Puts the flags of `backtest` over the parameters.
 pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
-    if let Some(preset) = &args.preset {
-        params.preset = preset.parse()?;
+    if let Some(preset) = args.preset {
+        params.preset = preset;
     }
     if let Some(horizons) = &args.horizons {
         params.horizons.clone_from(horizons);
     }
     params.quantiles = args.quantiles.unwrap_or(params.quantiles);
     params.delay = args.delay.or(params.delay);
-    if let Some(price) = &args.price {
-        params.price = Some(price.parse()?);
-    }
+    params.price = args.price.or(params.price);
     params.allow_lookahead |= args.allow_lookahead;
     params.validate()
 }
@@ -75,14 +73,19 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
 /// Cuts stdin to stdout, a line a document.
 pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     let params = TokenizerParams {
-        mode: args.mode.parse()?,
-        cut: args.cut.parse()?,
+        mode: args.mode,
+        cut: args.cut,
         hmm: !args.no_hmm,
         dictionaries: args.dict.clone(),
-        stopwords: args.stopwords.parse()?,
+        stopwords: args.stopwords.clone().into(),
         ..TokenizerParams::default()
     };
-    let truncation: Truncation = args.truncate.as_deref().unwrap_or("none").parse()?;
+    let output = TokenizeParams {
+        separator: args.separator.clone(),
+        truncation: args.truncate.unwrap_or_default(),
+        specials: args.specials,
+        terms: params.stopwords != Stopwords::None,
+    };
     let segmenter = Segmenter::new(&params, Path::new(""))?;
     let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
     let stdin = std::io::stdin();
@@ -90,7 +93,7 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
         let _ = writeln!(std::io::stderr(), "reading text from the keyboard, a line a document; Ctrl-D ends");
     }
     let out = BufWriter::new(std::io::stdout().lock());
-    let report = tokenize_stream(stdin.lock(), out, &segmenter, Some(&truncation), &args.separator, &ctx)?;
+    let report = tokenize_stream(stdin.lock(), out, &segmenter, &output, &ctx)?;
     for (reason, n) in &report.dropped {
         let _ = writeln!(std::io::stderr(), "{n} lines: {reason}");
     }

@@ -7,7 +7,7 @@ use super::reading::{dense_rows, key_of, read_part};
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::lexicon::Lexicon;
+use crate::model::Lexicon;
 use crate::store::{RowKind, SetSpec, Store};
 use crate::text::{Entry, Segmenter};
 

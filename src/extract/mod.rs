@@ -21,10 +21,7 @@ use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
-use crate::model::lexicon::LexiconParams;
-use crate::model::linear::LinearParams;
-use crate::model::tfidf::TfidfParams;
-use crate::model::walk_forward::{LabelForm, WalkForward};
+use crate::model::{LabelForm, LexiconParams, LinearParams, TfidfParams, WalkForward};
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
 
@@ -85,6 +82,11 @@ impl Feature {
             Model::Tfidf => &[],
             Model::Ridge | Model::Logistic => &["score"],
         }
+    }
+
+    /// Whether the model learns from returns.
+    pub fn learns(&self) -> bool {
+        matches!(self.model, Model::Ridge | Model::Logistic)
     }
 
     fn reads(&self, kind: Kind) -> bool {

@@ -11,12 +11,10 @@ use serde_json::json;
 
 use super::reading::{Reading, key_of, read_part};
 use super::{Feature, Inputs, Model, VERSION};
-use crate::backtest::forward_returns;
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market, Panel};
-use crate::model::sparse::Csr;
-use crate::model::walk_forward::{Sample, Target, TextRegression, fit_predict};
+use crate::model::{Csr, Sample, Target, TextRegression, fit_predict};
 use crate::store::{RowKind, Rows, SetSpec, Store};
 use crate::text::Segmenter;
 
@@ -63,7 +61,6 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 
     let table = read_table(feature, inputs, &segmenter, &labels, known_after, &mut report, ctx)?;
     let dates = market.dates();
-    let folds = feature.walk_forward.folds(dates.len())?;
     let params = TextRegression {
         target: if feature.model == Model::Logistic { Target::Logistic } else { Target::Ridge },
         label: feature.label_form,
@@ -71,7 +68,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         linear: feature.linear.clone(),
         ..TextRegression::default()
     };
-    let predictions = fit_predict(&table.samples, &table.counts, dates, &folds, &feature.walk_forward, &params, ctx)?;
+    let (predictions, _) = fit_predict(&table.samples, &table.counts, dates, &feature.walk_forward, &params, ctx)?;
 
     let spec = SetSpec {
         name: feature.name.clone(),
@@ -171,16 +168,30 @@ fn sample(
     Ok(Sample { date, group, label, label_known, known_at: reading.published_at })
 }
 
-/// Returns of the label's horizon, less their mean over the securities of the day.
+/// Returns of the label's horizon by trading day, less their mean over the securities of the day; NaN where either end
+/// did not trade.
 fn abnormal_returns(feature: &Feature, inputs: &Inputs<'_>) -> Result<Panel> {
     let market = inputs.market(feature)?;
-    let mut returns =
-        forward_returns(market, inputs.trade.traded_price(), inputs.trade.delay_days(), feature.label.horizon)?;
-    for t in 0..market.dates().len() {
-        let row = returns.row_mut(t);
-        let known: Vec<f64> = row.iter().copied().filter(|r| r.is_finite()).collect();
+    let prices = market.price(inputs.trade.traded_price())?;
+    let mut returns = Panel::empty(market.dates().clone(), market.codes().clone());
+    let days = market.dates().len() as i64;
+    for t in 0..days {
+        let bought = t + inputs.trade.delay_days();
+        let sold = bought + feature.label.horizon as i64;
+        if bought < 0 || sold >= days {
+            continue;
+        }
+        let (bought, sold) = (bought as usize, sold as usize);
+        let mut known = Vec::new();
+        for i in 0..market.codes().len() {
+            let held = prices.at(sold, i) / prices.at(bought, i) - 1.0;
+            if held.is_finite() && market.traded(bought, i) && market.traded(sold, i) {
+                returns.set(t as usize, i, held);
+                known.push(held);
+            }
+        }
         let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
-        row.iter_mut().for_each(|r| *r -= mean);
+        returns.row_mut(t as usize).iter_mut().for_each(|r| *r -= mean);
     }
     Ok(returns)
 }

@@ -8,7 +8,7 @@ use super::reading::{Reading, key_of, read_part};
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::tfidf::{TermCounts, Tfidf};
+use crate::model::{TermCounts, Tfidf};
 use crate::store::{RowKind, Rows, SetSpec, Store};
 use crate::text::Segmenter;
 

@@ -16,7 +16,7 @@ use crate::market::table::{CODE_NAMES, DATE_NAMES, dates, find, numbers, read_ta
 use crate::market::{Board, Calendar, Code, Panel, Security};
 
 /// The price at which a position is entered and left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Price {
     /// The opening price, struck at 09:30.

@@ -40,6 +40,12 @@ impl<'a> Row<'a> {
     }
 }
 
+impl Default for Csr {
+    fn default() -> Csr {
+        Csr::new(0)
+    }
+}
+
 impl Csr {
     /// A matrix of no rows and at least `cols` columns; a row with a higher column widens it.
     pub fn new(cols: usize) -> Csr {

@@ -21,7 +21,7 @@ mod vocab;
 
 pub use dictionary::{DictionaryReport, Entry};
 pub use params::{Cut, Mode, Stopwords, TokenizerParams};
-pub use segment::Segmenter;
+pub use segment::{JIEBA_VERSION, Segmenter};
 pub use tokenize::{TokenizeParams, tokenize_stream};
 pub use truncate::{Truncation, truncate_text};
 pub use vocab::{Counter, Vocabulary, VocabularyParams};

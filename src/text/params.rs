@@ -1,6 +1,6 @@
 //! The parameters of segmentation, as `[tokenizer]` in the configuration has them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -47,8 +47,19 @@ impl Default for TokenizerParams {
     }
 }
 
+impl TokenizerParams {
+    /// The files that these settings name: dictionaries and a list of stopwords.
+    pub fn files(&self) -> Vec<&Path> {
+        let mut files: Vec<&Path> = self.dictionaries.iter().map(PathBuf::as_path).collect();
+        if let Stopwords::File(path) = &self.stopwords {
+            files.push(path);
+        }
+        files
+    }
+}
+
 /// What a token is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// A Chinese character, a run of letters and digits, or a mark: the basic tokenisation of BERT, without lower-casing.
@@ -59,7 +70,7 @@ pub enum Mode {
 }
 
 /// Which words of the lattice jieba gives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Cut {
     /// The most probable path: each character in one word.

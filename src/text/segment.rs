@@ -23,7 +23,8 @@ use crate::data::Key;
 const CODE_VERSION: &str = "text 1";
 
 /// The version of jieba-rs, which exports none; a test holds it against the lock file.
-const JIEBA_VERSION: &str = "0.11.0";
+/// Version of the jieba crate; part of every segmenter's key.
+pub const JIEBA_VERSION: &str = "0.11.0";
 
 /// Characters of the longest word in jieba's own dictionary.
 const LONGEST_WORD: usize = 16;

@@ -14,6 +14,8 @@ use anyhow::{Result, ensure};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::data::Key;
+
 pub use tone::{Hit, Tone};
 
 /// What a tone is a share of.
@@ -118,6 +120,13 @@ impl Lexicon {
             *length = entry.len().max(*length);
         }
         Ok(Lexicon { entries, longest, words, params: params.clone() })
+    }
+
+    /// The key of every entry with its role: what a tone depends on beside the parameters.
+    pub fn key(&self) -> Key {
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_by_key(|(word, _)| *word);
+        Key::of(format!("{entries:?}").as_bytes())
     }
 
     /// The entries that a segmenter should know as words, in code point order. Phrases of several words are not among them.
