@@ -8,9 +8,8 @@ use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
 /// Weekdays without trading, `month * 100 + day`.
 const CLOSED_2023: [u32; 18] =
     [102, 123, 124, 125, 126, 127, 405, 501, 502, 503, 622, 623, 929, 1002, 1003, 1004, 1005, 1006];
-const CLOSED_2024: [u32; 20] = [
-    101, 209, 212, 213, 214, 215, 216, 404, 405, 501, 502, 503, 610, 916, 917, 1001, 1002, 1003, 1004, 1007,
-];
+const CLOSED_2024: [u32; 20] =
+    [101, 209, 212, 213, 214, 215, 216, 404, 405, 501, 502, 503, 610, 916, 917, 1001, 1002, 1003, 1004, 1007];
 
 /// The trading days of the demo market and the rule that ties a time to the day on which it can be traded.
 pub(super) struct Calendar {

@@ -127,7 +127,7 @@ pub(super) struct Names {
     halves: Vec<String>,
     common: Vec<String>,
     pub(super) industries: Vec<Industry>,
-    regions: Vec<String>,
+    pub(super) regions: Vec<String>,
     pub(super) surnames: Vec<String>,
     pub(super) given: Vec<String>,
     pub(super) media: Vec<String>,
@@ -155,7 +155,8 @@ impl Names {
             Ok(Industry { name: name.to_owned(), suffixes, products, materials })
         };
         let broker = |line: &&str| -> Result<(String, String)> {
-            let (name, style) = line.split_once('|').with_context(|| format!("names.txt: a broker without style: {line}"))?;
+            let (name, style) =
+                line.split_once('|').with_context(|| format!("names.txt: a broker without style: {line}"))?;
             Ok((name.to_owned(), style.to_owned()))
         };
         Ok(Names {
@@ -245,8 +246,11 @@ fn company(
     // Registration-based listing holds on every board from 10 April 2023, trading day 62 or so.
     let listed = if i % 20 == 9 { rng.random_range(70..days - 80) } else { 0 };
     let age = Days::new(rng.random_range(400..7000));
-    let listed_on =
-        if listed > 0 { calendar.days()[listed] } else { calendar.days()[0].checked_sub_days(age).expect("a past date") };
+    let listed_on = if listed > 0 {
+        calendar.days()[listed]
+    } else {
+        calendar.days()[0].checked_sub_days(age).expect("a past date")
+    };
     let delisted = if i % 50 == 23 { rng.random_range(300..days - 20) } else { days };
     let mut suspended = Vec::new();
     if i % 8 == 3 {
