@@ -127,7 +127,7 @@ pub(super) struct Names {
     halves: Vec<String>,
     common: Vec<String>,
     pub(super) industries: Vec<Industry>,
-    regions: Vec<String>,
+    pub(super) regions: Vec<String>,
     pub(super) surnames: Vec<String>,
     pub(super) given: Vec<String>,
     pub(super) media: Vec<String>,

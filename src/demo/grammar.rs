@@ -28,6 +28,7 @@ impl Draft {
 
 /// Gives the text of a variable, by name; `None` when there is no such variable.
 pub(super) trait Scene {
+    /// Appends the text of `variable`; false when there is no such variable.
     fn fill(&self, variable: &str, rng: &mut ChaCha8Rng, out: &mut String) -> bool;
 }
 
@@ -128,6 +129,14 @@ impl Grammar {
         Ok(())
     }
 
+    /// The alternatives of a rule that is a plain list.
+    pub(super) fn lines(&self, rule: &str) -> Vec<&str> {
+        fn text(nodes: &Vec<Node>) -> Option<&str> {
+            if let [Node::Text(text)] = nodes.as_slice() { Some(text) } else { None }
+        }
+        self.rules.get(rule).into_iter().flatten().filter_map(text).collect()
+    }
+
     /// Every literal of the grammar with the rule it stands in, for tests of the vocabulary.
     #[cfg(test)]
     pub(super) fn literals(&self) -> Vec<(&str, &str)> {
@@ -146,13 +155,6 @@ impl Grammar {
             alternatives.iter().for_each(|a| collect(rule, a, &mut out));
         }
         out
-    }
-
-    /// The names of all rules, sorted.
-    pub(super) fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.rules.keys().map(String::as_str).collect();
-        names.sort_unstable();
-        names
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// The truth of a demo market, written to `truth.json`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Truth {
     /// Says that all of it is invented.
     pub notice: String,
@@ -31,6 +31,8 @@ pub struct Truth {
     pub about_two: u64,
     /// Accepted documents that speak of no company.
     pub market_wide: u64,
+    /// Accepted documents on events so grave that the price jumps to its limit at once.
+    pub shocks: u64,
     /// How tones move prices.
     pub effect: Effect,
     /// The factor that the correlations below are those of.
@@ -80,7 +82,7 @@ pub struct SourceTruth {
 }
 
 /// How the tone s of a document moves the price of each company that it is about. Log returns for s = 1.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Effect {
     /// Before and at publication: a share before, the rest in the gap that nobody can trade.
     pub same_day: f64,
