@@ -200,3 +200,140 @@ impl FirstMentions {
         &self.entries[(number - self.forgotten) as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::minhash::Sketcher;
+    use super::*;
+    use rand::{Rng, RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use rustc_hash::FxHashSet;
+
+    const HOUR: i64 = 3600;
+
+    fn corpus(texts: &[(i64, String)]) -> Corpus {
+        let sketcher = Sketcher::new(5);
+        let mut corpus = Corpus::default();
+        for (i, (at, text)) in texts.iter().enumerate() {
+            let (text_key, sketch) = (Key::of(text.as_bytes()), sketcher.sketch("", text));
+            corpus.push(&format!("d{i:05}"), Trace { at: *at, text: text_key, empty: text.is_empty(), sketch });
+        }
+        corpus
+    }
+
+    fn marks(texts: &[(i64, String)], params: &Params) -> Vec<Mark> {
+        mark(&corpus(texts), params, &Ctx::new(1, 0).unwrap()).unwrap()
+    }
+
+    fn letters(rng: &mut ChaCha8Rng, n: usize) -> Vec<char> {
+        (0..n).map(|_| char::from_u32(0x4E00 + rng.random_range(0..3000)).unwrap()).collect()
+    }
+
+    /// Stories of 60 to 400 characters, each told again up to three times with a few edits, shuffled in time.
+    fn told_again(seed: u64, stories: usize) -> Vec<(i64, String)> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut texts = Vec::new();
+        for story in 0..stories {
+            let len = rng.random_range(60..400);
+            let text = letters(&mut rng, len);
+            texts.push((story as i64 * HOUR, text.iter().collect()));
+            for again in 1..rng.random_range(1..5) {
+                let mut edited = text.clone();
+                for _ in 0..rng.random_range(0..8) {
+                    let place = rng.random_range(0..edited.len());
+                    edited[place] = '改';
+                }
+                let head = rng.random_range(0..12);
+                let head: String = letters(&mut rng, head).into_iter().collect();
+                texts.push((story as i64 * HOUR + again * HOUR / 2 + 1, head + &edited.iter().collect::<String>()));
+            }
+        }
+        texts
+    }
+
+    #[test]
+    fn marks_agree_with_exact_jaccard_similarities() {
+        let texts = told_again(7, 400);
+        let params = Params::default();
+        let found = marks(&texts, &params);
+        let shingles_of = |text: &str| -> FxHashSet<[char; 5]> {
+            let chars: Vec<char> = text.chars().collect();
+            chars.windows(5).map(|w| [w[0], w[1], w[2], w[3], w[4]]).collect()
+        };
+        let shingles: Vec<_> = texts.iter().map(|(_, text)| shingles_of(text)).collect();
+        let jaccard = |a: usize, b: usize| {
+            let shared = shingles[a].intersection(&shingles[b]).count();
+            shared as f64 / (shingles[a].len() + shingles[b].len() - shared) as f64
+        };
+        // A pair within two standard errors (0.04 each) of the threshold may fall on either side.
+        let (mut clear, mut missed, mut marked, mut wrong) = (0, 0, 0, 0);
+        for (i, mark) in found.iter().enumerate() {
+            let first = mark.first as usize;
+            if first != i {
+                marked += 1;
+                wrong += usize::from(jaccard(i, first) < params.threshold - 0.08);
+                assert!((jaccard(i, first) - f64::from(mark.similarity)).abs() < 0.2);
+            }
+            // Stories do not overlap, so the nearest earlier first mention is the one that counts.
+            let earlier = (0..texts.len()).filter(|&j| texts[j].0 < texts[i].0 && found[j].first as usize == j);
+            let nearest = earlier.map(|j| jaccard(i, j)).fold(0.0, f64::max);
+            if nearest >= params.threshold + 0.08 {
+                clear += 1;
+                missed += usize::from(first == i);
+            }
+        }
+        assert!(clear > 200 && marked > 300, "{clear} clear pairs, {marked} marks: the sample is too easy");
+        assert!(missed as f64 <= 0.01 * clear as f64, "{missed} of {clear} clear repeats missed");
+        assert!(wrong as f64 <= 0.01 * marked as f64, "{wrong} of {marked} marks wrong");
+    }
+
+    #[test]
+    fn later_documents_never_change_earlier_marks() {
+        let texts = told_again(11, 150);
+        let mut by_time = texts.clone();
+        by_time.sort();
+        let all = marks(&by_time, &Params::default());
+        for known in [1, 50, 200] {
+            assert_eq!(marks(&by_time[..known], &Params::default()), all[..known]);
+        }
+    }
+
+    #[test]
+    fn a_first_mention_is_forgotten_after_the_window_and_never_without_one() {
+        let story: String = letters(&mut ChaCha8Rng::seed_from_u64(3), 80).into_iter().collect();
+        let told = |hours: i64| (hours * HOUR, story.clone());
+        let texts = [told(0), told(30 * 24), told(30 * 24 + 1), told(31 * 24)];
+        let firsts = |params: &Params| marks(&texts, params).iter().map(|m| m.first).collect::<Vec<_>>();
+        assert_eq!(firsts(&Params::default()), [0, 0, 2, 2]);
+        assert_eq!(firsts(&Params { window_days: 0, ..Params::default() }), [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn forgetting_many_leaves_the_later_ones_findable() {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        // 4,000 stories over 400 days, each told again the day after.
+        let mut texts: Vec<(i64, String)> = Vec::new();
+        for i in 0..4000 {
+            let text: String = letters(&mut rng, 30).into_iter().collect();
+            texts.push((i * 864 * 10, text.clone()));
+            texts.push((i * 864 * 10 + 86_400, text));
+        }
+        let found = marks(&texts, &Params { window_days: 2, ..Params::default() });
+        assert!(found.chunks(2).enumerate().all(|(i, pair)| pair.iter().all(|m| m.first as usize == 2 * i)));
+    }
+
+    #[test]
+    fn daily_reports_that_differ_by_their_figures_are_not_repeats() {
+        let mut rng = ChaCha8Rng::seed_from_u64(9);
+        let form: String = letters(&mut rng, 600).into_iter().collect();
+        let names = ["融资余额", "融券余量", "净买入额", "成交总额", "占比"];
+        let daily = |rng: &mut ChaCha8Rng, form: &str| {
+            let figures = names.iter().map(|name| format!("{name}{}元，", rng.next_u32() % 1_000_000));
+            figures.collect::<String>() + form
+        };
+        let texts: Vec<(i64, String)> = (0..5).map(|day| (day * 24 * HOUR, daily(&mut rng, &form))).collect();
+        let firsts = |params: &Params| marks(&texts, params).iter().filter(|m| m.first == 0).count();
+        assert_eq!(firsts(&Params::default()), 1);
+        assert_eq!(firsts(&Params { numbers_agree: 0.0, ..Params::default() }), 5);
+    }
+}
