@@ -1,7 +1,7 @@
 //! Repeats: which document was the first to tell what another tells.
 //!
 //! Documents are taken in the order of `published_at`, then `doc_id`. A document joins the earliest first mention
-//! within the window that it matches, exactly (equal clean text) or nearly (sketches alike, see [`super::minhash`]);
+//! within the window that it matches, exactly (the same letters, see [`super::minhash`]) or nearly (sketches alike);
 //! otherwise it is a first mention itself. Documents are compared with first mentions only, so a chain of small edits
 //! does not tie the last text to the first, and the mark of a document depends on earlier ones alone.
 //!
@@ -16,7 +16,7 @@ use crate::data::{Key, Report};
 use crate::job::Ctx;
 
 use super::Params;
-use super::minhash::{BANDS, Sketch};
+use super::minhash::{self, BANDS, Sketch, Sketcher};
 
 /// First mentions of one band that a document is compared with, newest first. More than that share a template, not a
 /// text; the limit keeps a year of form letters from taking quadratic time.
@@ -29,10 +29,22 @@ pub(super) struct Trace {
     pub(super) at: i64,
     /// Key of the clean text.
     pub(super) text: Key,
+    /// Key of what counts of the text when it is compared.
+    pub(super) letters: Key,
     /// No text at all: repeats nothing.
     pub(super) empty: bool,
-    /// `None` for a text shorter than a shingle.
+    /// `None` for a text that is compared exactly.
     pub(super) sketch: Option<Sketch>,
+}
+
+impl Trace {
+    pub(super) fn new(at: i64, text: Key, title: &str, body: &str, sketcher: &Sketcher) -> Trace {
+        let letters = minhash::letters(title, body);
+        // Texts of punctuation alone (？？？) are told apart by it.
+        let by = if letters.is_empty() { text } else { minhash::key_of_letters(&letters) };
+        let sketch = sketcher.sketch(title, body, &letters);
+        Trace { at, text, letters: by, empty: title.is_empty() && body.is_empty(), sketch }
+    }
 }
 
 /// All documents' traces, in the order of the parts.
@@ -122,7 +134,7 @@ pub(super) fn tell(corpus: &Corpus, marks: &[Mark], report: &mut Report) {
     report.fact("empty_texts", corpus.traces.iter().filter(|t| t.empty).count());
 }
 
-/// The first mentions inside the window, by exact text and by band.
+/// The first mentions inside the window, by letters and by band.
 #[derive(Default)]
 struct FirstMentions {
     /// In the order of time; the front is forgotten first. Number `n` is at `n - forgotten`.
@@ -130,7 +142,7 @@ struct FirstMentions {
     forgotten: u32,
     /// How many were forgotten when the maps were last rid of them.
     swept: u32,
-    by_text: FxHashMap<Key, u32>,
+    by_letters: FxHashMap<Key, u32>,
     /// By band hash, the newest number with it; [`Entry::older`] goes on from there.
     by_band: [FxHashMap<u32, u32>; BANDS],
 }
@@ -143,7 +155,7 @@ struct Entry {
 impl FirstMentions {
     fn add(&mut self, doc: u32, trace: &Trace) {
         let number = self.forgotten + self.entries.len() as u32;
-        self.by_text.insert(trace.text, number);
+        self.by_letters.insert(trace.letters, number);
         let mut older = [NONE; BANDS];
         if let Some(sketch) = &trace.sketch {
             for (band, older) in older.iter_mut().enumerate() {
@@ -162,14 +174,14 @@ impl FirstMentions {
         let stale = (self.forgotten - self.swept) as usize;
         if stale > 1024 && stale > self.entries.len() {
             let oldest = self.forgotten;
-            self.by_text.retain(|_, number| *number >= oldest);
+            self.by_letters.retain(|_, number| *number >= oldest);
             self.by_band.iter_mut().for_each(|band| band.retain(|_, number| *number >= oldest));
             self.swept = self.forgotten;
         }
     }
 
     fn find(&self, corpus: &Corpus, trace: &Trace, params: &Params) -> Option<Mark> {
-        let exact = self.by_text.get(&trace.text).filter(|&&number| number >= self.forgotten);
+        let exact = self.by_letters.get(&trace.letters).filter(|&&number| number >= self.forgotten);
         if let Some(&number) = exact {
             return Some(Mark { first: self.entry(number).doc, similarity: 1.0 });
         }
@@ -203,7 +215,6 @@ impl FirstMentions {
 
 #[cfg(test)]
 mod tests {
-    use super::super::minhash::Sketcher;
     use super::*;
     use rand::{Rng, RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
@@ -215,8 +226,7 @@ mod tests {
         let sketcher = Sketcher::new(5);
         let mut corpus = Corpus::default();
         for (i, (at, text)) in texts.iter().enumerate() {
-            let (text_key, sketch) = (Key::of(text.as_bytes()), sketcher.sketch("", text));
-            corpus.push(&format!("d{i:05}"), Trace { at: *at, text: text_key, empty: text.is_empty(), sketch });
+            corpus.push(&format!("d{i:05}"), Trace::new(*at, Key::of(text.as_bytes()), "", text, &sketcher));
         }
         corpus
     }
