@@ -2,7 +2,7 @@
 //!
 //! One Aho-Corasick pass over title and body finds every name, alias and code of the dated security table. A match
 //! counts only if its row of the table holds on the document's date; the longest one wins; a name that is also a
-//! common word needs evidence (see [`finder`]). A company's new name is unknown before its first day, so linking sees
+//! common word needs evidence (see the rules in `finder.rs`). A company's new name is unknown before its first day, so linking sees
 //! nothing of the future.
 //!
 //! Offsets are bytes into the clean field, half-open, on character boundaries.
@@ -184,7 +184,7 @@ impl Counts {
         report.fact("ambiguous_names", most(&self.ambiguous));
         report.fact("refused_as_common_words", self.refused.values().sum::<u64>());
         report.fact("refused_names", most(&self.refused));
-        report.fact("names_in_table", finder.names());
+        report.fact("patterns", finder.patterns());
     }
 }
 
@@ -295,4 +295,77 @@ fn of_row(links: &[Link], row: u32) -> &[Link] {
     let start = links.partition_point(|l| l.row < row);
     let end = links.partition_point(|l| l.row <= row);
     &links[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean::{self, CleanDocument, clean_to_frame};
+    use crate::data::Document;
+
+    fn link(row: u32, code: &str, span: Range<u32>, ambiguous: bool) -> Link {
+        let (start, end) = (span.start, span.end);
+        let via = if start == end { Via::Given } else { Via::Name };
+        Link { row, code: Code::canonical(code), field: Field::Title, start, end, via, ambiguous }
+    }
+
+    #[test]
+    fn codes_spans_and_masks_of_a_row() {
+        let title = "远山科技与岚石股份";
+        let links = [
+            link(0, "600009.SH", 0..0, false),
+            link(1, "600001.SH", 0..12, false),
+            link(1, "600001.SH", 15..27, true),
+            link(1, "600002.SH", 15..27, true),
+            link(1, "600001.SH", 15..21, false),
+        ];
+        assert_eq!(codes_of(&links, 1), [Code::canonical("600001.SH")]);
+        assert_eq!(codes_of(&links, 2), []);
+        let spans = name_spans(&links, 1, Field::Title);
+        assert_eq!(spans, [0..12, 15..27]);
+        assert_eq!(mask(title, &spans, "[公司]"), "[公司]与[公司]");
+        assert!(name_spans(&links, 0, Field::Title).is_empty());
+    }
+
+    #[test]
+    fn links_survive_the_way_to_disk_and_the_stage_reports_what_it_refused() {
+        let document = |id: &str, title: &str| CleanDocument {
+            document: Document {
+                doc_id: id.into(),
+                title: title.into(),
+                published_at: "2024-01-02T10:00:00".parse().unwrap(),
+                ..Document::default()
+            },
+            text: crate::data::Key::of(title.as_bytes()),
+            first_mention: id.into(),
+            similarity: 0.0,
+        };
+        let docs = [document("a", "远山科技中标（600001）"), document("b", "行业前景"), document("c", "央行降准")];
+        let security = |code: &str, name: &str| Security {
+            code: Code::canonical(code),
+            name: name.into(),
+            from: None,
+            to: None,
+            industry: None,
+            board: None,
+            listed: None,
+            delisted: None,
+            st: false,
+            aliases: Vec::new(),
+        };
+        let dir = tempfile::tempdir().unwrap();
+        let (clean, out) = (Parts::new(dir.path().join("clean")), Parts::new(dir.path().join("links")));
+        clean.write(0, &mut clean_to_frame(&docs[..2]).unwrap()).unwrap();
+        clean.write(1, &mut clean_to_frame(&docs[2..]).unwrap()).unwrap();
+        let table = [security("600001.SH", "远山科技"), security("000004.SZ", "前景")];
+        let ctx = Ctx::new(2, 0).unwrap();
+        let report = run(&clean, &table, &out, &Params::default(), &ctx).unwrap();
+        let links = links_of_part(&out.path(0)).unwrap();
+        assert_eq!(links.iter().map(|l| (l.row, l.via)).collect::<Vec<_>>(), [(0, Via::Name), (0, Via::Code)]);
+        assert_eq!(links_of_part(&out.path(1)).unwrap(), []);
+        assert_eq!((report.rows_in, report.rows_out), (3, 3));
+        assert_eq!(report.facts["documents_linked"], 1);
+        assert_eq!(report.facts["refused_names"], serde_json::json!([["前景", 1]]));
+        assert_eq!(clean::clean_from_frame(&disk::read_parquet(&clean.path(0), None).unwrap()).unwrap(), docs[..2]);
+    }
 }
