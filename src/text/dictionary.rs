@@ -2,7 +2,8 @@
 //!
 //! Fields stand apart by spaces or tabs. A line that begins with `#` is a comment; a byte order mark, CRLF and blank lines
 //! do no harm. Files in another encoding than UTF-8 (GB18030 and GBK, Big5, UTF-16 with its mark) are recognised, and
-//! the report names what was read. A word without a frequency gets the one that just makes it a word of its own.
+//! the report names what was read. A word without a frequency gets the one that just makes it a word of its own; a word of
+//! frequency 0 is none any more and is cut apart, as in Python's jieba.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,8 @@ use super::segment::in_dictionary_block;
 pub struct Entry {
     /// The word.
     pub word: String,
-    /// Its frequency on the scale of jieba's dictionary (60 million words in all); `None` = just enough to be cut whole.
+    /// Its frequency on the scale of jieba's dictionary (60 million words in all); `None` = just enough to be cut whole,
+    /// 0 = to be cut apart.
     pub frequency: Option<usize>,
     /// Part of speech in jieba's tags (`n`, `vn`, `nz`); may be empty.
     pub tag: String,
@@ -94,9 +96,12 @@ fn parse_line(line: &str) -> Result<Entry> {
     }
     let frequency = match frequency.map(|number| (number, number.parse::<usize>())) {
         None => None,
-        Some((_, Ok(frequency))) if (1..=1_000_000_000).contains(&frequency) => Some(frequency),
-        Some((number, _)) => bail!("{number:?} is no frequency: a whole number from 1, or nothing to have one chosen"),
+        Some((_, Ok(frequency))) if frequency <= 1_000_000_000 => Some(frequency),
+        Some((number, _)) => bail!("{number:?} is no frequency: a whole number, or nothing to have one chosen"),
     };
+    if frequency == Some(0) && word.chars().nth(1).is_none() {
+        bail!("a single character cannot be cut apart (frequency 0)");
+    }
     Ok(Entry { word: word.to_owned(), frequency, tag: tag.to_owned() })
 }
 
@@ -149,7 +154,7 @@ mod tests {
     fn a_bad_line_is_named_by_file_and_number() {
         let spaces = error("定增\n可 转 债 12 n\n");
         assert!(spaces.starts_with("d.txt:2: ") && spaces.contains("cannot contain spaces"), "{spaces}");
-        assert!(error("定增 0").contains("a whole number from 1"));
+        assert!(error("增 0").contains("cannot be cut apart"));
         assert!(error("定增 1.5 n").contains("\"1.5\" is no frequency"));
         assert!(error("定增 名词").contains("neither a frequency"));
     }

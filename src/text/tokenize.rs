@@ -21,7 +21,7 @@ pub struct TokenizeParams {
     pub separator: String,
     /// Which tokens of a long line are written. Default: `none` (all of them).
     pub truncation: Truncation,
-    /// Special tokens that count towards the limit. Default: 2 ([CLS] and [SEP]).
+    /// Special tokens that count towards the limit. Default: 2 (`[CLS]` and `[SEP]`).
     pub specials: usize,
     /// Whether terms are written (lower case, without stopwords) rather than tokens. Default: false.
     pub terms: bool,

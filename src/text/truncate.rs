@@ -1,7 +1,7 @@
 //! Which tokens of a long text a model sees: pure functions on numbers of tokens.
 //!
 //! A strategy is written `none`, `head:512`, `tail:512`, `head+tail:512@0.25` or `head+tail:128+382`. A single limit counts
-//! the special tokens of the model ([CLS], [SEP]): with two of them `head:512` keeps 510 tokens of text, and
+//! the special tokens of the model (`[CLS]`, `[SEP]`): with two of them `head:512` keeps 510 tokens of text, and
 //! `head+tail:512@0.25` keeps the first 128 and the last 382, as Sun et al. (2019, How to Fine-Tune BERT for Text
 //! Classification) do. Two numbers count tokens of text; the special tokens come on top, so `head+tail:128+382` fills
 //! the same 512. A text that fits is kept whole.
@@ -137,7 +137,7 @@ impl From<Truncation> for String {
 ///
 /// Overlapping tokens (the full and search cuts) count one by one, and the parts never overlap.
 pub fn truncate_text(text: &str, segmenter: &Segmenter, truncation: &Truncation, specials: usize) -> Vec<Range<usize>> {
-    let whole = || if text.is_empty() { Vec::new() } else { vec![0..text.len()] };
+    let whole = || Vec::from_iter((!text.is_empty()).then_some(0..text.len()));
     if *truncation == Truncation::None {
         return whole();
     }

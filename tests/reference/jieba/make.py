@@ -50,6 +50,8 @@ SENTENCES = [
 ]
 # Added one after the other without a frequency, as a user dictionary of bare words would.
 WORDS = ["稳增长", "云启智联", "瀚海微电子", "不及预期", "新晟源", "立案调查", "K线形态", "创业板指"]
+# Then deleted from the dictionary (frequency 0).
+APART = ["价格上涨", "目标价", "汇率", "A股", "龘靐"]
 
 
 def clean(tokens, full=False):
@@ -79,11 +81,13 @@ def main():
     plain, more = jieba.Tokenizer(), jieba.Tokenizer()
     for word in WORDS:
         more.add_word(word)
+    for word in APART:
+        more.del_word(word)
     rows = [{"text": t, "plain": cuts(plain, t), "with_words": cuts(more, t)} for t in SENTENCES]
     # A line a sentence, so that a change can be read.
     dump = lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     lines = ",\n".join(dump(row) for row in rows)
-    sys.stdout.write(f'{{"jieba":{dump(jieba.__version__)},"words":{dump(WORDS)},"rows":[\n{lines}\n]}}\n')
+    sys.stdout.write(f'{{"jieba":{dump(jieba.__version__)},"words":{dump(WORDS)},"apart":{dump(APART)},"rows":[\n{lines}\n]}}\n')
 
 
 if __name__ == "__main__":

@@ -3,21 +3,25 @@
 //! Words follow jieba-rs, which has the dictionary, the probabilities and the hidden Markov model of Python's jieba 0.42.1.
 //! What differs, and is meant to: a run of letters and digits joined by `.`, `-` or `_` is one word (`000001.SZ`,
 //! `2024-03-01`; Python cuts at the joint), and the search cut gives its parts as well; each mark is a token of its own
-//! in the full cut (Python gives runs of them); white space is never a token.
+//! in the full cut (Python gives runs of them); the characters of a word of frequency 0 that no other word takes stand
+//! alone (Python asks the hidden Markov model about them); white space is never a token.
+
+mod words;
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use anyhow::Result;
-use jieba_rs::Jieba;
 
-use super::Token;
-use super::characters::{self, is_zero_width};
-use super::dictionary::{self, DictionaryReport, Entry};
-use super::filter::{Filter, is_common_chinese};
-use super::params::{Cut, Mode, TokenizerParams};
+use self::words::Words;
+pub(super) use self::words::in_dictionary_block;
 use crate::data::Key;
+use crate::text::Token;
+use crate::text::characters::{self, is_zero_width};
+use crate::text::dictionary::{self, DictionaryReport, Entry};
+use crate::text::filter::{Filter, is_common_chinese};
+use crate::text::params::{Cut, Mode, TokenizerParams};
 
 /// Changes whenever this module gives other tokens or terms for the same parameters; features made before are then stale.
 const CODE_VERSION: &str = "text 1";
@@ -26,11 +30,8 @@ const CODE_VERSION: &str = "text 1";
 /// Version of the jieba crate; part of every segmenter's key.
 pub const JIEBA_VERSION: &str = "0.11.0";
 
-/// Characters of the longest word in jieba's own dictionary.
-const LONGEST_WORD: usize = 16;
-
 /// Terms of finance that jieba's dictionary lacks.
-const FINANCE: &str = include_str!("../../assets/finance_dict.txt");
+const FINANCE: &str = include_str!("../../../assets/finance_dict.txt");
 
 /// Cuts text into tokens and terms. Built once, shared by all threads; clones share the dictionary.
 #[derive(Clone)]
@@ -40,14 +41,6 @@ pub struct Segmenter {
     hmm: bool,
     words: Arc<Words>,
     filter: Arc<Filter>,
-}
-
-/// The dictionary: read at once so that errors come early, built when first needed (characters never need it).
-struct Words {
-    entries: Vec<Entry>,
-    reports: Vec<DictionaryReport>,
-    jieba: OnceLock<Jieba>,
-    longest: usize,
 }
 
 impl Segmenter {
@@ -71,8 +64,7 @@ impl Segmenter {
             add(dictionary::read(&base.join(path), "[tokenizer] dictionaries")?);
         }
         entries.extend_from_slice(more);
-        let longest = entries.iter().map(|e| e.word.chars().count()).max().unwrap_or(0).max(LONGEST_WORD);
-        let words = Words { entries, reports, jieba: OnceLock::new(), longest };
+        let words = Words::new(entries, reports);
         if params.mode == Mode::Jieba {
             words.jieba();
         }
@@ -114,18 +106,20 @@ impl Segmenter {
 
     /// Gives each token of `text`, in the order of the cut.
     pub fn for_each_token<'t>(&self, text: &'t str, mut f: impl FnMut(Token<'t>)) {
-        let mut seen = |token: jieba_rs::Token<'t>| {
+        let words = &self.words;
+        let give = |token: jieba_rs::Token<'t>| {
             if !is_blank(token.word) {
                 f(Token { text: token.word, start: token.byte_start, end: token.byte_end });
             }
         };
         match (self.mode, self.cut) {
             (Mode::Char, _) => characters::for_each(text, f),
-            (Mode::Jieba, Cut::Precise) => self.words.jieba().cut(text, self.hmm).into_iter().for_each(&mut seen),
+            (Mode::Jieba, Cut::Full) => words.for_each_full(text, f),
+            (Mode::Jieba, Cut::Precise) => words.jieba().cut(text, self.hmm).into_iter().for_each(give),
             (Mode::Jieba, Cut::Search) => {
-                self.words.jieba().cut_for_search(text, self.hmm).into_iter().for_each(&mut seen)
+                let tokens = words.jieba().cut_for_search(text, self.hmm).into_iter();
+                tokens.filter(|token| !words.is_apart(token.word)).for_each(give);
             }
-            (Mode::Jieba, Cut::Full) => self.words.for_each_full(text, f),
         }
     }
 
@@ -158,108 +152,6 @@ impl Segmenter {
     }
 }
 
-impl Words {
-    fn jieba(&self) -> &Jieba {
-        self.jieba.get_or_init(|| {
-            let mut jieba = Jieba::new();
-            for entry in &self.entries {
-                jieba.add_word(&entry.word, entry.frequency, Some(&entry.tag));
-            }
-            jieba
-        })
-    }
-
-    /// The full cut, by the rule of Python's jieba, which jieba-rs does not follow: a character alone is given only where no
-    /// word was found, and words may mix letters and Chinese (`A股`).
-    fn for_each_full<'t>(&self, text: &'t str, mut f: impl FnMut(Token<'t>)) {
-        let chinese = self.jieba().cut_all(text);
-        let mut chinese = chinese.as_slice();
-        let mut block: Vec<(usize, char)> = Vec::new();
-        for (at, c) in text.char_indices() {
-            if in_dictionary_block(c) {
-                block.push((at, c));
-                continue;
-            }
-            self.cut_block_full(text, &block, at, &mut chinese, &mut f);
-            block.clear();
-            if !c.is_whitespace() && !c.is_control() && !is_zero_width(c) {
-                let end = at + c.len_utf8();
-                f(Token { text: &text[at..end], start: at, end });
-            }
-        }
-        self.cut_block_full(text, &block, text.len(), &mut chinese, &mut f);
-    }
-
-    /// The full cut of one block, the characters `block` of `text` up to byte `end`. `chinese` gives the words of Chinese
-    /// characters alone by place, those of this block and after; words with a letter are looked up here.
-    fn cut_block_full<'t>(
-        &self,
-        text: &'t str,
-        block: &[(usize, char)],
-        end: usize,
-        chinese: &mut &[jieba_rs::Token<'t>],
-        f: &mut impl FnMut(Token<'t>),
-    ) {
-        let byte = |i: usize| block.get(i).map_or(end, |&(at, _)| at);
-        let mut give = |from: usize, to: usize| {
-            let (start, end) = (byte(from), byte(to));
-            f(Token { text: &text[start..end], start, end });
-        };
-        // Letters and digits that no word claims run together, from here on.
-        let mut run: Option<usize> = None;
-        // One past the last word found. Python's rule takes the latest word, not the furthest one; so does this.
-        let mut covered = 0;
-        // The first character from here on that is not Chinese.
-        let mut letter = 0;
-        let mut ends = Vec::new();
-        for (k, &(at, c)) in block.iter().enumerate() {
-            ends.clear();
-            while let Some((word, rest)) = chinese.split_first()
-                && word.byte_start <= at
-            {
-                if word.byte_start == at && !c.is_ascii() && word.end - word.start > 1 {
-                    ends.push(k + word.end - word.start);
-                }
-                *chinese = rest;
-            }
-            while letter < block.len() && (letter < k || !block[letter].1.is_ascii()) {
-                letter += 1;
-            }
-            let mixed = letter.max(k + 1) + 1..=block.len().min(k + self.longest);
-            ends.extend(mixed.filter(|&to| self.jieba().has_word(&text[at..byte(to)])));
-
-            let loose = ends.is_empty() && k >= covered;
-            let joins = loose && c.is_ascii_alphanumeric();
-            if !joins && let Some(from) = run.take() {
-                give(from, k);
-            }
-            for &to in &ends {
-                give(k, to);
-                covered = to;
-            }
-            if loose {
-                covered = k + 1;
-                if joins {
-                    run.get_or_insert(k);
-                } else {
-                    give(k, k + 1);
-                }
-            }
-        }
-        if let Some(from) = run {
-            give(from, block.len());
-        }
-    }
-}
-
-/// Whether jieba looks words up across this character; every other character is a token of its own.
-pub(super) fn in_dictionary_block(c: char) -> bool {
-    matches!(c,
-        '\u{4E00}'..='\u{9FFF}' | 'a'..='z' | 'A'..='Z' | '0'..='9' | '+' | '#' | '&' | '.' | '_' | '%' | '-'
-        | '\u{3400}'..='\u{4DBF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{2A6DF}' | '\u{2A700}'..='\u{2EBEF}'
-        | '\u{2F800}'..='\u{2FA1F}')
-}
-
 /// White space and what takes no room: never a token.
 fn is_blank(word: &str) -> bool {
     word.chars().all(|c| !is_common_chinese(c) && (c.is_whitespace() || c.is_control() || is_zero_width(c)))
@@ -267,6 +159,8 @@ fn is_blank(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -291,9 +185,11 @@ mod tests {
 
     #[test]
     fn every_cut_equals_that_of_pythons_jieba() {
-        let reference = include_str!("../../tests/reference/jieba/tokens.json");
+        let reference = include_str!("../../../tests/reference/jieba/tokens.json");
         let reference: Value = serde_json::from_str(reference).unwrap();
-        let words: Vec<Entry> = strings(&reference["words"]).iter().map(|word| Entry::word(word)).collect();
+        let mut words: Vec<Entry> = strings(&reference["words"]).iter().map(|word| Entry::word(word)).collect();
+        let apart = strings(&reference["apart"]);
+        words.extend(apart.iter().map(|word| Entry { frequency: Some(0), ..Entry::word(word) }));
         let mut compared = 0;
         for (dictionary, more) in [("plain", &[][..]), ("with_words", &words)] {
             let base = Segmenter::with_words(&plain(), Path::new("."), more).unwrap();
@@ -324,17 +220,18 @@ mod tests {
     }
 
     #[test]
-    fn the_finance_dictionary_is_well_formed_and_each_word_of_it_is_cut_whole() {
+    fn each_word_of_the_finance_dictionary_is_cut_whole_or_apart_as_it_says() {
         let words = segmenter(&TokenizerParams::default());
         let report = &words.dictionaries()[0];
         assert_eq!(report.unreachable, []);
-        let mut split = Vec::new();
+        let mut wrong = Vec::new();
         for entry in &words.words.entries {
-            if cut(&words, &entry.word) != [entry.word.as_str()] {
-                split.push(entry.word.as_str());
+            let whole = cut(&words, &entry.word) == [entry.word.as_str()];
+            if whole != (entry.frequency != Some(0)) {
+                wrong.push(entry.word.as_str());
             }
         }
-        assert_eq!(split, [""; 0]);
+        assert_eq!(wrong, [""; 0]);
         let distinct: std::collections::BTreeSet<&str> = words.words.entries.iter().map(|e| e.word.as_str()).collect();
         assert_eq!(distinct.len(), report.words);
     }
@@ -388,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_version_in_the_key_is_the_version_in_use() {
-        let lock = include_str!("../../Cargo.lock");
+        let lock = include_str!("../../../Cargo.lock");
         assert!(lock.contains(&format!("name = \"jieba-rs\"\nversion = \"{JIEBA_VERSION}\"")));
     }
 
