@@ -10,6 +10,9 @@ const BURDEN_WINDOW: usize = 4;
 /// The same for a negative tone word: 亏损 同比 收窄.
 const NEGATIVE_WINDOW: usize = 2;
 
+/// What is left of a negative word that is negated: 没有 违约 is weaker news than 违约 is bad. A negated positive word counts in full.
+const NEGATED_NEGATIVE: f32 = 0.5;
+
 /// The tone of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tone {
@@ -186,7 +189,12 @@ fn degree_of(found: &Found) -> Option<f32> {
 
 fn weight_of(role: Role, negated: bool, burden: bool, degree: f32) -> f32 {
     let Role::Tone { weight, .. } = role else { return 0.0 };
-    if negated == burden { weight * degree } else { -weight * degree }
+    let weight = if burden { -weight } else { weight } * degree;
+    match (negated, weight < 0.0) {
+        (false, _) => weight,
+        (true, false) => -weight,
+        (true, true) => -weight * NEGATED_NEGATIVE,
+    }
 }
 
 /// Characters of the numbering and brackets that may stand before the heading of a paragraph: 三、风险提示：
@@ -257,6 +265,12 @@ mod tests {
         assert_eq!(weights("没有 甲 乙 丙 增长"), owned(&[("增长", -1.0)]));
         assert_eq!(weights("没有 甲 乙 丙 丁 增长"), owned(&[("增长", 1.0)]));
         assert_eq!(weights("未 增长 反而 下滑"), owned(&[("增长", -1.0), ("下滑", -1.0)]));
+    }
+
+    #[test]
+    fn that_something_bad_did_not_happen_is_weaker_news() {
+        assert_eq!(weights("公司 没有 违约"), owned(&[("违约", 1.0)]));
+        assert_eq!(weights("成本 没有 上升"), owned(&[("上升", 0.5)]));
     }
 
     #[test]

@@ -235,6 +235,14 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_a_count_or_a_share_by_its_point() {
+        let params: TfidfParams = toml::from_str("min_df = 3\nmax_df = 0.5\nnorm = \"none\"").unwrap();
+        assert_eq!((params.min_df, params.max_df, params.norm), (DfLimit::Count(3), DfLimit::Share(0.5), Norm::None));
+        let default = TfidfParams::default();
+        assert_eq!(toml::from_str::<TfidfParams>(&toml::to_string(&default).unwrap()).unwrap(), default);
+    }
+
+    #[test]
     fn limits_that_leave_nothing_are_named() {
         let mut counts = TermCounts::default();
         assert!(Tfidf::fit(&counts, &TfidfParams::default()).is_err());

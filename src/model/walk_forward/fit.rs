@@ -70,7 +70,8 @@ pub fn fit_predict(
     params: &TextRegression,
     ctx: &Ctx,
 ) -> Result<(Predictions, Report)> {
-    check(samples, counts, dates, params)?;
+    let data = Data { samples, counts, dates, walk, params, ctx };
+    data.check()?;
     let folds = walk.folds(dates.len())?;
     let mut predictions = Predictions {
         score: vec![f32::NAN; samples.len()],
@@ -81,34 +82,21 @@ pub fn fit_predict(
     let mut passed_over = vec![false; samples.len()];
     for (k, fold) in folds.iter().enumerate() {
         let test: Vec<usize> = (0..samples.len()).filter(|&i| fold.test.contains(&samples[i].date)).collect();
-        let (train, mut report) = admit(samples, dates, fold, &test, walk);
-        let fitted = ctx
-            .install(|| fit_fold(samples, counts, dates, walk, params, train, &mut report, ctx))
+        let (admitted, mut report) = data.admit(fold, &test);
+        let model = ctx
+            .install(|| data.fit(admitted, &mut report))
             .with_context(|| format!("fold {} (trained {} to {})", k + 1, report.train.0, report.train.1))?;
-        match &fitted {
+        match &model {
             None => test.iter().for_each(|&i| passed_over[i] = true),
             Some(model) => {
-                let scored: Vec<(f64, bool)> = ctx.install(|| {
-                    let one = |&i: &usize| {
-                        let row = counts.row(i);
-                        let seen = row.indices.iter().any(|id| model.terms.binary_search(id).is_ok());
-                        (model.score(row), seen)
-                    };
-                    test.par_iter().map(one).collect()
-                });
-                report.test_rows = test.len();
-                report.unseen = scored.iter().filter(|(_, seen)| !seen).count();
-                let labelled = test.iter().zip(&scored).filter(|(i, _)| !samples[**i].label.is_nan());
-                let (scores, labels): (Vec<f64>, Vec<f64>) =
-                    labelled.map(|(&i, (score, _))| (*score, samples[i].label)).unzip();
-                report.out_of_sample = rank_correlation(&scores, &labels);
-                for (&i, (score, _)) in test.iter().zip(&scored) {
-                    predictions.score[i] = *score as f32;
+                let scores = ctx.install(|| data.score(model, &test, &mut report));
+                for (&i, score) in test.iter().zip(scores) {
+                    predictions.score[i] = score as f32;
                     predictions.fold[i] = k as i32;
                 }
             }
         }
-        predictions.models.push(fitted);
+        predictions.models.push(model);
         predictions.folds.push(report);
         ctx.advance(1)?;
     }
@@ -116,119 +104,157 @@ pub fn fit_predict(
     Ok((predictions, report))
 }
 
-fn check(samples: &[Sample], counts: &Csr, dates: &[NaiveDate], params: &TextRegression) -> Result<()> {
-    ensure!(
-        samples.len() == counts.rows(),
-        "{} samples, but {} rows of token counts: one row a sample is needed",
-        samples.len(),
-        counts.rows()
-    );
-    ensure!(dates.is_sorted_by(|a, b| a < b), "the trading calendar must ascend without repeats");
-    ensure!((0.0..0.5).contains(&params.winsor), "winsor = {} must be at least 0 and below 0.5", params.winsor);
-    ensure!(params.tail > 0.0 && params.tail <= 0.5, "tail = {} must be above 0 and at most 0.5", params.tail);
-    for (i, sample) in samples.iter().enumerate() {
-        let traded = dates.get(sample.date).with_context(|| {
-            format!("sample {i} is traded on day {}, but the calendar has {} days", sample.date, dates.len())
-        })?;
-        ensure!(
-            sample.known_at.date() <= *traded,
-            "sample {i} is traded on {traded}, before it was known ({}): its trading day is wrong",
-            sample.known_at
-        );
-        ensure!(
-            sample.label.is_nan() || (sample.label.is_finite() && sample.label_known >= sample.date),
-            "sample {i} of {traded} has the label {} known on day {} of the calendar, before its own day {}",
-            sample.label,
-            sample.label_known,
-            sample.date
-        );
-    }
-    Ok(())
+/// What a walk works on.
+struct Data<'a> {
+    samples: &'a [Sample],
+    counts: &'a Csr,
+    dates: &'a [NaiveDate],
+    walk: &'a WalkForward,
+    params: &'a TextRegression,
+    ctx: &'a Ctx,
 }
 
-/// The samples that may train, in the order given, and a report that counts the others of the window.
-fn admit(
-    samples: &[Sample],
-    dates: &[NaiveDate],
-    fold: &Fold,
-    test: &[usize],
-    walk: &WalkForward,
-) -> (Vec<usize>, FoldReport) {
-    let tested: FxHashSet<u64> = test.iter().map(|&i| samples[i].group).collect();
-    let mut report = FoldReport {
-        train: (dates[fold.train.start], dates[fold.train.end - 1]),
-        test: (dates[fold.test.start], dates[fold.test.end - 1]),
-        ..FoldReport::default()
-    };
-    let mut train = Vec::new();
-    for (i, sample) in samples.iter().enumerate().filter(|(_, s)| fold.train.contains(&s.date)) {
-        if sample.label.is_nan() {
-            report.unlabelled += 1;
-        } else if sample.label_known + walk.embargo_days >= fold.test.start {
-            report.purged += 1;
-        } else if tested.contains(&sample.group) {
-            report.grouped += 1;
-        } else {
-            train.push(i);
+impl Data<'_> {
+    fn check(&self) -> Result<()> {
+        let Data { samples, counts, dates, params, .. } = *self;
+        ensure!(
+            samples.len() == counts.rows(),
+            "{} samples, but {} rows of token counts: one row a sample is needed",
+            samples.len(),
+            counts.rows()
+        );
+        ensure!(dates.is_sorted_by(|a, b| a < b), "the trading calendar must ascend without repeats");
+        ensure!((0.0..0.5).contains(&params.winsor), "winsor = {} must be at least 0 and below 0.5", params.winsor);
+        ensure!(params.tail > 0.0 && params.tail <= 0.5, "tail = {} must be above 0 and at most 0.5", params.tail);
+        for (i, sample) in samples.iter().enumerate() {
+            let traded = dates.get(sample.date).with_context(|| {
+                format!("sample {i} is traded on day {}, but the calendar has {} days", sample.date, dates.len())
+            })?;
+            ensure!(
+                sample.known_at.date() <= *traded,
+                "sample {i} is traded on {traded}, before it was known ({}): its trading day is wrong",
+                sample.known_at
+            );
+            ensure!(
+                sample.label.is_nan() || (sample.label.is_finite() && sample.label_known >= sample.date),
+                "sample {i} of {traded} has the label {} known on day {} of the calendar, before its own day {}",
+                sample.label,
+                sample.label_known,
+                sample.date
+            );
         }
-    }
-    (train, report)
-}
-
-#[allow(clippy::too_many_arguments)]
-fn fit_fold(
-    samples: &[Sample],
-    counts: &Csr,
-    dates: &[NaiveDate],
-    walk: &WalkForward,
-    params: &TextRegression,
-    admitted: Vec<usize>,
-    report: &mut FoldReport,
-    ctx: &Ctx,
-) -> Result<Option<TextModel>> {
-    // The cuts of the labels are drawn from the middle samples too, so these count for what the model saw.
-    let seen = |&i: &usize| samples[i].known_at.max(dates[samples[i].label_known].and_time(CLOSE));
-    let Some(fitted_until) = admitted.iter().map(seen).max() else { return Ok(None) };
-    let labels: Vec<f64> = admitted.iter().map(|&i| samples[i].label).collect();
-    let (train, goal) = goal(admitted, &labels, params)?;
-    report.middle = labels.len() - train.len();
-    report.train_rows = train.len();
-    if train.len() < walk.min_train_rows {
-        return Ok(None);
+        Ok(())
     }
 
-    let (terms, weighting) = choose_terms(counts, &train, params)?;
-    let mut columns = vec![u32::MAX; counts.cols()];
-    for (column, &id) in terms.iter().enumerate() {
-        columns[id as usize] = column as u32;
-    }
-    let mut x = Csr::new(terms.len());
-    for rows in train.chunks(ROWS_PER_CHECK) {
-        ctx.check()?;
-        for &i in rows {
-            let kept = counts.row(i).iter().map(|(id, count)| (columns[id as usize], count));
-            x.push_row(weigh(&weighting, kept.filter(|(column, _)| *column != u32::MAX).collect(), counts.row(i)));
+    /// The samples that may train, in the order given, and a report that counts the others of the window.
+    fn admit(&self, fold: &Fold, test: &[usize]) -> (Vec<usize>, FoldReport) {
+        let Data { samples, dates, walk, .. } = *self;
+        let tested: FxHashSet<u64> = test.iter().map(|&i| samples[i].group).collect();
+        let mut report = FoldReport {
+            train: (dates[fold.train.start], dates[fold.train.end - 1]),
+            test: (dates[fold.test.start], dates[fold.test.end - 1]),
+            ..FoldReport::default()
+        };
+        let mut train = Vec::new();
+        for (i, sample) in samples.iter().enumerate().filter(|(_, s)| fold.train.contains(&s.date)) {
+            if sample.label.is_nan() {
+                report.unlabelled += 1;
+            } else if sample.label_known + walk.embargo_days >= fold.test.start {
+                report.purged += 1;
+            } else if tested.contains(&sample.group) {
+                report.grouped += 1;
+            } else {
+                train.push(i);
+            }
         }
+        (train, report)
     }
 
-    let linear = match &goal {
-        Goal::Value(y) => ridge(&x, y, None, &params.linear, ctx)?,
-        Goal::Up(up) => logistic(&x, up, None, &params.linear, ctx)?,
-    };
-    let scores = linear.scores(&x);
-    report.in_sample = match &goal {
-        Goal::Value(y) => r_squared(&scores, y),
-        Goal::Up(up) => area_under_curve(&scores, up),
-    };
-    report.fitted_until = Some(fitted_until);
-    report.convergence = linear.convergence;
-    report.vocabulary = terms.len();
-    let mut order: Vec<usize> = (0..terms.len()).collect();
-    order.sort_by(|&a, &b| linear.weights[b].total_cmp(&linear.weights[a]).then(a.cmp(&b)));
-    let shown = |&j: &usize| (terms[j], linear.weights[j] as f32);
-    report.top = order.iter().take_while(|&&j| linear.weights[j] > 0.0).take(SHOWN_TERMS).map(shown).collect();
-    report.bottom = order.iter().rev().take_while(|&&j| linear.weights[j] < 0.0).take(SHOWN_TERMS).map(shown).collect();
-    Ok(Some(TextModel { fitted_until, terms, weighting, linear }))
+    /// Fits the model of a fold on what the admitted samples hold, and notes in `report` what it saw; `None` when they are too few.
+    fn fit(&self, admitted: Vec<usize>, report: &mut FoldReport) -> Result<Option<TextModel>> {
+        let Data { samples, counts, dates, walk, params, ctx } = *self;
+        // The cuts of the labels are drawn from the middle samples too, so these count for what the model saw.
+        let seen = |&i: &usize| samples[i].known_at.max(dates[samples[i].label_known].and_time(CLOSE));
+        let Some(fitted_until) = admitted.iter().map(seen).max() else { return Ok(None) };
+        let labels: Vec<f64> = admitted.iter().map(|&i| samples[i].label).collect();
+        let (train, goal) = goal(admitted, &labels, params)?;
+        report.middle = labels.len() - train.len();
+        report.train_rows = train.len();
+        if train.len() < walk.min_train_rows {
+            return Ok(None);
+        }
+
+        let (terms, weighting) = self.choose_terms(&train)?;
+        let mut columns = vec![u32::MAX; counts.cols()];
+        for (column, &id) in terms.iter().enumerate() {
+            columns[id as usize] = column as u32;
+        }
+        let mut x = Csr::new(terms.len());
+        for rows in train.chunks(ROWS_PER_CHECK) {
+            ctx.check()?;
+            for &i in rows {
+                let kept = counts.row(i).iter().map(|(id, count)| (columns[id as usize], count));
+                x.push_row(weigh(&weighting, kept.filter(|(column, _)| *column != u32::MAX).collect(), counts.row(i)));
+            }
+        }
+
+        let linear = match &goal {
+            Goal::Value(y) => ridge(&x, y, None, &params.linear, ctx)?,
+            Goal::Up(up) => logistic(&x, up, None, &params.linear, ctx)?,
+        };
+        let scores = linear.scores(&x);
+        report.in_sample = match &goal {
+            Goal::Value(y) => r_squared(&scores, y),
+            Goal::Up(up) => area_under_curve(&scores, up),
+        };
+        report.fitted_until = Some(fitted_until);
+        report.convergence = linear.convergence;
+        report.vocabulary = terms.len();
+        let mut order: Vec<usize> = (0..terms.len()).collect();
+        order.sort_by(|&a, &b| linear.weights[b].total_cmp(&linear.weights[a]).then(a.cmp(&b)));
+        let shown = |&j: &usize| (terms[j], linear.weights[j] as f32);
+        report.top = order.iter().take_while(|&&j| linear.weights[j] > 0.0).take(SHOWN_TERMS).map(shown).collect();
+        report.bottom =
+            order.iter().rev().take_while(|&&j| linear.weights[j] < 0.0).take(SHOWN_TERMS).map(shown).collect();
+        Ok(Some(TextModel { fitted_until, terms, weighting, linear }))
+    }
+
+    /// The token ids that become columns, and the weighting, from the training rows alone.
+    fn choose_terms(&self, train: &[usize]) -> Result<(Vec<u32>, Weighting)> {
+        let Data { counts, params, ctx, .. } = *self;
+
+        let mut terms = vec![Term::default(); counts.cols()];
+        // Of equally frequent terms the earlier in the training rows is kept. The ids cannot decide that: they may have been
+        // given in an order that depends on later texts.
+        let mut first = vec![u32::MAX; counts.cols()];
+        for (at, &i) in train.iter().enumerate() {
+            if at % ROWS_PER_CHECK == 0 {
+                ctx.check()?;
+            }
+            for (id, count) in counts.row(i).iter() {
+                let term = &mut terms[id as usize];
+                term.df += 1;
+                term.count += count as u64;
+                first[id as usize] = first[id as usize].min(at as u32);
+            }
+        }
+        let documents = train.len() as u64;
+        let kept = params.tfidf.select(documents, &terms, |id| first[id])?;
+        let weighting = params.tfidf.weighting(documents, kept.iter().map(|&id| terms[id as usize].df));
+        Ok((kept, weighting))
+    }
+
+    /// The scores of the test samples, with their figures noted in `report`.
+    fn score(&self, model: &TextModel, test: &[usize], report: &mut FoldReport) -> Vec<f64> {
+        let scores: Vec<f64> = test.par_iter().map(|&i| model.score(self.counts.row(i))).collect();
+        report.test_rows = test.len();
+        let known = |&&i: &&usize| self.counts.row(i).indices.iter().any(|id| model.terms.binary_search(id).is_ok());
+        report.unseen = test.len() - test.iter().filter(known).count();
+        let labelled = test.iter().map(|&i| self.samples[i].label).zip(&scores).filter(|(label, _)| !label.is_nan());
+        let (labels, of_labelled): (Vec<f64>, Vec<f64>) = labelled.unzip();
+        report.out_of_sample = rank_correlation(&of_labelled, &labels);
+        scores
+    }
 }
 
 /// What the solver is asked to meet.
@@ -272,26 +298,6 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
     below + (above - below) * at.fract()
-}
-
-/// The token ids that become columns, and the weighting, from the training rows alone.
-fn choose_terms(counts: &Csr, train: &[usize], params: &TextRegression) -> Result<(Vec<u32>, Weighting)> {
-    let mut terms = vec![Term::default(); counts.cols()];
-    // Of equally frequent terms the earlier in the training rows is kept. The ids cannot decide that: they may have been
-    // given in an order that depends on later texts.
-    let mut first = vec![u32::MAX; counts.cols()];
-    for (at, &i) in train.iter().enumerate() {
-        for (id, count) in counts.row(i).iter() {
-            let term = &mut terms[id as usize];
-            term.df += 1;
-            term.count += count as u64;
-            first[id as usize] = first[id as usize].min(at as u32);
-        }
-    }
-    let documents = train.len() as u64;
-    let kept = params.tfidf.select(documents, &terms, |id| first[id])?;
-    let weighting = params.tfidf.weighting(documents, kept.iter().map(|&id| terms[id as usize].df));
-    Ok((kept, weighting))
 }
 
 /// Weighs the kept counts of a row whose length is that of all its `counts`.

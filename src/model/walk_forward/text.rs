@@ -95,6 +95,15 @@ pub struct Predictions {
     pub folds: Vec<FoldReport>,
 }
 
+impl Predictions {
+    /// When the score of sample `i` was known: the later of the text itself and the last of the data its model saw. `None` without
+    /// a score.
+    pub fn known_at(&self, i: usize, sample: &Sample) -> Option<NaiveDateTime> {
+        let model = self.models[usize::try_from(self.fold[i]).ok()?].as_ref()?;
+        Some(sample.known_at.max(model.fitted_until))
+    }
+}
+
 /// What one fold saw, and how it did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FoldReport {

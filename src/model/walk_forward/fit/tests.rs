@@ -100,6 +100,11 @@ fn a_label_trains_only_from_the_day_after_it_was_known() {
     assert_eq!(first.fitted_until, Some(market.dates[24].and_time(CLOSE)));
     assert_eq!(first.train, (market.dates[0], market.dates[24]));
     assert_eq!(first.test, (market.dates[25], market.dates[34]));
+    let (predictions, samples) = (run(0), &market.samples);
+    assert_eq!(predictions.known_at(24, &samples[24]), None);
+    assert_eq!(predictions.known_at(25, &samples[25]), Some(samples[25].known_at));
+    let early = Sample { known_at: market.dates[3].and_time(CLOSE), ..samples[25].clone() };
+    assert_eq!(predictions.known_at(25, &early), first.fitted_until, "no score is older than its model");
     assert_eq!((run(3).folds[0].train_rows, run(3).folds[0].purged), (20, 5));
 }
 
