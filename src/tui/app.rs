@@ -163,7 +163,9 @@ impl App {
                 }
             }
             Intent::Type(text) => self.corpus.edit_search(|query| query.push_str(&text), &self.events),
-            Intent::Erase => self.corpus.edit_search(|query| drop(query.pop()), &self.events),
+            Intent::Erase => self
+                .corpus
+                .edit_search(|query| query.truncate(query.char_indices().next_back().map_or(0, |c| c.0)), &self.events),
             Intent::EraseAll => self.corpus.edit_search(String::clear, &self.events),
             Intent::Accept => self.corpus.accept_search(),
             Intent::Interrupt => match self.dialog {

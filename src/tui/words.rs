@@ -37,7 +37,6 @@ words! {
     ASK_CANCEL: "停止正在进行的运行？已完成的部分保留，下次从那里继续。", "Stop the run? What is finished is kept, and the next run goes on from there.";
     ASK_QUIT: "运行尚未结束。停止运行并退出？", "A run is under way. Stop it and leave?";
     YES_NO: "y 是 · n 否", "y yes · n no";
-    ON_PAGE: "本页", "on this page";
     NO_SCREEN: "无界面等价命令", "without a screen";
     JOB_RUNNING: "运行中", "running";
     JOB_FAILED: "运行失败", "run failed";

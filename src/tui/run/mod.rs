@@ -59,7 +59,7 @@ impl Run {
     /// Whether something asked for has not come yet.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> bool {
-        self.list.as_ref().is_some_and(|l| l.rejects.is_none()) || self.job.is_some()
+        self.list.as_ref().is_some_and(|l| l.rejects.is_none())
     }
 
     /// Follows a run that was just started; an error means that it could not be.
