@@ -7,6 +7,22 @@
 //! Useful for: looking at artefacts and starting a run. Not for: deciding anything. The pipeline is handed in as a
 //! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.
 
+mod app;
+mod commands;
+mod corpus;
+mod event;
+mod factor;
+mod figures;
+mod look;
+mod reading;
+mod run;
+#[cfg(test)]
+mod screens;
+mod terminal;
+mod view;
+mod width;
+mod words;
+
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -105,5 +121,5 @@ pub enum Meaning {
 
 /// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.
 pub fn open(workspace: Workspace) -> Result<()> {
-    anyhow::bail!("the workbench on {} cannot be opened yet", workspace.title)
+    terminal::show(workspace)
 }

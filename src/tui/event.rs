@@ -1,0 +1,88 @@
+//! What can happen, and what the user means by it. [`intent`] is pure: the same state and event give the same intent.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::app::{App, Dialog};
+use super::commands::{self, Action};
+use super::reading::Answer;
+
+/// Everything that arrives through the one channel.
+pub(crate) enum Event {
+    /// A key went down.
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The terminal has this many columns and rows now.
+    Resize(u16, u16),
+    /// A file was read, or a search went on.
+    Answer(Box<Answer>),
+    /// Time passed: look at the run.
+    Tick,
+    /// The terminal is gone, or the program was told to end.
+    End,
+}
+
+/// What an event means in the present state.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Intent {
+    /// A command of the table.
+    Do(Action),
+    /// The question on the screen is answered.
+    Answer(bool),
+    /// Whatever lies over the page is closed.
+    Close,
+    /// Scroll what lies over the page by so many lines.
+    Scroll(isize),
+    /// Text goes into the search.
+    Type(String),
+    /// The last character of the search goes.
+    Erase,
+    /// All of the search goes.
+    EraseAll,
+    /// The search stands as it is typed.
+    Accept,
+    /// Ctrl-C.
+    Interrupt,
+}
+
+/// What the key or the pasted text means; `None` when it means nothing here.
+pub(crate) fn intent(app: &App, event: &Event) -> Option<Intent> {
+    match event {
+        Event::Key(key) if key.kind != KeyEventKind::Release => of_key(app, key),
+        // A line break would end the search half-way through the paste.
+        Event::Paste(text) if app.typing() => Some(Intent::Type(text.replace(char::is_control, " "))),
+        _ => None,
+    }
+}
+
+fn of_key(app: &App, key: &KeyEvent) -> Option<Intent> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if control && key.code == KeyCode::Char('c') {
+        return Some(Intent::Interrupt);
+    }
+    match app.dialog {
+        Some(Dialog::Question(_)) => match key.code {
+            KeyCode::Char('y' | 'Y') | KeyCode::Enter => Some(Intent::Answer(true)),
+            KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => Some(Intent::Answer(false)),
+            _ => None,
+        },
+        Some(Dialog::Help { .. }) => match key.code {
+            KeyCode::Down | KeyCode::Char('j') => Some(Intent::Scroll(1)),
+            KeyCode::Up | KeyCode::Char('k') => Some(Intent::Scroll(-1)),
+            KeyCode::PageDown | KeyCode::Char(' ') => Some(Intent::Scroll(10)),
+            KeyCode::PageUp => Some(Intent::Scroll(-10)),
+            KeyCode::Char('L') => Some(Intent::Do(Action::Language)),
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('?' | 'q') => Some(Intent::Close),
+            _ => None,
+        },
+        None if app.typing() => match key.code {
+            KeyCode::Char('u') if control => Some(Intent::EraseAll),
+            KeyCode::Char(c) if !control => Some(Intent::Type(c.to_string())),
+            KeyCode::Backspace => Some(Intent::Erase),
+            KeyCode::Enter | KeyCode::Down => Some(Intent::Accept),
+            KeyCode::Esc => Some(Intent::Close),
+            _ => None,
+        },
+        None => commands::bound(app, key).map(Intent::Do),
+    }
+}

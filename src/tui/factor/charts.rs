@@ -1,0 +1,203 @@
+//! Bars above and below zero, and curves over dates in braille.
+
+use chrono::NaiveDate;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::symbols::Marker;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph};
+
+use crate::tui::{look, width};
+
+/// Cells of the numbers at the left of the bars.
+const SCALE: usize = 7;
+
+/// Bars to draw, with what stands under each.
+pub(crate) struct Bars<'a> {
+    /// Heights; NaN draws nothing.
+    pub(crate) values: &'a [f64],
+    /// Labels under the bars; drawn where there is room.
+    pub(crate) labels: &'a [String],
+    /// The bar to mark.
+    pub(crate) marked: Option<usize>,
+    /// How a height is written on the scale.
+    pub(crate) scale: fn(f64) -> String,
+    /// Whether gains are red.
+    pub(crate) red_up: bool,
+}
+
+/// How many bars fit into a width with a scale beside them.
+pub(crate) fn bars_that_fit(width: usize) -> usize {
+    width.saturating_sub(SCALE + 1)
+}
+
+/// Draws bars in `area`, with a scale at the left and one line of labels below.
+pub(crate) fn draw_bars(bars: &Bars<'_>, frame: &mut Frame<'_>, area: Rect) {
+    let rows = area.height.saturating_sub(1) as usize;
+    let n = bars.values.len();
+    if rows == 0 || n == 0 {
+        return;
+    }
+    let step = (bars_that_fit(area.width as usize) / n).clamp(1, 10);
+    let thick = step - usize::from(step > 1);
+    let finite = || bars.values.iter().copied().filter(|v| v.is_finite());
+    let top = finite().fold(0.0, f64::max);
+    let bottom = finite().fold(0.0, f64::min);
+    let (above, below) = split_rows(rows, top, bottom);
+    let columns: Vec<Vec<char>> = bars.values.iter().map(|v| column(*v, top, bottom, above, below)).collect();
+    let mut lines = Vec::with_capacity(rows + 1);
+    for row in 0..rows {
+        let number = if row == 0 && above > 0 {
+            (bars.scale)(top)
+        } else if row + 1 == rows && below > 0 {
+            (bars.scale)(bottom)
+        } else if row == above.saturating_sub(1) && below > 0 && above > 1 || row + 1 == rows {
+            "0".to_owned()
+        } else {
+            String::new()
+        };
+        let mut line = vec![Span::styled(format!("{}┤", width::right(&number, SCALE)), look::DIM)];
+        for (i, column) in columns.iter().enumerate() {
+            let mut style = look::of_sign(bars.values[i], bars.red_up);
+            if bars.marked == Some(i) {
+                style = style.patch(look::STRONG).patch(look::NOTE);
+            }
+            line.push(Span::styled(std::iter::repeat_n(column[row], thick).collect::<String>(), style));
+            line.push(Span::raw(" ".repeat(step - thick)));
+        }
+        lines.push(Line::from(line));
+    }
+    lines.push(Line::styled(" ".repeat(SCALE + 1) + &label_line(bars.labels, step), look::DIM));
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// Rows above and below zero, in proportion; a side that has bars has a row.
+fn split_rows(rows: usize, top: f64, bottom: f64) -> (usize, usize) {
+    if top - bottom <= 0.0 {
+        return (rows, 0);
+    }
+    let below = (rows as f64 * -bottom / (top - bottom)).round() as usize;
+    let least = usize::from(bottom < 0.0);
+    let most = rows - usize::from(top > 0.0 && rows > 1);
+    let below = below.clamp(least.min(most), most);
+    (rows - below, below)
+}
+
+/// One bar from the top row to the bottom row: in eighths upwards, in halves downwards, as the block characters have it.
+fn column(value: f64, top: f64, bottom: f64, above: usize, below: usize) -> Vec<char> {
+    const UP: [char; 8] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'];
+    let mut cells = vec![' '; above + below];
+    if value > 0.0 && top > 0.0 {
+        let eighths = ((value / top * (above * 8) as f64).round() as usize).max(1);
+        for i in 0..above {
+            let filled = eighths.saturating_sub(8 * i);
+            cells[above - 1 - i] = if filled >= 8 { '█' } else { UP[filled] };
+        }
+    } else if value < 0.0 && bottom < 0.0 {
+        let halves = ((value / bottom * (below * 2) as f64).round() as usize).max(1);
+        for i in 0..below {
+            cells[above + i] = match halves.saturating_sub(2 * i) {
+                0 => ' ',
+                1 => '▀',
+                _ => '█',
+            };
+        }
+    }
+    cells
+}
+
+/// Labels under bars of `step` cells, each where the one before has ended.
+fn label_line(labels: &[String], step: usize) -> String {
+    let (mut line, mut used) = (String::new(), 0);
+    for (i, label) in labels.iter().enumerate() {
+        if i * step >= used && !label.is_empty() {
+            line += &" ".repeat(i * step - used);
+            line += label;
+            line.push(' ');
+            used = i * step + width::width(label) + 1;
+        }
+    }
+    line
+}
+
+/// A curve over dates.
+pub(crate) struct Curve {
+    /// Its name in the legend; empty for none.
+    pub(crate) name: String,
+    /// Day number and value.
+    pub(crate) points: Vec<(f64, f64)>,
+    /// Colour.
+    pub(crate) style: Style,
+}
+
+/// A date as a number along the axis.
+pub(crate) fn day_number(date: NaiveDate) -> f64 {
+    f64::from(date.to_epoch_days())
+}
+
+/// The points of a series, without those that do not exist.
+pub(crate) fn points(dates: &[NaiveDate], values: &[f64]) -> Vec<(f64, f64)> {
+    dates.iter().zip(values).filter(|(_, v)| v.is_finite()).map(|(d, v)| (day_number(*d), *v)).collect()
+}
+
+/// Draws curves with a vertical stroke at the date of the cursor; `base` is a height that must be in sight.
+pub(crate) fn draw_curves(
+    curves: &[Curve],
+    cursor: Option<NaiveDate>,
+    base: f64,
+    block: Block<'_>,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let all = || curves.iter().flat_map(|c| &c.points);
+    let (first, last) = all().fold((f64::MAX, f64::MIN), |(lo, hi), p| (lo.min(p.0), hi.max(p.0)));
+    if first > last {
+        return frame.render_widget(block, area);
+    }
+    let (low, high) = all().fold((base, base), |(lo, hi), p| (lo.min(p.1), hi.max(p.1)));
+    let high = if high > low { high } else { low + 1.0 };
+    let stroke: Vec<(f64, f64)> = cursor.map_or_else(Vec::new, |date| {
+        let x = day_number(date).clamp(first, last);
+        vec![(x, low), (x, high)]
+    });
+    let ground = [(first, base), (last, base)];
+    let line = |points| Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).data(points);
+    let mut sets = vec![line(&ground).style(look::DIM), line(&stroke).style(look::DIM)];
+    sets.extend(curves.iter().map(|c| line(&c.points).style(c.style)));
+    let date =
+        |x: f64| NaiveDate::from_epoch_days(x as i32).map_or_else(String::new, |d| d.format("%Y-%m").to_string());
+    let x = Axis::default().bounds([first, last]).labels([date(first), date(last)]).style(look::DIM);
+    let middle = (low + high) / 2.0;
+    let y = Axis::default().bounds([low, high]).labels([low, middle, high].map(|v| format!("{v:.2}"))).style(look::DIM);
+    frame.render_widget(Chart::new(sets).block(block).x_axis(x).y_axis(y).legend_position(None), area);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_rise_in_eighths_and_fall_in_halves() {
+        assert_eq!(column(0.5, 1.0, -1.0, 2, 2), [' ', '█', ' ', ' ']);
+        assert_eq!(column(0.0625, 1.0, -1.0, 2, 2), [' ', '▁', ' ', ' ']);
+        assert_eq!(column(-0.75, 1.0, -1.0, 2, 2), [' ', ' ', '█', '▀']);
+        assert_eq!(column(f64::NAN, 1.0, -1.0, 1, 1), [' ', ' ']);
+    }
+
+    #[test]
+    fn both_signs_have_a_row_whenever_they_have_a_bar() {
+        assert_eq!(split_rows(6, 1.0, -1.0), (3, 3));
+        assert_eq!(split_rows(6, 1.0, -0.01), (5, 1));
+        assert_eq!(split_rows(6, 0.01, -1.0), (1, 5));
+        assert_eq!(split_rows(6, 1.0, 0.0), (6, 0));
+        assert_eq!(split_rows(6, 0.0, 0.0), (6, 0));
+        assert_eq!(split_rows(1, 1.0, -1.0), (0, 1));
+    }
+
+    #[test]
+    fn labels_give_way_to_the_one_before() {
+        let labels = ["2023", "", "", "2024", "2025"].map(str::to_owned);
+        assert_eq!(label_line(&labels, 2), "2023  2024 ");
+    }
+}

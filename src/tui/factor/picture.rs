@@ -1,0 +1,182 @@
+//! A backtest made ready to draw: sums, means by month and growth curves, so that drawing computes nothing.
+
+use chrono::{Datelike, NaiveDate};
+
+use crate::backtest::{IcSummary, Outcome};
+
+/// A backtest and what is drawn of it.
+#[derive(Debug)]
+pub(crate) struct Picture {
+    /// The backtest.
+    pub(crate) outcome: Outcome,
+    /// By horizon, as in the outcome.
+    pub(crate) horizons: Vec<Horizon>,
+    /// Growth of 1 of the long-short portfolio after costs, by its dates.
+    pub(crate) wealth: Vec<f64>,
+    /// Fall of that from its highest value so far, 0 or negative.
+    pub(crate) drawdown: Vec<f64>,
+    /// Mean over dates of names with a value / names that traded.
+    pub(crate) coverage: f64,
+    /// All dates that any curve has, ascending: where the cursor can stand.
+    pub(crate) dates: Vec<NaiveDate>,
+}
+
+/// Information coefficients at one horizon.
+#[derive(Debug)]
+pub(crate) struct Horizon {
+    /// Trading days.
+    pub(crate) days: usize,
+    /// Dates.
+    pub(crate) dates: Vec<NaiveDate>,
+    /// Rank correlation by date.
+    pub(crate) rank_ic: Vec<f64>,
+    /// Its sum up to each date; a date without one adds nothing.
+    pub(crate) sum: Vec<f64>,
+    /// The summary of the rank correlations.
+    pub(crate) summary: IcSummary,
+    /// Mean return by quantile, where the layers have this horizon.
+    pub(crate) layers: Vec<f64>,
+}
+
+/// A span of the calendar that a bar stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Month,
+    Quarter,
+    Year,
+}
+
+impl Step {
+    /// The span a date lies in, as a number that grows with time.
+    fn of(self, date: NaiveDate) -> i32 {
+        let month = date.month0() as i32;
+        match self {
+            Step::Month => 12 * date.year() + month,
+            Step::Quarter => 4 * date.year() + month / 3,
+            Step::Year => date.year(),
+        }
+    }
+}
+
+impl Picture {
+    /// Prepares a backtest.
+    pub(crate) fn of(outcome: Outcome) -> Picture {
+        let layers_at = |days: usize| {
+            let at = outcome.layers.horizons.iter().position(|h| *h == days);
+            at.and_then(|i| outcome.layers.mean.get(i)).cloned().unwrap_or_default()
+        };
+        let horizons: Vec<Horizon> = outcome
+            .ic
+            .iter()
+            .map(|ic| Horizon {
+                days: ic.horizon,
+                dates: ic.dates.clone(),
+                rank_ic: ic.rank_ic.clone(),
+                sum: running_sum(&ic.rank_ic),
+                summary: ic.rank_ic_summary,
+                layers: layers_at(ic.horizon),
+            })
+            .collect();
+        let wealth = growth(&outcome.long_short.net);
+        let drawdown = drawdown(&wealth);
+        let shares = outcome.coverage.names.iter().zip(&outcome.coverage.universe);
+        let shares: Vec<f64> = shares.filter(|s| *s.1 > 0).map(|(n, u)| f64::from(*n) / f64::from(*u)).collect();
+        let coverage = shares.iter().sum::<f64>() / shares.len() as f64;
+        let mut dates: Vec<NaiveDate> = horizons.iter().flat_map(|h| &h.dates).copied().collect();
+        dates.extend(&outcome.layers.dates);
+        dates.extend(&outcome.long_short.dates);
+        dates.sort_unstable();
+        dates.dedup();
+        Picture { outcome, horizons, wealth, drawdown, coverage, dates }
+    }
+}
+
+/// The sums up to each value; NaN adds nothing.
+fn running_sum(values: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    values
+        .iter()
+        .map(|v| {
+            sum += if v.is_finite() { *v } else { 0.0 };
+            sum
+        })
+        .collect()
+}
+
+/// Growth of 1 by these returns; a day without a return leaves it.
+fn growth(returns: &[f64]) -> Vec<f64> {
+    let mut wealth = 1.0;
+    returns
+        .iter()
+        .map(|r| {
+            wealth *= 1.0 + if r.is_finite() { *r } else { 0.0 };
+            wealth
+        })
+        .collect()
+}
+
+/// The fall from the highest value so far, counting the 1 that it began with.
+fn drawdown(wealth: &[f64]) -> Vec<f64> {
+    let mut peak: f64 = 1.0;
+    wealth
+        .iter()
+        .map(|w| {
+            peak = peak.max(*w);
+            w / peak - 1.0
+        })
+        .collect()
+}
+
+/// The mean of the finite values in each span of the calendar that has any, with the first date of it.
+fn means(dates: &[NaiveDate], values: &[f64], step: Step) -> Vec<(NaiveDate, f64)> {
+    let mut means: Vec<(NaiveDate, f64, usize)> = Vec::new();
+    for (&date, &value) in dates.iter().zip(values).filter(|(_, v)| v.is_finite()) {
+        match means.last_mut() {
+            Some((first, sum, n)) if step.of(*first) == step.of(date) => (*sum, *n) = (*sum + value, *n + 1),
+            _ => means.push((date, value, 1)),
+        }
+    }
+    means.into_iter().map(|(date, sum, n)| (date, sum / n as f64)).collect()
+}
+
+/// Means by the shortest span of which at most `most` fit; years beyond that lose the earliest.
+pub(crate) fn fitting_means(dates: &[NaiveDate], values: &[f64], most: usize) -> (Step, Vec<(NaiveDate, f64)>) {
+    for step in [Step::Month, Step::Quarter] {
+        let means = means(dates, values, step);
+        if means.len() <= most {
+            return (step, means);
+        }
+    }
+    let mut years = means(dates, values, Step::Year);
+    years.drain(..years.len().saturating_sub(most));
+    (Step::Year, years)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day(text: &str) -> NaiveDate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn means_are_taken_by_the_longest_list_that_fits() {
+        let dates = ["2023-01-05", "2023-01-09", "2023-02-01", "2023-07-03", "2024-01-02"].map(day);
+        let values = [0.1, 0.3, f64::NAN, -0.2, 0.4];
+        let (step, months) = fitting_means(&dates, &values, 9);
+        assert_eq!(step, Step::Month);
+        assert_eq!(months, [(dates[0], 0.2), (dates[3], -0.2), (dates[4], 0.4)]);
+        let (step, years) = fitting_means(&dates, &values, 1);
+        assert_eq!((step, years), (Step::Year, vec![(dates[4], 0.4)]));
+    }
+
+    #[test]
+    fn growth_and_drawdown_pass_over_missing_days() {
+        let wealth = growth(&[0.5, f64::NAN, -0.5]);
+        assert_eq!(wealth, [1.5, 1.5, 0.75]);
+        assert_eq!(drawdown(&wealth), [0.0, 0.0, -0.5]);
+        assert_eq!(drawdown(&growth(&[-0.25])), [-0.25]);
+        assert_eq!(running_sum(&[0.5, f64::NAN, -0.25]), [0.5, 0.5, 0.25]);
+    }
+}

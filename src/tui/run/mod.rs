@@ -1,0 +1,154 @@
+//! The run page: the stages of a run as they come along, what they said, and the rows that ingest set aside.
+
+mod view;
+
+pub(crate) use view::draw;
+
+use super::commands::Action;
+use super::reading::{self, Reading, Rejects, Request};
+use crate::data::Report;
+use crate::job::{Job, JobState, StageProgress};
+
+/// State of the page.
+#[derive(Default)]
+pub(crate) struct Run {
+    job: Option<Job<Vec<Report>>>,
+    pub(crate) phase: Phase,
+    /// The stages as they stood at the last look.
+    pub(crate) stages: Vec<StageProgress>,
+    /// The stage whose particulars are shown; `None`: the newest.
+    selected: Option<usize>,
+    list: Option<RejectList>,
+    page: usize,
+}
+
+/// Where the run stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Phase {
+    /// None was started here.
+    #[default]
+    Never,
+    /// Under way.
+    Running,
+    /// Asked to stop, and on its way to do so.
+    Stopping,
+    /// Ended well.
+    Done,
+    /// Ended with this chain of errors.
+    Failed(String),
+    /// Stopped at the user's wish.
+    Cancelled,
+}
+
+struct RejectList {
+    rejects: Option<Result<Rejects, String>>,
+    cursor: usize,
+}
+
+impl Run {
+    /// Whether a run is under way.
+    pub(crate) fn busy(&self) -> bool {
+        matches!(self.phase, Phase::Running | Phase::Stopping)
+    }
+
+    /// Whether the list of rejects is open.
+    pub(crate) fn can_go_back(&self) -> bool {
+        self.list.is_some()
+    }
+
+    /// Whether something asked for has not come yet.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> bool {
+        self.list.as_ref().is_some_and(|l| l.rejects.is_none())
+    }
+
+    /// Follows a run that was just started; an error means that it could not be.
+    pub(crate) fn follow(&mut self, job: anyhow::Result<Job<Vec<Report>>>) {
+        *self = Run { page: self.page, ..Run::default() };
+        match job {
+            Ok(job) => (self.job, self.phase) = (Some(job), Phase::Running),
+            Err(error) => self.phase = Phase::Failed(reading::chain(error)),
+        }
+    }
+
+    /// Asks the run to stop.
+    pub(crate) fn cancel(&mut self) {
+        if let Some(job) = &self.job {
+            job.cancel();
+            self.phase = Phase::Stopping;
+        }
+    }
+
+    /// Looks how far the run has come; true when it has just ended.
+    pub(crate) fn look(&mut self) -> bool {
+        let Some(job) = &self.job else { return false };
+        // The state first: what a run that has ended did is then wholly in its progress.
+        let state = job.poll();
+        self.stages = job.ctx().progress().stages();
+        self.phase = match state {
+            JobState::Running => return false,
+            JobState::Done(_) => Phase::Done,
+            JobState::Failed(error) => Phase::Failed(reading::chain(error)),
+            JobState::Cancelled => Phase::Cancelled,
+        };
+        self.job = None;
+        true
+    }
+
+    /// Does a command of this page.
+    pub(crate) fn act(&mut self, action: Action, reading: &Reading) {
+        match action {
+            Action::Rejects if self.list.is_none() => {
+                self.list = Some(RejectList { rejects: None, cursor: 0 });
+                reading.ask(Request::Rejects);
+            }
+            Action::Rejects | Action::Back => self.list = None,
+            _ => self.step(action),
+        }
+    }
+
+    fn step(&mut self, action: Action) {
+        let (cursor, len) = match &mut self.list {
+            Some(list) => {
+                let len = list.rejects.as_ref().map_or(0, |r| r.as_ref().map_or(0, |r| r.rows.len()));
+                (&mut list.cursor, len)
+            }
+            None => {
+                let len = self.stages.len();
+                (self.selected.get_or_insert(len.saturating_sub(1)), len)
+            }
+        };
+        let page = self.page.max(1);
+        *cursor = match action {
+            Action::Down => *cursor + 1,
+            Action::Up => cursor.saturating_sub(1),
+            Action::PageDown => *cursor + page,
+            Action::PageUp => cursor.saturating_sub(page),
+            Action::First => 0,
+            Action::Last => usize::MAX,
+            _ => *cursor,
+        }
+        .min(len.saturating_sub(1));
+        // At the newest stage the selection follows the run again.
+        if self.list.is_none() && self.selected == Some(len.saturating_sub(1)) {
+            self.selected = None;
+        }
+    }
+
+    /// Takes in the rejects.
+    pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, String>) {
+        if let Some(list) = &mut self.list {
+            list.rejects = Some(rejects);
+        }
+    }
+
+    /// Remembers how many lines a page has.
+    pub(crate) fn arrange(&mut self, height: u16) {
+        self.page = height.saturating_sub(6) as usize;
+    }
+
+    fn selected(&self) -> usize {
+        let last = self.stages.len().saturating_sub(1);
+        self.selected.unwrap_or(last).min(last)
+    }
+}

@@ -1,0 +1,166 @@
+//! The real terminal: taken over and given back on every way out, and the loop that feeds the workbench.
+
+use std::io::{Stdout, stdout};
+use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event as Input};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use crossterm::{cursor, event, execute};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+
+use super::app::App;
+use super::event::Event;
+use super::{Workspace, view};
+
+/// Time between two looks at the run.
+const TICK: Duration = Duration::from_millis(80);
+
+/// How long a stopped run may take to put away what it holds before the program ends all the same.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Shows the workbench until the user leaves.
+pub(crate) fn show(workspace: Workspace) -> Result<()> {
+    let (sender, events) = channel();
+    let screen = Screen::take()?;
+    let mut terminal =
+        Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
+    let size = terminal.size().context("cannot ask the terminal for its size")?;
+    let mut app = App::new(workspace, (size.width, size.height), sender.clone())?;
+    // Told to end by the system (a closed window, a kill): leave in good order. Where the program has its own handler
+    // that one decides, and this changes nothing.
+    let end = sender.clone();
+    let _ = ctrlc::try_set_handler(move || drop(end.send(Event::End)));
+    let keys = Keys::listen(sender)?;
+    let result = serve(&mut app, &mut terminal, &events);
+    drop(keys);
+    drop(screen);
+    app.leave(PATIENCE);
+    result
+}
+
+fn serve(app: &mut App, terminal: &mut Terminal<CrosstermBackend<Stdout>>, events: &Receiver<Event>) -> Result<()> {
+    let mut draw = true;
+    let mut looked = Instant::now();
+    while !app.has_quit() {
+        if draw {
+            terminal.draw(|frame| view::draw(app, frame)).context("cannot draw on this terminal")?;
+        }
+        draw = false;
+        match events.recv_timeout(TICK.saturating_sub(looked.elapsed())) {
+            Ok(event) => draw |= app.take(event),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+        // Everything that has come meanwhile is taken in before the one drawing.
+        for event in events.try_iter() {
+            draw |= app.take(event);
+        }
+        if looked.elapsed() >= TICK {
+            draw |= app.take(Event::Tick);
+            looked = Instant::now();
+        }
+    }
+    Ok(())
+}
+
+type PanicHook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
+
+/// The terminal in our hands; given back when dropped.
+struct Screen {
+    before: Arc<PanicHook>,
+}
+
+impl Screen {
+    fn take() -> Result<Screen> {
+        enable_raw_mode().context("this is no terminal to draw on (use --headless)")?;
+        let before: Arc<PanicHook> = Arc::new(panic::take_hook());
+        let hook = before.clone();
+        let owner = thread::current().id();
+        // A panic of a worker is caught by its job and shown on the page: printing it would only spoil the picture.
+        panic::set_hook(Box::new(move |info| {
+            if thread::current().id() == owner {
+                give_back();
+                hook(info);
+            }
+        }));
+        let screen = Screen { before };
+        execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).context("cannot draw on this terminal")?;
+        Ok(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+        // While a panic unwinds, the hook cannot be changed, and need not be.
+        if !thread::panicking() {
+            let before = self.before.clone();
+            panic::set_hook(Box::new(move |info| before(info)));
+        }
+    }
+}
+
+fn give_back() {
+    // Nothing can be done about a terminal that does not even take this.
+    let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    let _ = disable_raw_mode();
+}
+
+/// The thread that waits for keys; it ends when this is dropped.
+struct Keys {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keys {
+    fn listen(events: Sender<Event>) -> Result<Keys> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = thread::Builder::new()
+            .name("keys".to_owned())
+            .spawn(move || {
+                while !stopped.load(Ordering::Relaxed) {
+                    // Without a terminal there is nobody left to serve.
+                    let event = match next_input() {
+                        Ok(None) => continue,
+                        Ok(Some(event)) => event,
+                        Err(_) => Event::End,
+                    };
+                    let end = matches!(event, Event::End);
+                    if events.send(event).is_err() || end {
+                        return;
+                    }
+                }
+            })
+            .context("cannot start a thread for the keyboard")?;
+        Ok(Keys { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn next_input() -> std::io::Result<Option<Event>> {
+    if !event::poll(TICK)? {
+        return Ok(None);
+    }
+    Ok(match event::read()? {
+        Input::Key(key) => Some(Event::Key(key)),
+        Input::Paste(text) => Some(Event::Paste(text)),
+        Input::Resize(width, height) => Some(Event::Resize(width, height)),
+        _ => None,
+    })
+}

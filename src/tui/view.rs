@@ -1,0 +1,149 @@
+//! The picture: a line of tabs, the page, a line of status, a line of keys; help and questions over it.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph, Wrap};
+
+use super::app::{App, Dialog, Page, Question};
+use super::commands::{COMMANDS, key_name};
+use super::run::Phase;
+use super::words::{self};
+use super::{Language, corpus, factor, look, run, width};
+
+/// Columns and rows below which nothing can be read.
+const LEAST: (u16, u16) = (60, 16);
+
+/// Where the page is on a screen of this size.
+pub(crate) fn page_area(size: Rect) -> Rect {
+    areas(size)[1]
+}
+
+fn areas(size: Rect) -> [Rect; 4] {
+    let line = Constraint::Length(1);
+    Layout::vertical([line, Constraint::Min(0), line, line]).areas(size)
+}
+
+/// Draws everything.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
+    let screen = frame.area();
+    if screen.width < LEAST.0 || screen.height < LEAST.1 {
+        let text = Paragraph::new(app.say(words::TOO_SMALL)).wrap(Wrap { trim: true });
+        return frame.render_widget(text, screen);
+    }
+    let [tabs, page, status, keys] = areas(screen);
+    frame.render_widget(tab_line(app, tabs.width as usize), tabs);
+    match app.page {
+        Page::Corpus => corpus::draw(app, frame, page),
+        Page::Run => run::draw(app, frame, page),
+        Page::Factor => factor::draw(app, frame, page),
+    }
+    frame.render_widget(status_line(app, status.width as usize), status);
+    frame.render_widget(key_line(app, keys.width as usize), keys);
+    match app.dialog {
+        Some(Dialog::Help(top)) => draw_help(app, top, frame, screen),
+        Some(Dialog::Question(question)) => draw_question(app, question, frame, screen),
+        None => {}
+    }
+}
+
+fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
+    let mut spans = vec![Span::styled(" Inkstone ", look::STRONG)];
+    for (i, page) in Page::ALL.into_iter().enumerate() {
+        let style = if page == app.page { look::SELECTED } else { look::PLAIN };
+        spans.push(Span::styled(format!(" {}{} ", i + 1, app.say(page.name())), style));
+    }
+    let state = match app.run.phase {
+        Phase::Running | Phase::Stopping => Some((words::JOB_RUNNING, look::KEY)),
+        Phase::Failed(_) => Some((words::JOB_FAILED, look::BAD)),
+        _ => None,
+    };
+    let mut end = vec![Span::raw(width::cut(&app.workspace.title, 20))];
+    if let Some((word, style)) = state {
+        end.extend([Span::raw(" · "), Span::styled(app.say(word), style)]);
+    }
+    end.push(Span::raw(if app.language == Language::Zh { " · zh " } else { " · en " }));
+    let used = |spans: &[Span<'_>]| spans.iter().map(|s| width::width(&s.content)).sum::<usize>();
+    // The note is never left out: it is cut to the room that tabs and title leave.
+    let room = columns.saturating_sub(used(&spans) + used(&end) + 4);
+    if let Some(note) = &app.workspace.note {
+        let note = width::cut(note, room.max(12));
+        end.splice(0..0, [Span::styled(note, look::NOTE), Span::raw(" · ")]);
+    }
+    let gap = columns.saturating_sub(used(&spans) + used(&end));
+    spans.push(Span::raw(" ".repeat(gap)));
+    spans.extend(end);
+    Line::from(spans)
+}
+
+fn status_line<'a>(app: &App, columns: usize) -> Line<'a> {
+    if let Some(fault) = &app.fault {
+        return Line::styled(width::cut(fault, columns), look::BAD);
+    }
+    let command = format!(" {}: {}", app.say(words::NO_SCREEN), app.workspace.command);
+    Line::styled(width::cut(&command, columns), look::DIM)
+}
+
+/// The keys of the page that do something now; those that find no room are in the help.
+fn key_line<'a>(app: &App, columns: usize) -> Line<'a> {
+    let mut spans = vec![Span::raw(" ")];
+    let mut used = 1;
+    let shown = COMMANDS.iter().filter(|c| c.bar && c.pages.contains(&app.page) && (c.enabled)(app));
+    for command in shown {
+        let (key, name) = (key_name(command.keys[0]), app.say(command.name));
+        let wide = width::width(&key) + width::width(name) + 3;
+        if used + wide > columns {
+            break;
+        }
+        used += wide;
+        spans.extend([Span::styled(key, look::KEY), Span::raw(format!(" {name}  "))]);
+    }
+    Line::from(spans)
+}
+
+fn help_area(screen: Rect) -> Rect {
+    screen.centered(Constraint::Max(96), Constraint::Max(34))
+}
+
+/// Lines of help on a page.
+pub(crate) fn help_lines(page: Page) -> usize {
+    COMMANDS.iter().filter(|c| c.pages.contains(&page)).count()
+}
+
+/// Lines of help that a screen shows.
+pub(crate) fn help_room(screen: Rect) -> usize {
+    help_area(screen).height.saturating_sub(2) as usize
+}
+
+fn draw_help(app: &App, top: usize, frame: &mut Frame<'_>, screen: Rect) {
+    let area = help_area(screen);
+    let inside = area.width.saturating_sub(2) as usize;
+    let commands = COMMANDS.iter().filter(|c| c.pages.contains(&app.page));
+    let lines: Vec<Line<'_>> = commands
+        .skip(top)
+        .take(help_room(screen))
+        .map(|command| {
+            let keys: Vec<String> = command.keys.iter().map(|k| key_name(*k)).collect();
+            let style = if (command.enabled)(app) { look::PLAIN } else { look::DIM };
+            Line::from(vec![
+                Span::styled(format!(" {}  ", width::left(&keys.join(" "), 14)), look::KEY),
+                Span::styled(width::cut(app.say(command.help), inside.saturating_sub(17)), style),
+            ])
+        })
+        .collect();
+    let title = format!(" {} · {} ", app.say(words::HELP), app.say(app.page.name()));
+    let block = look::pane(title, true).title_bottom(format!(" {} ", app.say(words::HELP_HINT)));
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+fn draw_question(app: &App, question: Question, frame: &mut Frame<'_>, screen: Rect) {
+    let text = app.say(match question {
+        Question::Cancel => words::ASK_CANCEL,
+        Question::Quit => words::ASK_QUIT,
+    });
+    let area = screen.centered(Constraint::Max(56), Constraint::Length(6));
+    let lines = vec![Line::raw(text), Line::styled(app.say(words::YES_NO), look::KEY)];
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(look::pane("", true)), area);
+}

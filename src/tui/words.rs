@@ -1,0 +1,137 @@
+//! Every sentence of the screen, in Chinese and English.
+
+use super::Language;
+
+/// A text in both languages: Chinese, English.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word(pub(crate) &'static str, pub(crate) &'static str);
+
+impl Word {
+    /// The text in this language.
+    pub(crate) fn to(self, language: Language) -> &'static str {
+        match language {
+            Language::Zh => self.0,
+            Language::En => self.1,
+        }
+    }
+}
+
+macro_rules! words {
+    ($($name:ident: $zh:literal, $en:literal;)+) => {
+        $(pub(crate) const $name: Word = Word($zh, $en);)+
+
+        #[cfg(test)]
+        const TABLE: &[(&str, Word)] = &[$((stringify!($name), $name)),+];
+    };
+}
+
+words! {
+    CORPUS: "语料", "Corpus";
+    RUN: "运行", "Run";
+    FACTOR: "因子", "Factor";
+
+    READING: "读取中…", "reading…";
+    TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";
+    HELP: "全部按键", "All keys";
+    HELP_HINT: "j/k 滚动 · Esc 关闭", "j/k scroll · Esc closes";
+    ASK_CANCEL: "停止正在进行的运行？已完成的部分保留，下次从那里继续。", "Stop the run? What is finished is kept, and the next run goes on from there.";
+    ASK_QUIT: "运行尚未结束。停止运行并退出？", "A run is under way. Stop it and leave?";
+    YES_NO: "y 是 · n 否", "y yes · n no";
+    NO_SCREEN: "无界面等价命令", "without a screen";
+    JOB_RUNNING: "运行中", "running";
+    JOB_FAILED: "运行失败", "run failed";
+
+    NO_CORPUS: "还没有语料：按 r 运行流水线，或在 workbench.toml 的 [[source]] 里指定文件。", "There are no documents yet: press r to run the pipeline, or name files under [[source]] in workbench.toml.";
+    CLEANED: "已清洗", "cleaned";
+    AS_INGESTED: "未清洗", "as ingested";
+    TIME: "发布时间", "published";
+    CODE: "代码", "code";
+    KIND: "类型", "kind";
+    REPEAT: "重", "≈";
+    TITLE: "标题", "title";
+    NEWS: "新闻", "news";
+    REPORT: "研报", "rept";
+    ANNOUNCEMENT: "公告", "annc";
+    POST: "帖子", "post";
+    CHARACTERS: "字", "characters";
+    CUT_CHARACTERS: "按字", "characters";
+    CUT_WORDS: "jieba", "jieba";
+    REPEATS: "重复于", "repeats";
+    SEARCH: "搜索", "search";
+    SEARCHING: "查找中…", "searching…";
+    TYPE_TO_SEARCH: "输入标题或代码", "type a title or a code";
+
+    NO_RUN: "本次还没有运行。按 r 开始；没有变化的步骤会跳过。", "Nothing was run yet. Press r to start; stages that are up to date are skipped.";
+    NOT_STARTED: "未开始", "not started";
+    RUNNING: "进行中", "running";
+    STOPPING: "正在停止…", "stopping…";
+    DONE: "完成", "done";
+    FAILED: "失败", "failed";
+    CANCELLED: "已取消", "cancelled";
+    UNCHANGED: "无变化，已跳过", "unchanged, skipped";
+    STAGE: "步骤", "stage";
+    PROGRESS: "进度", "progress";
+    ROWS: "处理", "done";
+    OUT: "输出", "out";
+    IN: "输入", "in";
+    DROPPED: "剔除", "dropped";
+    RATE: "速度", "rate";
+    TIME_LEFT: "时间", "time";
+    PARTICULARS: "详情", "Particulars";
+    AFTER_FAILURE: "按 r 重试：已完成的步骤不会重算。按 x 看导入时拒收的行。", "Press r to try again: finished stages are not computed twice. Press x for the rows that ingest set aside.";
+    AFTER_CANCEL: "已按要求停止；按 r 从停下的地方继续。", "Stopped as asked; press r to go on from there.";
+    AFTER_RUN: "按 3 看因子，按 1 看语料，按 x 看拒收的行。", "Press 3 for the factor, 1 for the corpus, x for the rows set aside.";
+    REJECTS: "拒收的行", "Rows set aside";
+    NO_REJECTS: "没有拒收的行。", "No rows were set aside.";
+    SHOWN_FIRST: "仅列出前", "listed are the first";
+    FILE: "文件", "file";
+    ROW: "行", "row";
+    COLUMN: "列", "column";
+    REASON: "原因", "reason";
+    VALUE: "值：", "value:";
+
+    NO_FACTOR: "还没有因子：在 workbench.toml 里写一个 [[factor]]，再按 r 运行。", "There is no factor yet: write a [[factor]] in workbench.toml and press r to run.";
+    NO_BACKTEST: "这个因子还没有回测：按 r 运行。", "This factor has not been tested yet: press r to run.";
+    LOOKAHEAD: "⚠ 未来函数：收益开始之后才知道的值参与了检验，以下数字不可用于决策。", "⚠ LOOK-AHEAD: values known only after their return had begun were used. Do not trust these figures.";
+    HORIZON: "持有期", "horizon";
+    RANK_IC: "RankIC", "RankIC";
+    ICIR: "ICIR", "ICIR";
+    T_NW: "t(NW)", "t(NW)";
+    POSITIVE: "IC>0", "IC>0";
+    DAYS: "天数", "days";
+    ANNUAL: "年化多空", "annual";
+    SHARPE: "夏普", "Sharpe";
+    DRAWDOWN: "回撤", "drawdown";
+    TURNOVER: "换手", "turnover";
+    COVERAGE: "覆盖", "coverage";
+    REFUSED: "拒绝迟到的值", "refused as late";
+    BY_MONTH: "月均", "by month";
+    BY_QUARTER: "季均", "by quarter";
+    BY_YEAR: "年均", "by year";
+    SUM_OF_IC: "累计 RankIC", "Sum of RankIC";
+    SUM: "累计", "sum";
+    LAYER_WEALTH: "分层净值", "Layers";
+    LAYER_MEANS: "分层平均收益", "Mean return by layer";
+    DEMEANED: "去均值", "demeaned";
+    LONG_SHORT: "多空净值", "Long-short";
+    DAY_RETURN: "当日", "day";
+    BY_CALENDAR_YEAR: "分年度", "By year";
+    YEAR: "年", "year";
+    VOLATILITY: "波动", "volatility";
+    CALMAR: "卡玛", "Calmar";
+    HIT_RATE: "胜率", "days > 0";
+    MOVE_CURSOR: "←/→ 移动日期光标，PgUp/PgDn 一个月", "←/→ move along the dates, PgUp/PgDn by a month";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn english_texts_hold_no_chinese() {
+        for (name, word) in TABLE {
+            assert!(!word.0.is_empty() && !word.1.is_empty(), "{name} lacks a language");
+            assert!(!word.1.chars().any(|c| ('一'..='龥').contains(&c)), "{name} is Chinese in English");
+        }
+    }
+}
