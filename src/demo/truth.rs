@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Params;
+
 /// The truth of a demo market, written to `truth.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Truth {
@@ -111,4 +113,11 @@ pub struct Planted {
     pub dates: usize,
     /// Names with a value and a return, on average over the dates.
     pub names: f64,
+}
+
+impl Truth {
+    /// Whether the market beside this truth is the one that these parameters give with this program.
+    pub fn stands_for(&self, params: &Params) -> bool {
+        self.scale == params.scale && self.seed == params.seed && self.generator == super::generator().hex()
+    }
 }
