@@ -8,7 +8,7 @@
 //! 3. A broker's own name in its report is the author's, not a subject.
 //! 4. A name that is also a common word (two characters, or listed) counts only with evidence in the document: the source
 //!    gave the code, the code or another name of the company stands in the text, or the name is used as a company's
-//!    somewhere (`远山股份`, `远山：一季度...`, `【远山】`, `远山发布公告`). Otherwise it is refused and counted.
+//!    somewhere (`远山股份`, `远山：一季度...`, `【远山】`, `远山披露三季报`, `远山2.98亿股`). Otherwise it is refused and counted.
 //! 5. Words that mean several securities on that day mean the one that the rest of the document speaks of, if it is one;
 //!    else every one of them, ambiguous.
 
@@ -25,8 +25,22 @@ use super::names::{Form, Names, Pattern, Rank};
 use super::{Field, Link, Params, Via};
 
 /// What shows, right behind a name, that a company is meant.
-const COMPANY_WORDS: [&str; 11] =
-    ["股份", "集团", "控股", "股价", "公告", "发布公告", "晚间公告", "早间公告", "盘后公告", "复牌", "停牌"];
+const COMPANY_WORDS: [&str; 12] = [
+    "股份",
+    "集团",
+    "控股",
+    "股价",
+    "公告",
+    "发布公告",
+    "披露公告",
+    "晚间公告",
+    "早间公告",
+    "盘后公告",
+    "复牌",
+    "停牌",
+];
+/// What shows it where the name begins a sentence.
+const COMPANY_ACTS: [&str; 6] = ["：", ":", "发布", "披露", "持股", "收到"];
 /// Words that announce a code, with what may stand between.
 const CODE_WORDS: [&str; 4] = ["代码", "A股", "B股", "股票"];
 
@@ -219,14 +233,14 @@ impl<'a> Place<'a> {
 
     /// Whether the name is used as a company's in this place.
     fn is_company(self) -> bool {
-        let after = self.after();
-        if COMPANY_WORDS.iter().any(|word| after.starts_with(word)) {
-            return true;
-        }
-        let before = self.before();
-        let wrapped = before.ends_with('【') && after.starts_with('】');
+        let (before, after) = (self.before(), self.after());
+        let follows = |words: &[&str]| words.iter().any(|word| after.starts_with(word));
         let begins = before.is_empty() || before.ends_with(['\n', '】', '。']);
-        wrapped || (begins && after.starts_with(['：', ':']))
+        let wrapped = before.ends_with('【') && after.starts_with('】');
+        // 远山2.98亿股
+        let unit = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ',');
+        let counted = unit.len() < after.len() && ["股", "万股", "亿股"].iter().any(|u| unit.starts_with(u));
+        follows(&COMPANY_WORDS) || wrapped || counted || (begins && follows(&COMPANY_ACTS))
     }
 
     /// The place of the whole code with its exchange, when these digits (or this ticker) stand as a code.
@@ -375,6 +389,9 @@ mod tests {
         }
         assert_eq!(told("前景股份中标", "2024-01-02"), ["000004.SZ name 前景"]);
         assert_eq!(told("机器人：一季度预增", "2024-01-02"), ["300006.SZ name 机器人"]);
+        assert_eq!(told("机器人披露年报", "2024-01-02"), ["300006.SZ name 机器人"]);
+        assert_eq!(told("转让所持机器人1,200.5万股", "2024-01-02"), ["300006.SZ name 机器人"]);
+        assert_eq!(told("展会上机器人披露新品，机器人200台", "2024-01-02"), Vec::<String>::new());
         // One use as a company's name vouches for the others, and so does a code or a full name.
         assert_eq!(told("【前景】预增。前景称", "2024-01-02").len(), 2);
         assert_eq!(told("前景（000004）预增", "2024-01-02").len(), 2);
