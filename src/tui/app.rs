@@ -219,6 +219,9 @@ impl App {
             self.fault = Some(reading::chain(error));
             if let Ok(reading) = Reading::start(&self.workspace, self.events.clone()) {
                 self.reading = reading;
+                // What the lost thread was asked for is asked for again.
+                self.reload();
+                self.arrange();
             }
             return true;
         }
@@ -249,9 +252,9 @@ impl App {
 
     fn learn(&mut self, answer: Answer) {
         match answer {
-            Answer::Index(index) => self.corpus.take_index(index),
-            Answer::Part(part, rows) => self.corpus.take_part(part, rows),
-            Answer::Text(text) => self.corpus.take_text(text),
+            Answer::Index(list, index) => self.corpus.take_index(list, index),
+            Answer::Part(list, part, rows) => self.corpus.take_part(list, part, rows),
+            Answer::Text(list, text) => self.corpus.take_text(list, text),
             Answer::Rejects(rejects) => self.run.take_rejects(rejects),
             Answer::Factor(name, picture) => self.factor.take(&name, picture),
             Answer::Hits(number, hits) => self.corpus.take_hits(number, hits),

@@ -29,8 +29,8 @@ const FIRST: &str = "first_mention";
 
 /// What to read.
 pub(crate) enum Request {
-    /// Which parts the corpus has.
-    Index,
+    /// Which parts the corpus has; the number comes back with whatever is read by this list.
+    Index(u64),
     /// The rows of a part, without the bodies.
     Part(Arc<Index>, usize),
     /// One document, cut and marked.
@@ -53,12 +53,12 @@ pub(crate) struct Selection {
 
 /// What was read. Errors are chains in words, ready to show.
 pub(crate) enum Answer {
-    /// To [`Request::Index`].
-    Index(Result<Index, String>),
-    /// To [`Request::Part`].
-    Part(usize, Result<Vec<Row>, String>),
-    /// To [`Request::Text`].
-    Text(Result<Text, String>),
+    /// To [`Request::Index`], with its number.
+    Index(u64, Result<Index, String>),
+    /// To [`Request::Part`], with the numbers of the list and of the part.
+    Part(u64, usize, Result<Vec<Row>, String>),
+    /// To [`Request::Text`], with the number of the list.
+    Text(u64, Result<Text, String>),
     /// To [`Request::Rejects`].
     Rejects(Result<Rejects, String>),
     /// To [`Request::Factor`]; `None` when there is no backtest of it.
@@ -72,6 +72,8 @@ pub(crate) enum Answer {
 /// The parts of the corpus and how many documents each has.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
+    /// Which list this is: after a run the parts are listed anew.
+    pub(crate) number: u64,
     /// File and documents of each part.
     pub(crate) parts: Vec<(PathBuf, usize)>,
     /// Whether these are cleaned documents, with duplicates marked.
@@ -211,7 +213,7 @@ fn answer_all(workspace: &Workspace, queue: &Receiver<Request>, events: &Sender<
 
 /// The part whose bodies were read last: documents read one after the other mostly come from one part.
 struct OpenPart {
-    index: Arc<Index>,
+    list: u64,
     part: usize,
     documents: Vec<Document>,
     first: Vec<Option<String>>,
@@ -219,9 +221,11 @@ struct OpenPart {
 
 fn answer(workspace: &Workspace, request: Request, open: &mut Option<OpenPart>) -> Answer {
     match request {
-        Request::Index => Answer::Index(index(workspace).map_err(chain)),
-        Request::Part(index, i) => Answer::Part(i, rows(&index, i).map_err(chain)),
-        Request::Text(selection) => Answer::Text(text(workspace, &selection, open).map_err(chain)),
+        Request::Index(number) => Answer::Index(number, index(workspace, number).map_err(chain)),
+        Request::Part(index, i) => Answer::Part(index.number, i, rows(&index, i).map_err(chain)),
+        Request::Text(selection) => {
+            Answer::Text(selection.index.number, text(workspace, &selection, open).map_err(chain))
+        }
         Request::Rejects => Answer::Rejects(rejects(&workspace.project.rejects()).map_err(chain)),
         Request::Factor(name) => {
             let picture = factor(workspace, &name).map_err(chain);
@@ -236,13 +240,13 @@ pub(crate) fn chain(error: anyhow::Error) -> String {
 }
 
 /// The cleaned corpus when it is complete, else the corpus as ingested.
-fn index(workspace: &Workspace) -> Result<Index> {
+fn index(workspace: &Workspace, number: u64) -> Result<Index> {
     let documents = workspace.project.documents().files()?;
     let clean = workspace.project.clean().files()?;
     let cleaned = !clean.is_empty() && clean.len() >= documents.len();
     let parts = if cleaned { clean } else { documents };
     let parts = parts.into_iter().map(|path| rows_of(&path).map(|rows| (path, rows))).collect::<Result<_>>()?;
-    Ok(Index { parts, cleaned })
+    Ok(Index { number, parts, cleaned })
 }
 
 /// Rows of a Parquet file, from its footer.
@@ -284,12 +288,12 @@ fn first_mentions(index: &Index, frame: &DataFrame) -> Result<Vec<Option<String>
 fn text(workspace: &Workspace, selection: &Selection, open: &mut Option<OpenPart>) -> Result<Text> {
     let (part, row) = selection.place;
     let index = &selection.index;
-    if !open.as_ref().is_some_and(|o| Arc::ptr_eq(&o.index, index) && o.part == part) {
+    if !open.as_ref().is_some_and(|o| (o.list, o.part) == (index.number, part)) {
         let path = path_of(index, part)?;
         let frame = disk::read_parquet(path, None)?;
         let documents = corpus::documents_from_frame(&frame).with_context(|| format!("in {}", path.display()))?;
         let first = first_mentions(index, &frame)?;
-        *open = Some(OpenPart { index: index.clone(), part, documents, first });
+        *open = Some(OpenPart { list: index.number, part, documents, first });
     }
     let found = open.as_ref().and_then(|o| Some((o.documents.get(row)?, o.first.get(row)?)));
     let (document, first) = found.context("the corpus has become shorter since it was listed")?;

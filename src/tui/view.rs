@@ -8,7 +8,7 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 use super::app::{App, Dialog, Page, Question};
 use super::commands::{COMMANDS, key_name};
 use super::run::Phase;
-use super::words::{self};
+use super::words;
 use super::{Language, corpus, factor, look, run, width};
 
 /// Columns and rows below which nothing can be read.
@@ -86,6 +86,9 @@ fn status_line<'a>(app: &App, columns: usize) -> Line<'a> {
 
 /// The keys of the page that do something now; those that find no room are in the help.
 fn key_line<'a>(app: &App, columns: usize) -> Line<'a> {
+    if app.typing() {
+        return Line::styled(app.say(words::SEARCH_KEYS), look::KEY);
+    }
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
     let shown = COMMANDS.iter().filter(|c| c.bar && c.pages.contains(&app.page) && (c.enabled)(app));

@@ -25,6 +25,14 @@ impl Glyph<'_> {
         self.text.is_empty()
     }
 
+    /// Whether no line may begin with it, as Chinese typesetting has it.
+    fn closes(&self) -> bool {
+        matches!(
+            &*self.text,
+            "，" | "。" | "、" | "；" | "：" | "？" | "！" | "）" | "》" | "」" | "』" | "】" | "”" | "’"
+        )
+    }
+
     /// Whether a line should not be broken between this and another of its sort.
     fn joins(&self) -> bool {
         self.text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'%')) && !self.breaks()
@@ -72,7 +80,8 @@ pub(crate) fn width(text: &str) -> usize {
 
 /// Lines of glyph numbers, half-open; a line is at most `width` cells unless one glyph alone is wider.
 ///
-/// Chinese breaks anywhere; a Latin word or a number moves to the next line as a whole when it fits there.
+/// Chinese breaks anywhere but before a closing mark; a Latin word or a number moves to the next line as a whole when
+/// it fits there.
 pub(crate) fn wrap(glyphs: &[Glyph<'_>], width: usize) -> Vec<std::ops::Range<usize>> {
     let mut lines = Vec::new();
     let (mut start, mut used, mut word) = (0, 0, 0);
@@ -86,7 +95,12 @@ pub(crate) fn wrap(glyphs: &[Glyph<'_>], width: usize) -> Vec<std::ops::Range<us
             word = i + 1;
         }
         if used + glyph.width > width && i > start {
-            let from = if glyph.joins() && word > start { word } else { i };
+            let from = match glyph {
+                g if g.joins() && word > start => word,
+                // What stands before a closing mark goes with it.
+                g if g.closes() && i > start + 1 => i - 1,
+                _ => i,
+            };
             lines.push(start..from);
             start = from;
             used = glyphs[from..i].iter().map(|g| g.width).sum();
@@ -152,6 +166,7 @@ mod tests {
         assert_eq!(lines("公司发布ABC公告", 9), ["公司发布", "ABC公告"]);
         assert_eq!(lines("增长120.5%，超预期", 8), ["增长", "120.5%，", "超预期"]);
         assert_eq!(lines("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(lines("公司发布。公告", 8), ["公司发", "布。公告"]);
         assert_eq!(lines("一\n\n二", 4), ["一", "", "二"]);
         assert_eq!(lines("", 4), [""]);
     }

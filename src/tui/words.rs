@@ -59,6 +59,7 @@ words! {
     REPEATS: "重复于", "repeats";
     SEARCH: "搜索", "search";
     SEARCHING: "查找中…", "searching…";
+    SEARCH_KEYS: " Enter 确定  Esc 取消  Ctrl-U 清空", " Enter keep  Esc leave  Ctrl-U clear";
     TYPE_TO_SEARCH: "输入标题或代码", "type a title or a code";
 
     NO_RUN: "本次还没有运行。按 r 开始；没有变化的步骤会跳过。", "Nothing was run yet. Press r to start; stages that are up to date are skipped.";
@@ -76,7 +77,7 @@ words! {
     IN: "输入", "in";
     DROPPED: "剔除", "dropped";
     RATE: "速度", "rate";
-    TIME_LEFT: "时间", "time";
+    TIME_LEFT: "用时/余", "time/eta";
     PARTICULARS: "详情", "Particulars";
     AFTER_FAILURE: "按 r 重试：已完成的步骤不会重算。按 x 看导入时拒收的行。", "Press r to try again: finished stages are not computed twice. Press x for the rows that ingest set aside.";
     AFTER_CANCEL: "已按要求停止；按 r 从停下的地方继续。", "Stopped as asked; press r to go on from there.";
@@ -104,7 +105,7 @@ words! {
     DRAWDOWN: "回撤", "drawdown";
     TURNOVER: "换手", "turnover";
     COVERAGE: "覆盖", "coverage";
-    REFUSED: "拒绝迟到的值", "refused as late";
+    REFUSED: "因迟到被拒的值", "values refused as late";
     BY_MONTH: "月均", "by month";
     BY_QUARTER: "季均", "by quarter";
     BY_YEAR: "年均", "by year";
@@ -114,6 +115,9 @@ words! {
     LAYER_MEANS: "分层平均收益", "Mean return by layer";
     DEMEANED: "去均值", "demeaned";
     LONG_SHORT: "多空净值", "Long-short";
+    NET: "净值", "net";
+    FALL: "回撤", "dd";
+    NAMES: "覆盖", "names";
     DAY_RETURN: "当日", "day";
     BY_CALENDAR_YEAR: "分年度", "By year";
     YEAR: "年", "year";

@@ -26,6 +26,8 @@ const PARTS_KEPT: usize = 48;
 /// State of the page.
 #[derive(Default)]
 pub(crate) struct Corpus {
+    /// Number of the list of parts asked for last: answers to earlier ones speak of another corpus.
+    list: u64,
     index: Option<Result<Arc<Index>, String>>,
     parts: BTreeMap<usize, Result<Vec<Row>, String>>,
     asked_parts: BTreeSet<usize>,
@@ -60,9 +62,9 @@ struct Search {
 impl Corpus {
     /// Forgets what was read and lists the parts anew.
     pub(crate) fn reload(&mut self, reading: &Reading) {
-        let (cut, searches, cursor) = (self.cut, self.searches, self.cursor);
-        *self = Corpus { cut, searches, cursor, ..Corpus::default() };
-        reading.ask(Request::Index);
+        let (cut, searches, cursor, list) = (self.cut, self.searches, self.cursor, self.list + 1);
+        *self = Corpus { cut, searches, cursor, list, ..Corpus::default() };
+        reading.ask(Request::Index(list));
     }
 
     /// Whether there is anything to show.
@@ -201,22 +203,26 @@ impl Corpus {
     }
 
     /// Takes in the list of parts.
-    pub(crate) fn take_index(&mut self, index: Result<Index, String>) {
-        self.index = Some(index.map(Arc::new));
+    pub(crate) fn take_index(&mut self, list: u64, index: Result<Index, String>) {
+        if list == self.list {
+            self.index = Some(index.map(Arc::new));
+        }
     }
 
     /// Takes in the rows of a part.
-    pub(crate) fn take_part(&mut self, part: usize, rows: Result<Vec<Row>, String>) {
-        if self.asked_parts.remove(&part) {
+    pub(crate) fn take_part(&mut self, list: u64, part: usize, rows: Result<Vec<Row>, String>) {
+        if list == self.list && self.asked_parts.remove(&part) {
             self.parts.insert(part, rows);
         }
     }
 
     /// Takes in a document, unless another has been asked for since.
-    pub(crate) fn take_text(&mut self, text: Result<Text, String>) {
-        if let Ok(text) = &text
-            && self.asked_text != Some((text.place, text.cut))
-        {
+    pub(crate) fn take_text(&mut self, list: u64, text: Result<Text, String>) {
+        let wanted = match &text {
+            Ok(text) => self.asked_text == Some((text.place, text.cut)),
+            Err(_) => self.asked_text.is_some(),
+        };
+        if list != self.list || !wanted {
             return;
         }
         let moved = match (&self.text, &text) {

@@ -51,7 +51,8 @@ pub(crate) fn lay_out(text: &Text, width: usize) -> Vec<ReaderLine> {
         }
         let within = text.tokens.get(token).is_some_and(|t| t.contains(&glyph.at));
         let begins = within && text.tokens[token].start == glyph.at;
-        if begins && token > 0 && text.tokens[token - 1].end == glyph.at {
+        let inside = glyphs.last().is_some_and(|g| !g.breaks()) && !glyph.breaks();
+        if begins && inside && token > 0 && text.tokens[token - 1].end == glyph.at {
             glyphs.push(Glyph { text: Cow::Borrowed("/"), width: 1, at: glyph.at });
             sorts.push(Sort::Stroke);
         }
@@ -60,8 +61,12 @@ pub(crate) fn lay_out(text: &Text, width: usize) -> Vec<ReaderLine> {
         glyphs.push(glyph);
     }
     let mut lines = Vec::new();
-    for line in width::wrap(&glyphs, width) {
+    for mut line in width::wrap(&glyphs, width) {
         let mut pieces: ReaderLine = Vec::new();
+        // The end of a line sets tokens apart as well as a stroke does.
+        if sorts.get(line.start) == Some(&Sort::Stroke) {
+            line.start += 1;
+        }
         for i in line {
             match pieces.last_mut() {
                 Some((piece, sort)) if *sort == sorts[i] => piece.push_str(&glyphs[i].text),

@@ -31,7 +31,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         Some(Ok(_)) => None,
     };
     if let Some(line) = empty {
-        let block = look::pane(app.say(words::CORPUS), true);
+        let block = look::pane(format!(" {} ", app.say(words::CORPUS)), true);
         return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
     }
     let [table, reader] = panes(page);

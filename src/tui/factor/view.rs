@@ -57,7 +57,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     if years > 0 {
         draw_years(app, picture, frame, by_year);
     }
-    frame.render_widget(cursor_line(app, factor, picture, at), cursor);
+    frame.render_widget(cursor_line(app, factor, picture, at, page.width as usize), cursor);
 }
 
 fn draw_message(app: &App, line: Line<'_>, frame: &mut Frame<'_>, page: Rect) {
@@ -87,33 +87,50 @@ fn figure<'a>(app: &App, name: Word, value: String, sign: Option<f64>) -> [Span<
     [Span::styled(format!("{} ", app.say(name)), look::DIM), Span::styled(format!("{value}  "), style)]
 }
 
+/// Figures in one line, as many as fit whole.
+fn figure_line<'a>(figures: Vec<[Span<'a>; 2]>, columns: usize) -> Line<'a> {
+    let mut spans = Vec::new();
+    let mut used = 0;
+    for figure in figures {
+        let wide: usize = figure.iter().map(|s| width::width(s.content.trim_end())).sum::<usize>() + 1;
+        if used + wide > columns {
+            break;
+        }
+        used += wide + 2;
+        spans.extend(figure);
+    }
+    Line::from(spans)
+}
+
 fn draw_figures(app: &App, factor: &Factor, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
     let outcome = &picture.outcome;
     let total = &outcome.long_short.total;
     let mut ic = Vec::new();
     if let Some(horizon) = picture.horizons.get(factor.horizon) {
         let s = &horizon.summary;
-        ic.extend(figure(app, words::HORIZON, format!("{}d", horizon.days), None));
-        ic.extend(figure(app, words::RANK_IC, figures::number(s.mean, 4), Some(s.mean)));
-        ic.extend(figure(app, words::ICIR, figures::number(s.icir, 2), Some(s.icir)));
-        ic.extend(figure(app, words::T_NW, figures::number(s.t_nw, 2), Some(s.t_nw)));
-        ic.extend(figure(app, words::POSITIVE, figures::percent(s.positive), None));
-        ic.extend(figure(app, words::DAYS, figures::count(s.n as u64), None));
+        ic.push(figure(app, words::HORIZON, format!("{}d", horizon.days), None));
+        ic.push(figure(app, words::RANK_IC, figures::number(s.mean, 4), Some(s.mean)));
+        ic.push(figure(app, words::ICIR, figures::number(s.icir, 2), Some(s.icir)));
+        ic.push(figure(app, words::T_NW, figures::number(s.t_nw, 2), Some(s.t_nw)));
+        ic.push(figure(app, words::POSITIVE, figures::percent(s.positive), None));
+        ic.push(figure(app, words::DAYS, figures::count(s.n as u64), None));
     }
-    let mut book = Vec::new();
-    book.extend(figure(app, words::ANNUAL, figures::percent(total.annual_return), Some(total.annual_return)));
-    book.extend(figure(app, words::SHARPE, figures::number(total.sharpe, 2), Some(total.sharpe)));
-    book.extend(figure(app, words::DRAWDOWN, figures::percent(total.max_drawdown), Some(total.max_drawdown)));
-    book.extend(figure(app, words::TURNOVER, figures::percent(outcome.turnover), None));
-    book.extend(figure(app, words::COVERAGE, figures::percent(picture.coverage), None));
-    if outcome.refused.values > 0 {
-        let refused = figures::count(outcome.refused.values);
-        book.push(Span::styled(format!("{} {refused}", app.say(words::REFUSED)), look::NOTE));
-    }
+    let book = vec![
+        figure(app, words::ANNUAL, figures::percent(total.annual_return), Some(total.annual_return)),
+        figure(app, words::SHARPE, figures::number(total.sharpe, 2), Some(total.sharpe)),
+        figure(app, words::DRAWDOWN, figures::percent(total.max_drawdown), Some(total.max_drawdown)),
+        figure(app, words::TURNOVER, figures::percent(outcome.turnover), None),
+        figure(app, words::COVERAGE, figures::percent(picture.coverage), None),
+    ];
     let room = area.width.saturating_sub(2) as usize;
     let alignment = Line::styled(width::cut(&outcome.alignment, room), look::DIM);
-    let block = look::pane(title(app, room), true);
-    frame.render_widget(Paragraph::new(vec![alignment, Line::from(ic), Line::from(book)]).block(block), area);
+    let mut block = look::pane(title(app, room), true);
+    if outcome.refused.values > 0 {
+        let refused = format!(" {} {} ", app.say(words::REFUSED), figures::count(outcome.refused.values));
+        block = block.title_bottom(Line::styled(refused, look::NOTE).right_aligned());
+    }
+    let lines = vec![alignment, figure_line(ic, room), figure_line(book, room)];
+    frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
 fn draw_rank_ic(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
@@ -225,11 +242,14 @@ fn draw_years(app: &App, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
         let cells = [year.year.to_string(), annual, volatility, sharpe, drawdown, calmar, hits];
         lines.push(Line::styled(line(cells), look::of_sign(f.annual_return, app.workspace.red_up)));
     }
-    frame.render_widget(Paragraph::new(lines).block(look::pane(app.say(words::BY_CALENDAR_YEAR), false)), area);
+    frame.render_widget(
+        Paragraph::new(lines).block(look::pane(format!(" {} ", app.say(words::BY_CALENDAR_YEAR)), false)),
+        area,
+    );
 }
 
 /// The values at the date of the cursor; before it was moved, how to move it.
-fn cursor_line<'a>(app: &App, factor: &Factor, picture: &Picture, at: Option<NaiveDate>) -> Line<'a> {
+fn cursor_line<'a>(app: &App, factor: &Factor, picture: &Picture, at: Option<NaiveDate>, columns: usize) -> Line<'a> {
     let Some(at) = at else {
         let span = match (picture.dates.first(), picture.dates.last()) {
             (Some(first), Some(last)) => format!(" {first}..{last}  "),
@@ -237,28 +257,28 @@ fn cursor_line<'a>(app: &App, factor: &Factor, picture: &Picture, at: Option<Nai
         };
         return Line::from(vec![Span::raw(span), Span::styled(app.say(words::MOVE_CURSOR), look::DIM)]);
     };
-    let mut spans = vec![Span::styled(format!(" {at}  "), look::STRONG)];
+    let mut line = vec![[Span::raw(" "), Span::styled(format!("{at}  "), look::STRONG)]];
     if let Some(horizon) = picture.horizons.get(factor.horizon)
         && let Ok(i) = horizon.dates.binary_search(&at)
     {
         let rank_ic = value_at(&horizon.rank_ic, i);
-        spans.extend(figure(app, words::RANK_IC, figures::signed(rank_ic, 3), Some(rank_ic)));
-        spans.extend(figure(app, words::SUM, figures::signed(value_at(&horizon.sum, i), 2), None));
+        line.push(figure(app, words::RANK_IC, figures::signed(rank_ic, 3), Some(rank_ic)));
+        line.push(figure(app, words::SUM, figures::signed(value_at(&horizon.sum, i), 2), None));
     }
     let book = &picture.outcome.long_short;
     if let Ok(i) = book.dates.binary_search(&at) {
-        spans.extend(figure(app, words::LONG_SHORT, figures::number(value_at(&picture.wealth, i), 3), None));
+        line.push(figure(app, words::NET, figures::number(value_at(&picture.wealth, i), 3), None));
+        line.push(figure(app, words::FALL, figures::percent(value_at(&picture.drawdown, i)), None));
         let day = 100.0 * value_at(&book.net, i);
-        spans.extend(figure(app, words::DAY_RETURN, format!("{} %", figures::signed(day, 2)), Some(day)));
-        spans.extend(figure(app, words::DRAWDOWN, figures::percent(value_at(&picture.drawdown, i)), None));
+        line.push(figure(app, words::DAY_RETURN, format!("{} %", figures::signed(day, 2)), Some(day)));
     }
     let coverage = &picture.outcome.coverage;
     if let Ok(i) = coverage.dates.binary_search(&at) {
         let names = |counts: &[u32]| counts.get(i).map_or("–".to_owned(), |n| figures::count(u64::from(*n)));
         let value = format!("{}/{}", names(&coverage.names), names(&coverage.universe));
-        spans.extend(figure(app, words::COVERAGE, value, None));
+        line.push(figure(app, words::NAMES, value, None));
     }
-    Line::from(spans)
+    figure_line(line, columns)
 }
 
 /// A value of a series; NaN where a file has fewer values than dates.

@@ -7,7 +7,7 @@ pub(crate) use view::draw;
 use super::commands::Action;
 use super::reading::{self, Reading, Rejects, Request};
 use crate::data::Report;
-use crate::job::{Job, JobState, StageProgress};
+use crate::job::{Job, JobState, StageProgress, StageState};
 
 /// State of the page.
 #[derive(Default)]
@@ -19,6 +19,8 @@ pub(crate) struct Run {
     /// The stage whose particulars are shown; `None`: the newest.
     selected: Option<usize>,
     list: Option<RejectList>,
+    /// Lines of the particulars that are above the sight.
+    scroll: usize,
     page: usize,
 }
 
@@ -108,6 +110,10 @@ impl Run {
     }
 
     fn step(&mut self, action: Action) {
+        let before = self.selected();
+        if self.list.is_none() && matches!(action, Action::PageDown | Action::PageUp) {
+            return self.scroll_particulars(action);
+        }
         let (cursor, len) = match &mut self.list {
             Some(list) => {
                 let len = list.rejects.as_ref().map_or(0, |r| r.as_ref().map_or(0, |r| r.rows.len()));
@@ -133,6 +139,21 @@ impl Run {
         if self.list.is_none() && self.selected == Some(len.saturating_sub(1)) {
             self.selected = None;
         }
+        if self.selected() != before {
+            self.scroll = 0;
+        }
+    }
+
+    fn scroll_particulars(&mut self, action: Action) {
+        let lines = match self.stages.get(self.selected()).map(|s| &s.state) {
+            Some(StageState::Done(report)) => report.dropped.len() + report.facts.len(),
+            _ => 0,
+        };
+        let step = (self.page / 2).max(1);
+        self.scroll = match action {
+            Action::PageDown => (self.scroll + step).min(lines),
+            _ => self.scroll.saturating_sub(step),
+        };
     }
 
     /// Takes in the rejects.

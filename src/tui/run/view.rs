@@ -79,19 +79,19 @@ fn stage_line<'a>(app: &App, stage: &StageProgress, widths: [usize; 7], selected
             let share = stage.total.filter(|t| *t > 0).map(|t| stage.done as f64 / t as f64);
             let time =
                 stage.eta().map_or_else(|| figures::span(stage.elapsed), |eta| format!("-{}", figures::span(eta)));
-            (bar(share, stage.elapsed.as_millis(), widths[1]), String::new(), 0, time, look::KEY)
+            (bar(share, stage.elapsed.as_millis(), widths[1]), String::new(), None, time, look::KEY)
         }
         StageState::Done(report) if report.unchanged => {
             let bar = width::left(app.say(words::UNCHANGED), widths[1]);
-            (bar, figures::count(report.rows_out), report.dropped_rows(), figures::span(stage.elapsed), look::DIM)
+            (bar, figures::count(report.rows_out), Some(report.dropped_rows()), figures::span(stage.elapsed), look::DIM)
         }
         StageState::Done(report) => {
             let out = figures::count(report.rows_out);
-            (bar(Some(1.0), 0, widths[1]), out, report.dropped_rows(), figures::span(stage.elapsed), look::GOOD)
+            (bar(Some(1.0), 0, widths[1]), out, Some(report.dropped_rows()), figures::span(stage.elapsed), look::GOOD)
         }
         StageState::Failed => {
             let bar = width::left(app.say(words::FAILED), widths[1]);
-            (bar, String::new(), 0, figures::span(stage.elapsed), look::BAD)
+            (bar, String::new(), None, figures::span(stage.elapsed), look::BAD)
         }
     };
     let done = match stage.total {
@@ -99,7 +99,8 @@ fn stage_line<'a>(app: &App, stage: &StageProgress, widths: [usize; 7], selected
         None => figures::count(stage.done),
     };
     let name = if selected { look::SELECTED } else { look::PLAIN };
-    let dropped_style = if dropped > 0 { look::NOTE } else { look::DIM };
+    let dropped_style = if dropped > Some(0) { look::NOTE } else { look::DIM };
+    let dropped = dropped.map(figures::count).unwrap_or_default();
     let gap = || Span::raw(" ");
     Line::from(vec![
         Span::styled(width::left(&stage.name, widths[0]), name),
@@ -110,7 +111,7 @@ fn stage_line<'a>(app: &App, stage: &StageProgress, widths: [usize; 7], selected
         gap(),
         Span::raw(width::right(&out, widths[3])),
         gap(),
-        Span::styled(width::right(&figures::count(dropped), widths[4]), dropped_style),
+        Span::styled(width::right(&dropped, widths[4]), dropped_style),
         gap(),
         Span::raw(width::right(&figures::rate(stage.rate()), widths[5])),
         gap(),
@@ -152,6 +153,7 @@ fn draw_particulars(app: &App, run: &Run, frame: &mut Frame<'_>, area: Rect) {
         lines.extend(report_lines(app, report));
     }
     let name = stage.map_or("", |s| s.name.as_str());
+    let lines: Vec<Line<'_>> = lines.into_iter().skip(run.scroll).collect();
     let block = look::pane(format!(" {} {name} ", app.say(words::PARTICULARS)), false);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
 }
@@ -198,7 +200,7 @@ fn draw_rejects(app: &App, list: &RejectList, rows: usize, frame: &mut Frame<'_>
     };
     match rejects {
         Err(line) => {
-            let block = look::pane(app.say(words::REJECTS), true);
+            let block = look::pane(format!(" {} ", app.say(words::REJECTS)), true);
             frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
         }
         Ok(rejects) => draw_reject_list(app, rejects, list.cursor, rows, frame, page),
