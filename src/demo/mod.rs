@@ -147,7 +147,7 @@ pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report
 fn effect() -> Effect {
     Effect {
         same_day: 0.026,
-        drift: 0.011,
+        drift: 0.008,
         drift_shares: vec![0.35, 0.25, 0.16, 0.11, 0.08, 0.05],
         intraday_share: 0.6,
         first_mentions_only: true,

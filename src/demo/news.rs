@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -25,7 +25,7 @@ const BALANCED: f64 = 0.22;
 /// Share of stories with placebo sentences.
 const PLACEBO: f64 = 0.5;
 /// Share of grave events that lock a name at its limit.
-const SHOCKS: f64 = 0.12;
+const SHOCKS: f64 = 0.25;
 
 /// A kind of event, with the weights of its signs.
 struct Event {
@@ -100,13 +100,21 @@ impl<'w> Wires<'w> {
         let setting = world.setting(Some(about), partner, time, medium, rng);
 
         let mut draft = Draft::default();
-        world.grammar.write(&format!("{}{sign}题", event.name), &setting, rng, &mut draft)?;
+        let (titles, leads) = (format!("{}{sign}题", event.name), format!("{}{sign}文", event.name));
+        let (n, m) = (world.grammar.alternatives(&titles), world.grammar.alternatives(&leads));
+        ensure!(n > 0 && m > 0, "news.txt has no rule {titles:?} or no rule {leads:?}");
+        let topic = rng.random_range(0..n);
+        world.grammar.write_alternative(&titles, topic, &setting, rng, &mut draft)?;
         let title = std::mem::take(&mut draft.text);
+        setting.in_title.set(false);
         let mut paragraphs = Vec::new();
         if rng.random_bool(0.6) {
             world.grammar.write("电头", &setting, rng, &mut draft)?;
         }
-        world.grammar.write(&format!("{}{sign}文", event.name), &setting, rng, &mut draft)?;
+        // A title goes with the lead of its place; leads beyond the titles go round again.
+        let first = topic % m;
+        let lead = first + n * rng.random_range(0..=(m - 1 - first) / n);
+        world.grammar.write_alternative(&leads, lead, &setting, rng, &mut draft)?;
         let more = format!("{}{sign}续", event.name);
         if sign != '0' && world.grammar.has(&more) {
             let n = rng.random_range(0..3);
@@ -165,6 +173,7 @@ impl<'w> Wires<'w> {
         let mut draft = Draft::default();
         world.grammar.write("市场题", &setting, rng, &mut draft)?;
         let title = std::mem::take(&mut draft.text);
+        setting.in_title.set(false);
         world.grammar.write("电头", &setting, rng, &mut draft)?;
         world.several("市场文", rng.random_range(1..4), &setting, rng, &mut draft, |_| ())?;
         let paragraphs = vec![draft.text];

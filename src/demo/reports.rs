@@ -75,6 +75,7 @@ impl<'w> Desks<'w> {
         let mut draft = Draft::default();
         world.grammar.write(&format!("研报{sign}题"), &setting, rng, &mut draft)?;
         let title = std::mem::take(&mut draft.text);
+        setting.in_title.set(false);
         let opinion = self.opinion(sign, &setting, rng, &mut draft)?;
         let length = |ps: &[String]| ps.iter().map(|p| p.chars().count()).sum::<usize>();
         let closing = self.closing(&setting, rng, &mut draft)?;

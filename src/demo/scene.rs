@@ -1,5 +1,6 @@
 //! The scene of a document: which company, which day; it gives the grammar's variables their text.
 
+use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 
 use chrono::{Datelike, NaiveDateTime};
@@ -23,7 +24,14 @@ pub(super) struct Setting<'a> {
     pub(super) medium: &'a str,
     /// The product that the document speaks of.
     pub(super) product: &'a str,
+    /// What the title has said, variable and text, to be said again where the body first needs the variable.
+    pub(super) told: RefCell<Vec<(String, String)>>,
+    /// Whether the title is still being written.
+    pub(super) in_title: Cell<bool>,
 }
+
+/// Variables whose value in the title the body repeats.
+const REPEATED: [&str; 11] = ["金额", "小额", "比例", "大比例", "万股", "股价", "人名", "机构", "地区", "罚金", "每股"];
 
 impl Setting<'_> {
     fn name(&self) -> &str {
@@ -90,6 +98,7 @@ impl Setting<'_> {
             "日间" => out.push_str(pick::<&str>(rng, &["今日", "近日", "日前", "当日"])),
             "月日" => write!(out, "{}月{}日", self.time.month(), self.time.day())?,
             "年" => write!(out, "{}", self.time.year() - rng.random_range(1..6))?,
+            "几" => write!(out, "{}", rng.random_range(2..9))?,
             "季" => write!(out, "{}", rng.random_range(1..5))?,
             "天数" => write!(out, "{}", rng.random_range(2..37) * 5)?,
             "小比例" => write!(out, "{:.2}%", rng.random_range(0.3..4.9))?,
@@ -115,6 +124,18 @@ impl Setting<'_> {
 
 impl Scene for Setting<'_> {
     fn fill(&self, variable: &str, rng: &mut ChaCha8Rng, out: &mut String) -> bool {
-        self.write(variable, rng, out).expect("writing to a string succeeds")
+        let mut told = self.told.borrow_mut();
+        if !self.in_title.get()
+            && let Some(i) = told.iter().position(|t| t.0 == variable)
+        {
+            out.push_str(&told.remove(i).1);
+            return true;
+        }
+        let from = out.len();
+        let known = self.write(variable, rng, out).expect("writing to a string succeeds");
+        if self.in_title.get() && REPEATED.contains(&variable) {
+            told.push((variable.to_owned(), out[from..].to_owned()));
+        }
+        known
     }
 }

@@ -1,5 +1,7 @@
 //! A document before a vendor has dressed it, and what all writers share: the vocabularies and the draw of companies.
 
+use std::cell::{Cell, RefCell};
+
 use anyhow::Result;
 use chrono::{NaiveDate, NaiveDateTime};
 use rand::RngExt;
@@ -109,6 +111,8 @@ impl World {
             time,
             medium,
             product,
+            told: RefCell::default(),
+            in_title: Cell::new(true),
         }
     }
 

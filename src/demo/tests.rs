@@ -57,7 +57,7 @@ fn what_readers_find_is_what_the_truth_counts() {
     let mut judge = |source: &'static str, id: &str, text: &str, time: &str, broken: bool| {
         let fresh = ids.insert(format!("{source}/{id}"));
         let dated =
-            !time.contains("2099") && !time.contains("/2/30 ") && !time.contains("0230") && !time.contains("-13-");
+            !time.contains("2099") && !time.contains("/2/30 ") && !time.ends_with("0230") && !time.contains("-13-");
         let dated = dated && !time.contains("2月30日");
         let good = fresh && !text.trim().is_empty() && dated && !broken;
         *if good { &mut sound } else { &mut bad }.entry(source).or_default() += 1;
@@ -221,7 +221,7 @@ fn the_tone_can_be_read_from_the_text() {
         }
     }
     let (news, reports) = (correlation(&news), correlation(&reports));
-    assert!(news > 0.9 && reports > 0.85, "news {news:.3}, reports {reports:.3}");
+    assert!(news > 0.92 && reports > 0.85, "news {news:.3}, reports {reports:.3}");
 }
 
 fn correlation(pairs: &[(f64, f64)]) -> f64 {
