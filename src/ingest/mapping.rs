@@ -368,11 +368,6 @@ impl Mapping {
         cells.first().map_or(field.to_owned(), |i| self.columns[*i].clone())
     }
 
-    /// The number of columns of the file.
-    pub(super) fn width(&self) -> usize {
-        self.columns.len()
-    }
-
     /// Which cells any field needs.
     pub(super) fn used(&self) -> Vec<bool> {
         let mut used = vec![false; self.columns.len()];

@@ -13,23 +13,36 @@
 //! [`Project::documents`]: crate::project::Project::documents
 //! [`Project::rejects`]: crate::project::Project::rejects
 
-mod source;
-
-pub use source::{Column, Columns, Format, Source, Table};
-
+mod commit;
+mod documents;
 mod encoding;
+mod files;
+mod log;
 mod mapping;
+mod parquet;
+mod prices;
+mod read;
+mod reader;
+mod records;
+mod rejects;
+mod run;
+mod securities;
+mod source;
+mod texts;
 mod times;
+mod view;
 
-use std::path::Path;
+#[cfg(test)]
+mod tests;
 
-use anyhow::{Result, bail};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
-use crate::data::Report;
-use crate::job::Ctx;
-use crate::project::Project;
+pub use encoding::Encoded;
+pub use log::{FileEntry, Log};
+pub use rejects::Reject;
+pub use run::run;
+pub use source::{Column, Columns, Format, Source, Table};
 
 /// Settings of ingest (`[ingest]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,14 +58,4 @@ impl Default for Params {
     fn default() -> Params {
         Params { max_loss: 0.35, latest: None }
     }
-}
-
-/// Reads what is new in the sources into the project's tables.
-///
-/// Paths in `sources` are relative to `base`. The report speaks of the whole corpus, not only of what this run read; it is
-/// `unchanged` when every file was as the last run left it.
-pub fn run(sources: &[Source], params: &Params, base: &Path, project: &Project, ctx: &Ctx) -> Result<Report> {
-    Source::check_all(sources)?;
-    let _ = (params, base, project, ctx);
-    bail!("not yet")
 }

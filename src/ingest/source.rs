@@ -89,6 +89,18 @@ pub enum Column {
     },
 }
 
+impl Column {
+    /// The columns of the file that it speaks of.
+    pub(super) fn names(&self) -> Vec<&str> {
+        match self {
+            Column::Name(name) => vec![name],
+            Column::DateTime { date, time } => vec![date, time],
+            Column::Scaled { column, .. } => vec![column],
+            Column::Pattern { .. } | Column::Value { .. } => Vec::new(),
+        }
+    }
+}
+
 /// Fields and where their values come from; a field that is absent here is found by the usual names of its column.
 pub type Columns = BTreeMap<String, Column>;
 

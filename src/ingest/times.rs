@@ -38,6 +38,11 @@ pub(super) struct Moment {
 }
 
 impl Moment {
+    /// Whether it is the last second of a day, as for a date without a time.
+    pub(super) fn is_day_end(&self) -> bool {
+        self.time.time() == DAY_END
+    }
+
     fn new(time: NaiveDateTime, date: &'static str) -> Moment {
         Moment { time, shape: Shape { date, clock: "", zone: "" } }
     }
@@ -313,7 +318,7 @@ impl<'a> Cursor<'a> {
                 (month, self.digits(1, 2)?, style)
             }
         };
-        if self.0.starts_with(|c: char| c.is_ascii_digit()) {
+        if !style.contains('年') && self.0.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(NoTime::Unreadable);
         }
         Ok((NaiveDate::from_ymd_opt(year as i32, month, day).ok_or(NoTime::Impossible)?, style))

@@ -1,0 +1,165 @@
+//! Finds the files of the sources, in a fixed order, and tells which of them changed since the last run.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::corpus::PART_ROWS;
+use crate::data::Key;
+use crate::disk;
+use crate::ingest::log::FileEntry;
+use crate::ingest::reader;
+use crate::ingest::source::{Format, Source};
+use crate::job::Ctx;
+
+/// What is read as one: a file, or up to [`PART_ROWS`] text files of one source.
+pub(super) struct Unit<'a> {
+    pub(super) source: &'a Source,
+    /// Path relative to the base, with `/`.
+    pub(super) path: String,
+    /// The files, and for text files the document's id.
+    pub(super) files: Vec<(PathBuf, String)>,
+    pub(super) texts: bool,
+}
+
+/// The content of a unit beside its entry in the log.
+pub(super) struct Content {
+    pub(super) size: u64,
+    pub(super) hash: Key,
+    /// Whether the content that the log knows is the beginning of the content now.
+    pub(super) grown: bool,
+}
+
+/// The units of all sources, in the order of the corpus, and the files of folders that are in no known format.
+pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<Unit<'a>>, Vec<String>)> {
+    let (mut units, mut passed_over) = (Vec::new(), Vec::new());
+    for source in sources {
+        let (files, root) = files_of(source, base)?;
+        let single = root.is_none();
+        let (mut texts, mut others) = (Vec::new(), Vec::new());
+        for path in files {
+            match reader::format_of(&path, source) {
+                Ok(Format::Txt) => texts.push(path),
+                Ok(_) => others.push(path),
+                Err(error) if single => return Err(error),
+                Err(_) => passed_over.push(shown(&path, base)),
+            }
+        }
+        if texts.is_empty() && others.is_empty() {
+            bail!("[[source]] {:?}: no file to read at {:?}{}", source.name, source.path, hint(source));
+        }
+        for path in others {
+            let id = shown(&path, base);
+            units.push(Unit { source, path: id.clone(), files: vec![(path, id)], texts: false });
+        }
+        let root = root.unwrap_or_else(|| base.to_path_buf());
+        let id_of = |path: &Path| {
+            let below = if single { path.file_name().map(Path::new).unwrap_or(path) } else { path };
+            shown(&below.with_extension(""), &root)
+        };
+        for (i, chunk) in texts.chunks(PART_ROWS).enumerate() {
+            let files = chunk.iter().map(|path| (path.clone(), id_of(path))).collect();
+            units.push(Unit { source, path: format!("{} (texts {})", source.path, i + 1), files, texts: true });
+        }
+    }
+    Ok((units, passed_over))
+}
+
+fn hint(source: &Source) -> String {
+    if source.format == Format::Auto {
+        " (read are .csv .tsv .jsonl .json .parquet .txt; for other names set `format`)".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+/// The files of a source, sorted, and the folder that they are found in when it is not one file alone.
+fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBuf>)> {
+    let path = base.join(&source.path);
+    let at = || format!("[[source]] {:?}: path {:?}", source.name, source.path);
+    if path.is_dir() {
+        let mut files = Vec::new();
+        for entry in walkdir::WalkDir::new(&path).sort_by_file_name() {
+            let entry = entry.with_context(at)?;
+            if entry.file_type().is_file() && !entry.file_name().to_string_lossy().starts_with('.') {
+                files.push(entry.into_path());
+            }
+        }
+        return Ok((files, Some(path)));
+    }
+    if path.exists() {
+        return Ok((vec![path], None));
+    }
+    if !source.path.contains(['*', '?', '[']) {
+        bail!("{}: there is no such file or folder ({})", at(), path.display());
+    }
+    let pattern = path.to_str().with_context(|| format!("{}: a pattern must be valid Unicode", at()))?;
+    let mut files = Vec::new();
+    for found in glob::glob(pattern).with_context(at)? {
+        let found = found.with_context(at)?;
+        if found.is_file() {
+            files.push(found);
+        }
+    }
+    files.sort();
+    let fixed: PathBuf = path.iter().take_while(|part| !part.to_string_lossy().contains(['*', '?', '['])).collect();
+    Ok((files, Some(fixed)))
+}
+
+/// A path relative to `base` where it is below it, with `/` on every system.
+fn shown(path: &Path, base: &Path) -> String {
+    let relative = path.strip_prefix(base).unwrap_or(path);
+    relative.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/").replacen("//", "/", 1)
+}
+
+impl Unit<'_> {
+    /// The file that a row stands in.
+    pub(super) fn file_of(&self, row: u64, base: &Path) -> String {
+        if self.texts { shown(&self.files[row as usize - 1].0, base) } else { self.path.clone() }
+    }
+
+    /// Looks at the content, beside what the log knows of it.
+    pub(super) fn content(&self, known: Option<&FileEntry>, ctx: &Ctx) -> Result<Content> {
+        let hash = |path: &Path, length: u64| -> Result<Key> {
+            let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+            let read = disk::hash_reader(&mut Watched { input: file.take(length), ctx });
+            ctx.check()?;
+            read.with_context(|| format!("cannot read {}", path.display()))
+        };
+        let mut size = 0;
+        if self.texts {
+            let mut hashes = Vec::new();
+            for (path, id) in &self.files {
+                size += length_of(path)?;
+                hashes.push((id.as_str(), hash(path, u64::MAX)?));
+            }
+            return Ok(Content { size, hash: Key::of_json(&hashes), grown: false });
+        }
+        let path = &self.files[0].0;
+        size += length_of(path)?;
+        let grown = match known.filter(|k| k.size < size && k.resume_at == Some(k.size)) {
+            Some(known) => hash(path, known.size)? == known.hash,
+            None => false,
+        };
+        Ok(Content { size, hash: hash(path, size)?, grown })
+    }
+}
+
+fn length_of(path: &Path) -> Result<u64> {
+    Ok(std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len())
+}
+
+/// A reader that stops when the run is cancelled.
+struct Watched<'a, R> {
+    input: R,
+    ctx: &'a Ctx,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.ctx.check().map_err(io::Error::other)?;
+        self.input.read(out)
+    }
+}

@@ -1,0 +1,139 @@
+//! The log of ingest: what each file was, how it was read, and what became of its rows.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::data::{Key, Report};
+use crate::disk;
+use crate::ingest::encoding::Encoded;
+use crate::ingest::source::{Format, Table};
+
+/// Changes whenever the same file would be read differently, so that old logs are not trusted.
+pub(super) const VERSION: u32 = 1;
+
+/// Everything that ingest has read, in the order of the corpus.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Log {
+    /// Version of the reading rules.
+    pub version: u32,
+    /// The files, in the order of their parts.
+    pub files: Vec<FileEntry>,
+    /// Hash of the rejects file, so that a changed one is noticed.
+    pub rejects: Key,
+    /// Findings across files, as in the report.
+    pub facts: Map<String, Value>,
+}
+
+/// One file (or up to 4,096 text files of a folder, taken together).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Name of the `[[source]]`.
+    pub source: String,
+    /// Path as the source gives it, relative to the configuration's folder.
+    pub path: String,
+    /// Table that it fills.
+    pub table: Table,
+    /// Bytes.
+    pub size: u64,
+    /// Hash of the content.
+    pub hash: Key,
+    /// Hash of the settings that it was read under.
+    pub settings: Key,
+    /// Format as found.
+    pub format: Format,
+    /// Encoding, how sure that is, and whether there was a byte order mark; none for Parquet and text files.
+    pub encoding: Option<Encoded>,
+    /// Encodings, counted by file.
+    pub encodings: BTreeMap<String, u64>,
+    /// Column of each field.
+    pub columns: BTreeMap<String, String>,
+    /// Rows in the file.
+    pub rows_in: u64,
+    /// Rows kept.
+    pub rows_out: u64,
+    /// Rows set aside, by reason; as many lines of the rejects file.
+    pub dropped: BTreeMap<String, u64>,
+    /// Values left out of rows that were kept, by reason.
+    pub left_out: BTreeMap<String, u64>,
+    /// Forms of the times of publication, counted.
+    pub times: BTreeMap<String, u64>,
+    /// Documents published at midnight sharp.
+    pub midnight: u64,
+    /// Number of the first part that holds its documents.
+    pub first_part: usize,
+    /// How many parts hold them.
+    pub parts: usize,
+    /// Where reading goes on when the file has grown.
+    pub resume_at: Option<u64>,
+}
+
+impl FileEntry {
+    /// The entry of a file without content.
+    pub(super) fn empty(source: &str, path: &str, table: Table, hash: Key, settings: Key) -> FileEntry {
+        FileEntry {
+            source: source.to_owned(),
+            path: path.to_owned(),
+            table,
+            size: 0,
+            hash,
+            settings,
+            format: Format::Auto,
+            encoding: None,
+            encodings: BTreeMap::new(),
+            columns: BTreeMap::new(),
+            rows_in: 0,
+            rows_out: 0,
+            dropped: BTreeMap::new(),
+            left_out: BTreeMap::new(),
+            times: BTreeMap::new(),
+            midnight: 0,
+            first_part: 0,
+            parts: 0,
+            resume_at: None,
+        }
+    }
+
+    /// Rows set aside: its lines in the rejects file.
+    pub(super) fn rejects(&self) -> u64 {
+        self.dropped.values().sum()
+    }
+}
+
+impl Log {
+    /// The log at `path`; an empty one when there is none, or when an older version wrote it.
+    pub(super) fn load(path: &Path) -> Result<Log> {
+        if !path.exists() {
+            return Ok(Log::default());
+        }
+        // A log of another version may have another shape: it is read as not there.
+        let value: Value = disk::read_json(path)?;
+        if value.get("version").and_then(Value::as_u64) != Some(VERSION.into()) {
+            return Ok(Log::default());
+        }
+        Ok(serde_json::from_value(value)?)
+    }
+
+    /// The rows of all files that pass `of`, as a report.
+    pub(super) fn report(&self, stage: &str, of: impl Fn(&FileEntry) -> bool) -> Report {
+        let mut report = Report::new(stage);
+        for file in self.files.iter().filter(|f| of(f)) {
+            report.rows_in += file.rows_in;
+            report.rows_out += file.rows_out;
+            file.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
+        }
+        report
+    }
+
+    /// Counts of one kind over all files.
+    pub(super) fn total<'a>(&'a self, of: impl Fn(&'a FileEntry) -> &'a BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+        let mut total = BTreeMap::new();
+        for (name, n) in self.files.iter().flat_map(|f| of(f).iter()) {
+            *total.entry(name.clone()).or_default() += n;
+        }
+        total
+    }
+}

@@ -1,0 +1,109 @@
+//! Rows of a Parquet file, a slice at a time, every type as the text that a CSV would have held.
+//!
+//! A time with a zone is stored in UTC and is given with its `Z`, so that it is converted like any other.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Days, NaiveDate};
+use polars::prelude::{AnyValue, Column, DataType, ParquetReader, SerReader, TimeUnit};
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::ingest::reader::{Cells, Row};
+
+/// Rows decoded at a time.
+const SLICE: usize = 4096;
+
+/// The rows of one file.
+pub(super) struct ParquetRows {
+    file: File,
+    columns: Vec<String>,
+    total: usize,
+    given: usize,
+    path: String,
+}
+
+impl ParquetRows {
+    pub(super) fn open(path: &Path) -> Result<ParquetRows> {
+        let path_text = path.display().to_string();
+        let file = File::open(path).with_context(|| format!("cannot open {path_text}"))?;
+        let unreadable = || format!("{path_text} is not a whole Parquet file (cut short while it was copied, or another format?)");
+        let mut reader = ParquetReader::new(file.try_clone()?);
+        let total = reader.num_rows().with_context(unreadable)?;
+        let columns = reader.schema().with_context(unreadable)?.iter_names().map(ToString::to_string).collect();
+        Ok(ParquetRows { file, columns, total, given: 0, path: path_text })
+    }
+
+    pub(super) fn columns(&self) -> Vec<String> {
+        self.columns.clone()
+    }
+
+    pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
+        let height = SLICE.min(self.total - self.given);
+        if height == 0 {
+            return Ok(Vec::new());
+        }
+        let names: Vec<String> =
+            self.columns.iter().zip(used).filter(|(_, used)| **used).map(|(c, _)| c.clone()).collect();
+        let frame = ParquetReader::new(self.file.try_clone()?)
+            .with_columns(Some(names))
+            .with_slice(Some((self.given, height)))
+            .finish()
+            .with_context(|| format!("{} cannot be read on from row {} (damaged?)", self.path, self.given + 1))?;
+        let texts: Vec<Option<Vec<Option<String>>>> = self
+            .columns
+            .par_iter()
+            .zip(used)
+            .map(|(name, used)| if *used { texts_of(frame.column(name)?).map(Some) } else { Ok(None) })
+            .collect::<Result<_>>()
+            .with_context(|| self.path.clone())?;
+        let row = |i: usize| -> Row {
+            let cells: Cells = texts.iter().map(|column| column.as_ref().and_then(|c| c[i].clone())).collect();
+            Row { number: (self.given + i + 1) as u64, bytes: self.as_json(&cells), cells: Ok(cells) }
+        };
+        let rows = (0..frame.height()).map(row).collect();
+        self.given += height;
+        Ok(rows)
+    }
+
+    /// A row has no bytes of its own in this format; rejects show its cells as JSON.
+    fn as_json(&self, cells: &Cells) -> Vec<u8> {
+        let shown = self.columns.iter().zip(cells).filter_map(|(c, v)| Some((c.clone(), Value::String(v.clone()?))));
+        Value::Object(shown.collect()).to_string().into_bytes()
+    }
+}
+
+fn texts_of(column: &Column) -> Result<Vec<Option<String>>> {
+    Ok(match column.dtype() {
+        DataType::String => column.str()?.iter().map(|v| v.map(str::to_owned)).collect(),
+        DataType::Date => {
+            let days = column.cast(&DataType::Int32)?;
+            days.i32()?.iter().map(|d| d.and_then(date_of).map(|d| d.to_string())).collect()
+        }
+        DataType::Datetime(_, zone) => {
+            let mark = if zone.is_some() { "Z" } else { "" };
+            let micros = column.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.cast(&DataType::Int64)?;
+            let text = |t: i64| DateTime::from_timestamp_micros(t).map(|t| format!("{}{mark}", t.format("%Y-%m-%d %H:%M:%S%.f")));
+            micros.i64()?.iter().map(|t| t.and_then(text)).collect()
+        }
+        _ => (0..column.len()).map(|i| Ok(text_of(&column.get(i)?))).collect::<Result<_>>()?,
+    })
+}
+
+fn text_of(value: &AnyValue) -> Option<String> {
+    match value {
+        AnyValue::Null => None,
+        AnyValue::String(text) => Some((*text).to_owned()),
+        AnyValue::StringOwned(text) => Some(text.to_string()),
+        AnyValue::Binary(bytes) => std::str::from_utf8(bytes).ok().map(str::to_owned),
+        AnyValue::List(items) => Some(items.iter().filter_map(|i| text_of(&i)).collect::<Vec<_>>().join(",")),
+        other => Some(other.to_string()),
+    }
+}
+
+fn date_of(days: i32) -> Option<NaiveDate> {
+    let (origin, span) = (NaiveDate::default(), Days::new(days.unsigned_abs().into()));
+    if days >= 0 { origin.checked_add_days(span) } else { origin.checked_sub_days(span) }
+}

@@ -1,0 +1,232 @@
+//! Reads one file into its table: batches of rows are converted on all threads and taken in their order.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use chrono::NaiveDateTime;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::corpus::{self, PART_ROWS};
+use crate::data::{Document, Key};
+use crate::disk;
+use crate::ingest::documents::{self, DUPLICATE_ID, Ids, NoteCounts, Origin, PartWriter};
+use crate::ingest::files::{Content, Unit};
+use crate::ingest::log::FileEntry;
+use crate::ingest::mapping::Mapping;
+use crate::ingest::prices::{self, Prices};
+use crate::ingest::reader::{Fault, Opened, Resume, Row};
+use crate::ingest::rejects::Reject;
+use crate::ingest::securities::{self, Securities};
+use crate::ingest::times::{self, TimeFormat};
+use crate::ingest::view::{Rules, View};
+use crate::job::Ctx;
+use crate::project::Project;
+
+/// What reading a file needs to know beside the file.
+pub(super) struct Setting<'a> {
+    pub(super) base: &'a Path,
+    /// Times after this one are impossible.
+    pub(super) latest: NaiveDateTime,
+    /// Hash of the settings of the file's source.
+    pub(super) settings: Key,
+    pub(super) ctx: &'a Ctx,
+}
+
+/// A file that was read and waits in its staging folder.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Staged {
+    pub(super) entry: FileEntry,
+    /// Parts of the corpus that stay, before the staged ones, when a file has grown.
+    pub(super) kept_parts: usize,
+    /// Rejects that stay.
+    pub(super) kept_rejects: u64,
+    /// Hash of the content that the kept parts hold.
+    pub(super) grown_from: Option<Key>,
+    /// Staged parts.
+    pub(super) parts: usize,
+}
+
+impl Staged {
+    /// Rejects in the staging folder.
+    pub(super) fn rejects(folder: &Path) -> PathBuf {
+        folder.join("rejects.jsonl")
+    }
+
+    /// The record of a staging folder that is complete.
+    pub(super) fn record(folder: &Path) -> PathBuf {
+        folder.join("staged.json")
+    }
+}
+
+fn new_entry(unit: &Unit<'_>, content: &Content, setting: &Setting<'_>, opened: &Opened, mapping: &Mapping) -> FileEntry {
+    FileEntry {
+        size: content.size,
+        format: opened.format,
+        encoding: opened.encoded.clone(),
+        columns: mapping.describe(),
+        ..FileEntry::empty(&unit.source.name, &unit.path, unit.source.table, content.hash, setting.settings)
+    }
+}
+
+/// Reads documents into `folder`; of a file that has grown (`known`), only what is new.
+pub(super) fn read_documents(
+    unit: &Unit<'_>,
+    content: &Content,
+    known: Option<&FileEntry>,
+    ids: &mut Ids,
+    folder: &Path,
+    project: &Project,
+    setting: &Setting<'_>,
+) -> Result<Staged> {
+    let resume = known.and_then(resume_of);
+    let known = known.filter(|_| resume.is_some());
+    let default_time = unit.source.published_at_default.as_deref().and_then(|t| times::parse(t).ok()).map(|m| m.time);
+    let (kept_parts, pending) = match known {
+        Some(known) => tail_of(known, project)?,
+        None => (0, Vec::new()),
+    };
+    let origin = Origin { source: unit.source, file: &unit.path, default_time };
+    let mut parts = PartWriter::new(folder, pending)?;
+    let mut counts = NoteCounts::default();
+    let convert = |view: &View<'_>, number: u64| documents::document(view, number, &origin);
+    let take = |(document, notes): (Document, documents::Notes)| -> Result<Option<Fault>> {
+        if !ids.take(&document.doc_id) {
+            return Ok(Some(Fault::new("doc_id", DUPLICATE_ID, &document.doc_id)));
+        }
+        counts.add(notes);
+        parts.push(document)?;
+        Ok(None)
+    };
+    let mut entry = read_unit(unit, content, resume.as_ref(), &Staged::rejects(folder), setting, convert, take)?;
+    let written = parts.finish()?;
+    (entry.times, entry.left_out, entry.midnight) = (counts.times, counts.left_out, counts.midnight);
+    if let Some(known) = known {
+        entry.rows_in += known.rows_in;
+        entry.rows_out += known.rows_out;
+        entry.midnight += known.midnight;
+        let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
+            from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
+        };
+        add(&mut entry.dropped, &known.dropped);
+        add(&mut entry.left_out, &known.left_out);
+        add(&mut entry.times, &known.times);
+    }
+    entry.parts = kept_parts + written;
+    let staged = Staged {
+        entry,
+        kept_parts,
+        kept_rejects: known.map_or(0, FileEntry::rejects),
+        grown_from: known.map(|k| k.hash),
+        parts: written,
+    };
+    disk::write_json(&Staged::record(folder), &staged)?;
+    Ok(staged)
+}
+
+/// Where to go on in a file that has grown.
+fn resume_of(known: &FileEntry) -> Option<Resume> {
+    Some(Resume { offset: known.resume_at?, rows: known.rows_in, encoded: known.encoding.clone()? })
+}
+
+/// Full parts of a file that has grown, counted, and the documents of its last part when that is not full.
+fn tail_of(known: &FileEntry, project: &Project) -> Result<(usize, Vec<Document>)> {
+    if known.rows_out % PART_ROWS as u64 == 0 {
+        return Ok((known.parts, Vec::new()));
+    }
+    let last = known.first_part + known.parts - 1;
+    let frame = disk::read_parquet(&project.documents().path(last), None)?;
+    Ok((known.parts - 1, corpus::documents_from_frame(&frame)?))
+}
+
+/// Reads prices.
+pub(super) fn read_prices(
+    unit: &Unit<'_>,
+    content: &Content,
+    into: &mut Prices,
+    rejects: &Path,
+    setting: &Setting<'_>,
+) -> Result<FileEntry> {
+    let take = |price: prices::Price| {
+        Ok((!into.take(price)).then(|| Fault::new("date, code", "duplicate date and code", "")))
+    };
+    read_unit(unit, content, None, rejects, setting, |view, _| prices::price(view), take)
+}
+
+/// Reads securities.
+pub(super) fn read_securities(
+    unit: &Unit<'_>,
+    content: &Content,
+    into: &mut Securities,
+    rejects: &Path,
+    setting: &Setting<'_>,
+) -> Result<FileEntry> {
+    let take = |security: crate::market::Security| {
+        Ok((!into.take(security)).then(|| Fault::new("code, from", "duplicate code and first day", "")))
+    };
+    read_unit(unit, content, None, rejects, setting, |view, _| securities::security(view), take)
+}
+
+/// Reads all rows of a unit; `take` gives a fault for a row that is good in itself but cannot be kept.
+fn read_unit<T: Send>(
+    unit: &Unit<'_>,
+    content: &Content,
+    resume: Option<&Resume>,
+    rejects: &Path,
+    setting: &Setting<'_>,
+    convert: impl Fn(&View<'_>, u64) -> Result<T, Fault> + Sync,
+    mut take: impl FnMut(T) -> Result<Option<Fault>>,
+) -> Result<FileEntry> {
+    let ctx = setting.ctx;
+    let mut opened = if unit.texts {
+        Opened::texts(unit.files.clone(), unit.source)
+    } else {
+        Opened::open(&unit.files[0].0, unit.source, resume)?
+    };
+    let mapping = Mapping::resolve(unit.source, &opened.columns).with_context(|| unit.path.clone())?;
+    let mut entry = new_entry(unit, content, setting, &opened, &mapping);
+    let time_format = TimeFormat::from_setting(unit.source.time_format.as_deref())?;
+    let rules = Rules { mapping: &mapping, time_format: &time_format, latest: setting.latest };
+    let used = mapping.used();
+    let convert_all = |opened: &mut Opened| -> Result<Vec<(Row, Result<T, Fault>)>> {
+        let rows = ctx.install(|| opened.next_batch(&used))?;
+        let convert = |row: Row| {
+            let result = match &row.cells {
+                Ok(cells) => convert(&rules.view(cells), row.number),
+                Err(fault) => Err(fault.clone()),
+            };
+            (row, result)
+        };
+        Ok(ctx.install(|| rows.into_par_iter().map(convert).collect()))
+    };
+    disk::write_atomic(rejects, |out| {
+        loop {
+            let batch = convert_all(&mut opened)?;
+            if batch.is_empty() {
+                break;
+            }
+            ctx.advance(batch.len() as u64)?;
+            for (row, result) in batch {
+                entry.rows_in += 1;
+                let fault = match result {
+                    Ok(item) => take(item)?,
+                    Err(fault) => Some(fault),
+                };
+                match fault {
+                    None => entry.rows_out += 1,
+                    Some(fault) => {
+                        *entry.dropped.entry(fault.reason.clone()).or_default() += 1;
+                        let file = unit.file_of(row.number, setting.base);
+                        Reject::new(&unit.source.name, &file, row.number, fault, &opened.original(&row.bytes)).write(out)?;
+                    }
+                }
+            }
+        }
+        Ok(out.flush()?)
+    })?;
+    entry.resume_at = opened.resume_at();
+    entry.encodings = opened.encodings().into_iter().collect();
+    Ok(entry)
+}

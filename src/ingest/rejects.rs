@@ -1,0 +1,82 @@
+//! The rejects file: one JSON object a line for each row that was set aside, with the bytes it had in its file.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::ingest::reader::Fault;
+
+/// A row that was set aside.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reject {
+    /// Name of the `[[source]]`.
+    pub source: String,
+    /// Path of the file, relative to the configuration's folder; of a text file, its own.
+    pub file: String,
+    /// Number of the record in the file, from 1, the header not counted.
+    pub row: u64,
+    /// Column at fault; empty when it is the row as a whole.
+    pub column: String,
+    /// Why.
+    pub reason: String,
+    /// The value at fault, its first 200 characters.
+    pub value: String,
+    /// The row's own bytes in base64 (for Parquet, which has none, its cells as JSON).
+    pub raw: String,
+}
+
+impl Reject {
+    pub(super) fn new(source: &str, file: &str, row: u64, fault: Fault, bytes: &[u8]) -> Reject {
+        Reject {
+            source: source.to_owned(),
+            file: file.to_owned(),
+            row,
+            column: fault.column,
+            reason: fault.reason,
+            value: fault.value,
+            raw: STANDARD.encode(bytes),
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut impl Write) -> Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        out.write_all(b"\n")?;
+        Ok(())
+    }
+}
+
+/// Copies rejects line by line from a file in which those of each source file stand together.
+pub(super) struct Lines {
+    input: Option<BufReader<File>>,
+    line: Vec<u8>,
+}
+
+impl Lines {
+    /// Opens a rejects file; an absent one has no lines.
+    pub(super) fn open(path: &Path) -> Result<Lines> {
+        let open = || File::open(path).with_context(|| format!("cannot open {}", path.display()));
+        let input = if path.exists() { Some(BufReader::new(open()?)) } else { None };
+        Ok(Lines { input, line: Vec::new() })
+    }
+
+    /// Passes over `skip` lines, then copies `count`.
+    pub(super) fn copy(&mut self, skip: u64, count: u64, out: &mut impl Write) -> Result<()> {
+        for i in 0..skip + count {
+            self.line.clear();
+            let read = match &mut self.input {
+                Some(input) => input.read_until(b'\n', &mut self.line)?,
+                None => 0,
+            };
+            ensure!(read > 0, "the rejects file has fewer lines than its log says; remove the log to read everything again");
+            if i >= skip {
+                out.write_all(&self.line)?;
+            }
+        }
+        Ok(())
+    }
+}

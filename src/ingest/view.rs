@@ -1,0 +1,103 @@
+//! A row seen through its mapping: the text, time or number of a field.
+
+use std::borrow::Cow;
+
+use chrono::NaiveDateTime;
+
+use crate::ingest::mapping::{Mapping, Pick};
+use crate::ingest::reader::{Cells, Fault};
+use crate::ingest::times::{self, Moment, TimeFormat};
+
+/// How the rows of one file are read.
+pub(super) struct Rules<'a> {
+    pub(super) mapping: &'a Mapping,
+    pub(super) time_format: &'a TimeFormat,
+    /// Times after this one are impossible.
+    pub(super) latest: NaiveDateTime,
+}
+
+impl<'a> Rules<'a> {
+    /// One row of the file.
+    pub(super) fn view(&'a self, cells: &'a Cells) -> View<'a> {
+        View { rules: self, cells }
+    }
+}
+
+/// One row.
+pub(super) struct View<'a> {
+    rules: &'a Rules<'a>,
+    cells: &'a Cells,
+}
+
+impl View<'_> {
+    fn cell(&self, i: usize) -> Option<&str> {
+        self.cells.get(i)?.as_deref().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// The text of a field, trimmed; `None` when there is none.
+    pub(super) fn text(&self, field: &str) -> Option<Cow<'_, str>> {
+        match self.rules.mapping.pick(field) {
+            Pick::Absent => None,
+            Pick::Constant(text) => Some(Cow::Owned(text.clone())),
+            Pick::Cell(i, _) => self.cell(*i).map(Cow::Borrowed),
+            Pick::Two(i, j) => {
+                let texts: Vec<&str> = [*i, *j].into_iter().filter_map(|i| self.cell(i)).collect();
+                (!texts.is_empty()).then(|| Cow::Owned(texts.join(" ")))
+            }
+            Pick::Found(pattern, i) => {
+                let captures = pattern.captures(self.cell(*i)?)?;
+                captures.get(1).or_else(|| captures.get(0)).map(|m| Cow::Owned(m.as_str().to_owned()))
+            }
+        }
+    }
+
+    /// The text of a field, where the words for "nothing" count as nothing.
+    pub(super) fn value(&self, field: &str) -> Option<Cow<'_, str>> {
+        self.text(field).filter(|text| !is_nothing(text))
+    }
+
+    /// The time of a field.
+    pub(super) fn time(&self, field: &str) -> Result<Option<Moment>, Fault> {
+        let Some(text) = self.value(field) else { return Ok(None) };
+        let parsed = match self.rules.mapping.pick(field) {
+            Pick::Two(i, j) => {
+                times::parse_two(self.cell(*i).unwrap_or_default(), self.cell(*j).unwrap_or_default())
+            }
+            _ => self.rules.time_format.parse(&text),
+        };
+        match parsed {
+            Err(error) => Err(self.fault(field, error.reason(), &text)),
+            Ok(moment) if self.is_future(moment) => Err(self.fault(field, "time in the future", &text)),
+            Ok(moment) => Ok(Some(moment)),
+        }
+    }
+
+    /// A date alone stands for its last second, but is in the future only when the day is.
+    fn is_future(&self, moment: Moment) -> bool {
+        let latest = self.rules.latest;
+        moment.time > latest && (moment.time.date() > latest.date() || !moment.is_day_end())
+    }
+
+    /// The number of a field, times its factor; `None` when it is absent or not finite.
+    pub(super) fn number(&self, field: &str) -> Result<Option<f64>, Fault> {
+        let Some(text) = self.value(field) else { return Ok(None) };
+        let factor = if let Pick::Cell(_, factor) = self.rules.mapping.pick(field) { *factor } else { 1.0 };
+        let plain = text.replace([',', '，'], "");
+        match plain.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(Some(value * factor)),
+            Ok(_) => Ok(None),
+            Err(_) => Err(self.fault(field, "not a number", &text)),
+        }
+    }
+
+    /// What is wrong with a field.
+    pub(super) fn fault(&self, field: &str, reason: &str, value: &str) -> Fault {
+        Fault::new(self.rules.mapping.column_of(field), reason, value)
+    }
+}
+
+/// Whether a text is one of the words by which tables say that there is no value.
+fn is_nothing(text: &str) -> bool {
+    matches!(text, "-" | "--" | "—" | "——" | "\\N" | "NaT" | "停牌" | "无")
+        || ["nan", "null", "none", "n/a", "na", "nat"].iter().any(|word| text.eq_ignore_ascii_case(word))
+}
