@@ -176,6 +176,7 @@ mod tests {
             "\u{feff}".encode_utf16().chain(simplified.encode_utf16()).flat_map(u16::to_le_bytes).collect();
         for (bytes, text, name) in [
             (encoding_rs::GBK.encode(simplified).0.into_owned(), simplified, "GBK"),
+            (encoding_rs::GBK.encode("定增 n\n两融\n").0.into_owned(), "定增 n\n两融\n", "GBK"),
             (encoding_rs::BIG5.encode(traditional).0.into_owned(), traditional, "Big5"),
             (utf16, simplified, "UTF-16LE"),
         ] {

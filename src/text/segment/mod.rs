@@ -20,7 +20,7 @@ use crate::data::Key;
 use crate::text::Token;
 use crate::text::characters::{self, is_zero_width};
 use crate::text::dictionary::{self, DictionaryReport, Entry};
-use crate::text::filter::{Filter, is_common_chinese};
+use crate::text::filter::Filter;
 use crate::text::params::{Cut, Mode, TokenizerParams};
 
 /// Changes whenever this module gives other tokens or terms for the same parameters; features made before are then stale.
@@ -149,7 +149,9 @@ impl Segmenter {
 
 /// White space and what takes no room: never a token.
 fn is_blank(word: &str) -> bool {
-    word.chars().all(|c| !is_common_chinese(c) && (c.is_whitespace() || c.is_control() || is_zero_width(c)))
+    // Three bytes from U+4000 to U+9FFF: nearly every token starts so, and none of these is blank.
+    let common = word.as_bytes().first().is_some_and(|first| (0xE4..=0xE9).contains(first));
+    !common && word.chars().all(|c| c.is_whitespace() || c.is_control() || is_zero_width(c))
 }
 
 #[cfg(test)]
