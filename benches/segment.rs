@@ -1,7 +1,8 @@
 //! Segmentation on all threads against bare jieba-rs under rayon: same text, same dictionary, same cut.
 //!
 //! `cargo bench --bench segment [-- FILE [MIB]]` reads a document a line from FILE, or makes text. The runs of the contenders
-//! alternate within each round, so that a busy machine slows them alike; the figures are medians over the rounds.
+//! alternate within each round, so that a busy machine slows them alike; speeds are medians over the rounds, and so are the
+//! ratios, each of which compares two runs of one round.
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
@@ -83,7 +84,6 @@ fn main() -> Result<()> {
             }
         }
     }
-    let medians: Vec<f64> = seconds.iter_mut().map(|times| median(times)).collect();
     println!(
         "{} lines, {:.1} MB, {} threads, median of {ROUNDS} rounds",
         lines.len(),
@@ -91,19 +91,20 @@ fn main() -> Result<()> {
         ctx.threads()
     );
     for (i, (name, _)) in contenders.iter().enumerate() {
+        let ratios = seconds[0].iter().zip(&seconds[i]).map(|(bare, ours)| bare / ours);
         println!(
             "{:>8.1} MB/s {:>6.2} of bare precise {:>12} tokens  {name}",
-            bytes as f64 / 1e6 / medians[i],
-            medians[0] / medians[i],
+            bytes as f64 / 1e6 / median(seconds[i].clone()),
+            median(ratios.collect()),
             tokens[i]
         );
     }
     Ok(())
 }
 
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// Lines of invented company news, of 5 to 40 clauses, until there are `bytes`.

@@ -114,7 +114,7 @@ pub(super) fn read_text(path: &Path, setting: &str) -> Result<(String, &'static 
         None => {
             let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
             detector.feed(&bytes, true);
-            detector.guess(Some(b"cn"), Utf8Detection::Deny)
+            detector.guess(None, Utf8Detection::Deny)
         }
     };
     let (text, used, broken) = encoding.decode(&bytes);
@@ -167,15 +167,25 @@ mod tests {
     }
 
     #[test]
-    fn a_list_in_gbk_is_recognised_and_broken_bytes_are_refused() {
+    fn lists_in_the_encodings_of_china_are_recognised_and_broken_bytes_are_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("gbk.txt");
-        let text = "非公开发行股票 10 n\n业绩预告修正公告\n融资融券余额 8 n\n";
-        std::fs::write(&path, encoding_rs::GBK.encode(text).0).unwrap();
-        let (read, encoding) = read_text(&path, "[tokenizer] dictionaries").unwrap();
-        assert_eq!((read.as_str(), encoding), (text, "GBK"));
+        let path = dir.path().join("list.txt");
+        let simplified = "非公开发行股票 10 n\n业绩预告修正公告\n融资融券余额 8 n\n";
+        let traditional = "非公開發行股票 10 n\n業績預告修正公告\n融資融券餘額 8 n\n";
+        let utf16: Vec<u8> =
+            "\u{feff}".encode_utf16().chain(simplified.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+        for (bytes, text, name) in [
+            (encoding_rs::GBK.encode(simplified).0.into_owned(), simplified, "GBK"),
+            (encoding_rs::GBK.encode("定增 n\n两融\n").0.into_owned(), "定增 n\n两融\n", "GBK"),
+            (encoding_rs::BIG5.encode(traditional).0.into_owned(), traditional, "Big5"),
+            (utf16, simplified, "UTF-16LE"),
+        ] {
+            std::fs::write(&path, bytes).unwrap();
+            let (read, encoding) = read_text(&path, "[tokenizer] dictionaries").unwrap();
+            assert_eq!((read.as_str(), encoding), (text, name));
+        }
         std::fs::write(&path, b"\xef\xbb\xbfok\nno\xff\n").unwrap();
         let error = read_text(&path, "[tokenizer] dictionaries").unwrap_err().to_string();
-        assert!(error.contains("gbk.txt:2: not UTF-8"), "{error}");
+        assert!(error.contains("list.txt:2: not UTF-8"), "{error}");
     }
 }

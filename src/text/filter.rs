@@ -89,7 +89,7 @@ impl Sort {
 }
 
 /// Nearly every character of ordinary text is one of these, which spares it the search through Unicode's tables.
-pub(super) fn is_common_chinese(c: char) -> bool {
+fn is_common_chinese(c: char) -> bool {
     matches!(c, '\u{4E00}'..='\u{9FFF}')
 }
 

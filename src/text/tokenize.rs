@@ -103,7 +103,10 @@ impl Chunk {
                 self.bytes.drain(..3);
             }
             self.begun = true;
-            self.ends.push(self.bytes.len());
+            // A mark and nothing after it is no line.
+            if !self.bytes.is_empty() {
+                self.ends.push(self.bytes.len());
+            }
         }
         Ok(!self.ends.is_empty())
     }
@@ -201,7 +204,9 @@ mod tests {
         assert_eq!(run("公司拟回购股份。\n".as_bytes(), &params, Mode::Char, 1).0, "公/司/。\n");
         let params = TokenizeParams { terms: true, ..TokenizeParams::default() };
         assert_eq!(run("ETF的份额，增长了12%".as_bytes(), &params, Mode::Jieba, 1).0, "etf 份额 增长\n");
-        assert_eq!(run(b"", &params, Mode::Jieba, 1).0, "");
+        for empty in [&b""[..], b"\xef\xbb\xbf"] {
+            assert_eq!(run(empty, &params, Mode::Jieba, 1).0, "");
+        }
     }
 
     #[test]

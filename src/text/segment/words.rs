@@ -20,20 +20,23 @@ pub(super) struct Words {
     longest: usize,
     /// Words of frequency 0. jieba-rs never takes one as part of the best path, but still lists it among all words.
     apart: FxHashSet<Box<str>>,
+    /// Bytes of the shortest of them: nearly all tokens are shorter and need not be looked up.
+    shortest_apart: usize,
 }
 
 impl Words {
     /// The words of jieba with these on top.
     pub(super) fn new(entries: Vec<Entry>, reports: Vec<DictionaryReport>) -> Words {
         let longest = entries.iter().map(|e| e.word.chars().count()).max().unwrap_or(0).max(LONGEST_WORD);
-        let mut apart = FxHashSet::default();
+        let mut apart: FxHashSet<Box<str>> = FxHashSet::default();
         for entry in &entries {
             match entry.frequency {
                 Some(0) => apart.insert(entry.word.as_str().into()),
                 _ => apart.remove(entry.word.as_str()),
             };
         }
-        Words { entries, reports, jieba: OnceLock::new(), longest, apart }
+        let shortest_apart = apart.iter().map(|word| word.len()).min().unwrap_or(usize::MAX);
+        Words { entries, reports, jieba: OnceLock::new(), longest, apart, shortest_apart }
     }
 
     /// The dictionary, built by the first call.
@@ -56,9 +59,50 @@ impl Words {
         })
     }
 
-    /// Whether the dictionary lists this as a word to be cut apart.
-    pub(super) fn is_apart(&self, word: &str) -> bool {
-        !self.apart.is_empty() && self.apart.contains(word)
+    /// Whether this is a word to be cut apart.
+    fn is_apart(&self, word: &str) -> bool {
+        word.len() >= self.shortest_apart && self.apart.contains(word)
+    }
+
+    /// Whether this is a word of the dictionary and not to be cut apart.
+    fn has(&self, word: &str) -> bool {
+        self.jieba().has_word(word) && !self.is_apart(word)
+    }
+
+    /// The most probable path. Blanks are among its tokens.
+    pub(super) fn for_each_precise<'t>(&self, text: &'t str, hmm: bool, mut f: impl FnMut(Token<'t>)) {
+        for jieba_rs::Token { word, byte_start: start, byte_end: end, .. } in self.jieba().cut(text, hmm) {
+            if self.is_apart(word) {
+                // The hidden Markov model has put together what the dictionary had cut.
+                for (at, c) in word.char_indices() {
+                    let (start, end) = (start + at, start + at + c.len_utf8());
+                    f(Token { text: &text[start..end], start, end });
+                }
+            } else {
+                f(Token { text: word, start, end });
+            }
+        }
+    }
+
+    /// The precise cut; before each word of three and more characters the words of two characters in it, then those of three.
+    /// jieba-rs's own search cut would list words that are to be cut apart.
+    pub(super) fn for_each_search<'t>(&self, text: &'t str, hmm: bool, mut f: impl FnMut(Token<'t>)) {
+        let mut bounds = Vec::new();
+        self.for_each_precise(text, hmm, |token| {
+            bounds.clear();
+            bounds.extend(token.text.char_indices().map(|(at, _)| token.start + at));
+            bounds.push(token.end);
+            for size in [2, 3] {
+                // A part is shorter than its word.
+                for part in bounds.windows(size + 1).filter(|_| bounds.len() > size + 1) {
+                    let (start, end) = (part[0], part[size]);
+                    if self.has(&text[start..end]) {
+                        f(Token { text: &text[start..end], start, end });
+                    }
+                }
+            }
+            f(token);
+        });
     }
 
     /// The full cut, by the rule of Python's jieba, which jieba-rs does not follow: a character alone is given only where no
@@ -118,8 +162,7 @@ impl Words {
                 letter += 1;
             }
             let mixed = letter.max(k + 1) + 1..=block.len().min(k + self.longest);
-            let is_word = |word: &str| self.jieba().has_word(word) && !self.is_apart(word);
-            ends.extend(mixed.filter(|&to| is_word(&text[at..byte(to)])));
+            ends.extend(mixed.filter(|&to| self.has(&text[at..byte(to)])));
 
             let loose = ends.is_empty() && k >= covered;
             let joins = loose && c.is_ascii_alphanumeric();
