@@ -175,7 +175,11 @@ impl Data<'_> {
         let Data { samples, counts, dates, walk, params, ctx } = *self;
         // The cuts of the labels are drawn from the middle samples too, so these count for what the model saw.
         let seen = |&i: &usize| samples[i].known_at.max(dates[samples[i].label_known].and_time(CLOSE));
-        let Some(fitted_until) = admitted.iter().map(seen).max() else { return Ok(None) };
+        let until = admitted.iter().map(seen).max();
+        let Some(fitted_until) = until.filter(|_| admitted.len() >= walk.min_train_rows) else {
+            report.train_rows = admitted.len();
+            return Ok(None);
+        };
         let labels: Vec<f64> = admitted.iter().map(|&i| samples[i].label).collect();
         let (train, goal) = goal(admitted, &labels, params)?;
         report.middle = labels.len() - train.len();
@@ -222,7 +226,6 @@ impl Data<'_> {
     /// The token ids that become columns, and the weighting, from the training rows alone.
     fn choose_terms(&self, train: &[usize]) -> Result<(Vec<u32>, Weighting)> {
         let Data { counts, params, ctx, .. } = *self;
-
         let mut terms = vec![Term::default(); counts.cols()];
         // Of equally frequent terms the earlier in the training rows is kept. The ids cannot decide that: they may have been
         // given in an order that depends on later texts.

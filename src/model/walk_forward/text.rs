@@ -111,7 +111,7 @@ pub struct FoldReport {
     pub train: (NaiveDate, NaiveDate),
     /// First and last test day.
     pub test: (NaiveDate, NaiveDate),
-    /// Samples of the training window that trained.
+    /// Samples of the training window that trained, or would have, had there been enough.
     pub train_rows: usize,
     /// Samples scored.
     pub test_rows: usize,

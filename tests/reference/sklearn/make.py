@@ -80,5 +80,41 @@ def linear():
     return out
 
 
-for name, value in (("tfidf", tfidf()), ("linear", linear())):
+def walk():
+    """Two samples a trading day; a label is known two days after its own. Windows: 20 days in, 10 out."""
+    rng = np.random.default_rng(11)
+    days, words = 40, 24
+    dates = np.repeat(np.arange(days), 2)
+    texts = [rng.integers(0, words, 15) for _ in dates]
+    push = lambda t: (t < 5).sum() - ((t >= 5) & (t < 10)).sum()
+    labels = np.round([push(t) + rng.normal(scale=1.5) for t in texts], 4)
+    docs = np.array([" ".join(f"{i:02}" for i in t) for t in texts])
+    scores = {"ridge": [None] * len(dates), "logistic": [None] * len(dates)}
+    for start in range(20, days, 10):
+        train = (dates >= start - 20) & (dates + 2 < start)
+        test = np.flatnonzero((dates >= start) & (dates < start + 10))
+        y = labels[train]
+        low, high = np.quantile(y, [0.3, 0.7])
+        outer = (y <= low) | (y >= high)
+        goals = {
+            "ridge": (docs[train], np.clip(y, *np.quantile(y, [0.01, 0.99])), Ridge(alpha=0.5, solver="cholesky")),
+            "logistic": (docs[train][outer], y[outer] >= high, LogisticRegression(C=2.0, solver="newton-cholesky", tol=1e-12)),
+        }
+        for kind, (fit_docs, goal, model) in goals.items():
+            tfidf = TfidfVectorizer(min_df=2)
+            model.fit(tfidf.fit_transform(fit_docs).toarray(), goal)
+            rows = tfidf.transform(docs[test]).toarray()
+            got = model.predict(rows) if kind == "ridge" else model.decision_function(rows)
+            for i, score in zip(test, got):
+                scores[kind][i] = float(score)
+    return {
+        "sklearn": sklearn.__version__,
+        "dates": dates.tolist(),
+        "texts": [t.tolist() for t in texts],
+        "labels": labels.tolist(),
+        **scores,
+    }
+
+
+for name, value in (("tfidf", tfidf()), ("linear", linear()), ("walk", walk())):
     (HERE / f"{name}.json").write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")

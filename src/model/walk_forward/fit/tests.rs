@@ -87,6 +87,42 @@ fn a_planted_tone_is_found_and_shuffled_labels_hold_none() {
 }
 
 #[test]
+fn scores_equal_those_of_scikit_learn_fitted_window_by_window() {
+    #[derive(Deserialize)]
+    struct Reference {
+        dates: Vec<usize>,
+        texts: Vec<Vec<u32>>,
+        labels: Vec<f64>,
+        ridge: Vec<Option<f64>>,
+        logistic: Vec<Option<f64>>,
+    }
+    let reference: Reference =
+        serde_json::from_str(include_str!("../../../../tests/reference/sklearn/walk.json")).unwrap();
+    let mut market = Market::new(1, 1);
+    market.dates.truncate(40);
+    market.samples = (0u64..)
+        .zip(reference.dates.iter().zip(&reference.labels))
+        .map(|(group, (&date, &label))| {
+            let known_at = market.dates[date].and_time(CLOSE) - TimeDelta::hours(2);
+            Sample { date, group, label, label_known: date + 2, known_at }
+        })
+        .collect();
+    market.texts = reference.texts;
+    let walk = WalkForward { train_days: 20, test_days: 10, min_train_rows: 1, ..WalkForward::default() };
+    let linear = LinearParams { alpha: 0.5, ..LinearParams::default() };
+    for (target, expected) in [(Target::Ridge, reference.ridge), (Target::Logistic, reference.logistic)] {
+        let params = TextRegression { target, linear: linear.clone(), ..TextRegression::default() };
+        let (predictions, _) = market.run(&walk, &params, 2).unwrap();
+        for (i, (score, expected)) in predictions.score.iter().zip(expected).enumerate() {
+            match expected {
+                None => assert!(score.is_nan(), "sample {i}"),
+                Some(truth) => assert!((f64::from(*score) - truth).abs() < 1e-5, "{target:?} {i}: {score}, {truth}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn a_label_trains_only_from_the_day_after_it_was_known() {
     // One sample a day, its label known two days later; the test window begins on day 25.
     let market = Market::new(1, 1);
@@ -197,6 +233,10 @@ fn overlapping_windows_take_the_newest_model_and_thin_folds_are_passed_over() {
     let (predictions, report) = market.run(&thin, &TextRegression::default(), 1).unwrap();
     assert!(predictions.score.iter().all(|s| s.is_nan()) && predictions.models.iter().all(Option::is_none));
     assert_eq!(report.dropped["too few training samples (min_train_rows)"], 35 * 4);
+    // Too few is no error, even where the labels could not be split.
+    let mut flat = Market::new(2, 1);
+    flat.samples.iter_mut().for_each(|s| s.label = 1.0);
+    assert_eq!(flat.run(&thin, &logistic_regression(), 1).unwrap().1.rows_out, 0);
 }
 
 #[test]
