@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use super::database::FLUSH_BYTES;
 use super::layout::{Address, Header, unseal};
 use super::{Store, WAY_OUT, read_header};
 use crate::data::Key;
 use crate::job::Ctx;
-
-/// Bytes copied between two flushes.
-const FLUSH_BYTES: usize = 64 << 20;
 
 /// What a compaction did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -31,7 +29,7 @@ impl Store {
     /// unfinished sets and blocks without an owner included. On an error or a kill the store stays as it was. Needs as
     /// much free space as the live data. Advances by one for each batch.
     pub fn compact(&mut self, keep: impl Fn(&Header) -> bool, ctx: &Ctx) -> Result<Compaction> {
-        let mut report = Compaction { before: self.database.file_bytes()?, ..Compaction::default() };
+        let mut report = Compaction { before: self.database.file_bytes(), ..Compaction::default() };
         self.database.rewrite(|old, new| {
             for entry in old.scan(b"h") {
                 let (key, value) = entry?;
@@ -45,17 +43,14 @@ impl Store {
                 let mut copied = 0;
                 for batch in batches {
                     let record = Address::Batch { set, batch }.bytes();
-                    let blocks = [[b"r".as_slice(), &record[1..]].concat(), record];
-                    for prefix in &blocks {
-                        for entry in old.scan(prefix) {
-                            let (key, value) = entry?;
-                            // Damage is told here, not carried into the files that replace the others.
-                            unseal(&key, &value).with_context(|| {
-                                format!("cannot compact: batch {batch} of feature set {set} {WAY_OUT}")
-                            })?;
-                            new.insert(&key, &value)?;
-                            copied += value.len();
-                        }
+                    let blocks = [b"r".as_slice(), &record[1..]].concat();
+                    for entry in old.scan(&blocks).chain(old.scan(&record)) {
+                        let (key, value) = entry?;
+                        // Damage is told here, not carried into the files that replace the others.
+                        unseal(&key, &value)
+                            .with_context(|| format!("cannot compact: batch {batch} of feature set {set} {WAY_OUT}"))?;
+                        copied += value.len() as u64;
+                        new.insert(&key, value)?;
                     }
                     if copied >= FLUSH_BYTES {
                         new.flush()?;
@@ -63,12 +58,12 @@ impl Store {
                     }
                     ctx.advance(1)?;
                 }
-                new.insert(&key, &value)?;
+                new.insert(&key, value)?;
                 report.kept.push((header.spec.name, set));
             }
             Ok(())
         })?;
-        report.after = self.database.file_bytes()?;
+        report.after = self.database.file_bytes();
         Ok(report)
     }
 }

@@ -20,6 +20,9 @@ mod read;
 mod rows;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -101,7 +104,7 @@ impl Store {
 
     /// How much the store holds. Reads the records of batches, not the blocks.
     pub fn stats(&self) -> Result<Stats> {
-        let mut stats = Stats { file_bytes: self.database.file_bytes()?, ..Stats::default() };
+        let mut stats = Stats { file_bytes: self.database.file_bytes(), ..Stats::default() };
         for header in self.sets()? {
             stats.sets += 1;
             stats.rows += header.rows;

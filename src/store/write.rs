@@ -5,13 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::{Context, Result, ensure};
 
 use super::block;
-use super::database::Database;
+use super::database::{Database, FLUSH_BYTES};
 use super::layout::{Address, BatchEntry, BatchRecord, Header, SetSpec, seal};
 use super::{Rows, read_record};
 use crate::data::Key;
-
-/// Bytes written between two flushes: at most this much work, plus a batch, is lost by a kill.
-const FLUSH_BYTES: u64 = 32 << 20;
 
 /// A writer of one feature set. Threads may share it.
 pub struct Writer<'s> {
