@@ -5,12 +5,33 @@
 pub mod data;
 pub mod disk;
 pub mod job;
-
-pub mod market;
 pub mod project;
 
+pub mod demo;
+
 pub mod corpus;
+pub mod ingest;
+pub mod market;
+
+pub mod clean;
+pub mod link;
+
+pub mod text;
+
+pub mod model;
+
+pub mod extract;
+pub mod store;
+
+pub mod factor;
 
 pub mod backtest;
+pub mod export;
 
+pub mod config;
+pub mod pipeline;
+
+pub mod cli;
+pub mod command;
+pub mod headless;
 pub mod tui;

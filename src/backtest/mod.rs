@@ -1,5 +1,103 @@
 //! The test of a factor against later returns, without look-ahead.
+//!
+//! A value of date `t` is traded at a price of date `t + delay`. It is refused unless it was known strictly before that
+//! price's session or auction: 15:00 for the close, 09:30 for the open and for the average price. IC is Pearson's
+//! correlation of value and return over the names of a date, RankIC Spearman's with average ranks. Quantiles are cut from all
+//! known values; what could not be bought on the day of entry (suspended, or locked at the upper limit) enters no
+//! correlation and no layer's mean. A position whose name is suspended or delisted is valued at its last close.
+//!
+//! Useful for: any factor on a market's axes. Not for: building one (that is `factor`).
 
+mod correlation;
+mod cross;
+mod ic;
+mod layers;
 mod outcome;
+mod params;
+mod portfolio;
 
-pub use outcome::{Coverage, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal, YearFigures};
+use anyhow::{Result, bail};
+
+pub use outcome::{
+    Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal, Stability,
+    YearFigures,
+};
+pub use params::{Params, Preset};
+
+use crate::backtest::cross::{Prices, pair};
+use crate::backtest::layers::{layers, stability};
+use crate::data::Report;
+use crate::factor::Factor;
+use crate::job::Ctx;
+use crate::market::{Market, Tradability};
+
+/// Tests a factor on the market that it was built on.
+pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Result<(Outcome, Report)> {
+    params.validate()?;
+    if factor.values.dates() != market.dates() || factor.values.codes() != market.codes() {
+        bail!("factor {:?} is not on the dates and codes of this price table; build or read it anew", factor.name);
+    }
+    let tradability = Tradability::new(market, params.traded_price(), &params.limits)?;
+    let prices = Prices::new(factor, market, &tradability, params)?;
+    let (crosses, tally) = pair(factor, market, &prices, params, ctx)?;
+    tally.check_alignment(params)?;
+
+    let mut report = Report::new("backtest");
+    report.rows_in = tally.values;
+    tally.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
+    report.rows_out = report.rows_in - report.dropped_rows();
+    if report.rows_in == 0 {
+        bail!("factor {:?} has no values, so there is nothing to test", factor.name);
+    }
+    report.check_loss(params.max_loss, "[backtest] max_loss")?;
+
+    let lookahead = params.lookahead_allowed() && tally.late > 0;
+    let mut outcome = Outcome {
+        factor: factor.name.clone(),
+        alignment: params.alignment(lookahead),
+        lookahead,
+        refused: tally.refusal(params),
+        coverage: coverage(factor, market),
+        ic: ic::series(&crosses, market, params, ctx)?,
+        decay: ic::decay(&crosses, &prices, params, ctx)?,
+        layers: layers(&crosses, market, params, ctx),
+        days_per_year: params.days_per_year,
+        ..Outcome::default()
+    };
+    ctx.check()?;
+    let (long_short, blocked) = portfolio::run(&crosses, market, &prices, params, &mut outcome.layers, ctx);
+    outcome.long_short = long_short;
+    outcome.untradable = blocked;
+    outcome.untradable.extend(tally.blocked.iter().map(|(reason, n)| (format!("value: {reason}"), *n)));
+
+    let width = market.codes().len();
+    outcome.stability = params.horizons.iter().map(|&p| stability(&crosses, p, width, params, ctx)).collect();
+    let daily = stability(&crosses, 1, width, params, ctx);
+    outcome.turnover = (daily.turnover[0] + daily.turnover[params.quantiles - 1]) / 2.0;
+    outcome.rank_autocorrelation = daily.rank_autocorrelation;
+
+    report.fact("alignment", &outcome.alignment);
+    report.fact("lookahead", lookahead);
+    report.fact("refused", outcome.refused.values);
+    report.fact("dates", crosses.len());
+    for series in &outcome.ic {
+        report.fact(&format!("rank_ic_{}", series.horizon), series.rank_ic_summary.mean);
+        report.fact(&format!("rank_ic_t_{}", series.horizon), series.rank_ic_summary.t_nw);
+    }
+    Ok((outcome, report))
+}
+
+/// Names with a value and names that traded, from the first to the last date with a value.
+fn coverage(factor: &Factor, market: &Market) -> Coverage {
+    let names = |t: usize| factor.values.row(t).iter().filter(|v| !v.is_nan()).count() as u32;
+    let counts: Vec<u32> = (0..market.dates().len()).map(names).collect();
+    let (Some(first), Some(last)) = (counts.iter().position(|n| *n > 0), counts.iter().rposition(|n| *n > 0)) else {
+        return Coverage::default();
+    };
+    let universe = |t: usize| (0..market.codes().len()).filter(|&i| market.traded(t, i)).count() as u32;
+    Coverage {
+        dates: market.dates()[first..=last].to_vec(),
+        names: counts[first..=last].to_vec(),
+        universe: (first..=last).map(universe).collect(),
+    }
+}

@@ -24,12 +24,18 @@ pub struct Outcome {
     pub layers: Layers,
     /// The portfolio that is long the top quantile and short the bottom one.
     pub long_short: LongShort,
-    /// Mean share of names new to the top and bottom quantile, per rebalancing.
+    /// Mean share of names new to the top and bottom quantile, against the factor's date before.
     #[serde(deserialize_with = "nan")]
     pub turnover: f64,
-    /// Mean Pearson correlation of a day's factor ranks with the day's before.
+    /// Mean Pearson correlation of a date's factor ranks with those of the factor's date before.
     #[serde(deserialize_with = "nan")]
     pub rank_autocorrelation: f64,
+    /// How long ranks and quantiles last, by period.
+    pub stability: Vec<Stability>,
+    /// How fast the information fades.
+    pub decay: IcDecay,
+    /// Trading days per year that annual figures are stated with.
+    pub days_per_year: u32,
     /// Orders that could not be filled, by reason (suspended, locked at the limit), counted.
     pub untradable: std::collections::BTreeMap<String, u64>,
 }
@@ -75,6 +81,32 @@ pub struct IcSeries {
     pub rank_ic_summary: IcSummary,
 }
 
+/// Persistence of quantiles and ranks over a period.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Stability {
+    /// Dates of the factor between the two that are compared.
+    pub period: usize,
+    /// Mean share of a quantile's names that were not in it one period before, quantile 1 first.
+    #[serde(deserialize_with = "nans")]
+    pub turnover: Vec<f64>,
+    /// Mean Pearson correlation of ranks one period apart.
+    #[serde(deserialize_with = "nan")]
+    pub rank_autocorrelation: f64,
+}
+
+/// Mean RankIC against single days after the trade: the return from day `lag - 1` to day `lag` after the entry.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct IcDecay {
+    /// Days after the entry, from 1.
+    pub lags: Vec<usize>,
+    /// Mean RankIC of that day alone; the returns of different lags do not overlap.
+    #[serde(deserialize_with = "nans")]
+    pub rank_ic: Vec<f64>,
+    /// First lag at which the mean RankIC has fallen to half of that at lag 1, interpolated; NaN if it never does.
+    #[serde(deserialize_with = "nan")]
+    pub half_life: f64,
+}
+
 /// Moments and tests of a series of information coefficients.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct IcSummary {
@@ -92,10 +124,10 @@ pub struct IcSummary {
     /// t of the mean with independent dates.
     #[serde(deserialize_with = "nan")]
     pub t: f64,
-    /// Newey-West t, lag = horizon - 1.
+    /// Newey-West t (Bartlett weights, lag = horizon - 1, scaled by n / (n - 1) so that it equals `t` at horizon 1).
     #[serde(deserialize_with = "nan")]
     pub t_nw: f64,
-    /// Two-sided p of `t_nw`.
+    /// Two-sided p of `t_nw` by Student's t with n - 1 degrees of freedom.
     #[serde(deserialize_with = "nan")]
     pub p: f64,
     /// Share of dates above zero.
@@ -115,16 +147,28 @@ pub struct Layers {
     /// Horizon of the returns in `mean`, one entry per horizon tested.
     pub horizons: Vec<usize>,
     /// Mean return per quantile, `[horizons][quantiles]`, quantile 1 (lowest factor) first; per day, then over days.
+    #[serde(deserialize_with = "nan_rows")]
     pub mean: Vec<Vec<f64>>,
+    /// Standard error of `mean` over days, same shape.
+    #[serde(deserialize_with = "nan_rows")]
+    pub stderr: Vec<Vec<f64>>,
+    /// Dates of `spread`: factor dates with enough names, one list per horizon.
+    pub spread_dates: Vec<Vec<NaiveDate>>,
+    /// Top minus bottom quantile by factor date, one list per horizon (with the qlib preset: of its own groups, halved).
+    #[serde(deserialize_with = "nan_rows")]
+    pub spread: Vec<Vec<f64>>,
     /// Dates of `wealth`.
     pub dates: Vec<NaiveDate>,
     /// Growth of 1 by quantile, `[quantiles][dates]`, daily returns of the held names, before costs.
+    #[serde(deserialize_with = "nan_rows")]
     pub wealth: Vec<Vec<f64>>,
     /// Whether returns were demeaned by date.
     pub demeaned: bool,
 }
 
-/// The long-short portfolio, rebalanced each day (or each `horizon` days).
+/// The long-short portfolio: one unit of capital long the top quantile, one unit short the bottom one.
+///
+/// Names of a leg weigh equally at each rebalancing and drift between. What cannot be traded stays as it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LongShort {
     /// Dates at which the day's return was earned.
@@ -141,10 +185,10 @@ pub struct LongShort {
     /// Return of the short leg before costs (positive when the held names fell); notional.
     #[serde(deserialize_with = "nans")]
     pub short: Vec<f64>,
-    /// One-way turnover of the day, share of the book.
+    /// One-way turnover of the day, share of the book, mean of the two legs.
     #[serde(deserialize_with = "nans")]
     pub turnover: Vec<f64>,
-    /// Cost of the day.
+    /// Cost of the day: that of the orders at whose price its return begins.
     #[serde(deserialize_with = "nans")]
     pub cost: Vec<f64>,
     /// Figures after costs over all dates.
@@ -191,4 +235,9 @@ fn nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 
 fn nans<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
     Ok(Vec::<Option<f64>>::deserialize(deserializer)?.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
+}
+
+fn nan_rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<f64>>, D::Error> {
+    let rows = Vec::<Vec<Option<f64>>>::deserialize(deserializer)?;
+    Ok(rows.into_iter().map(|row| row.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect()).collect())
 }

@@ -3,13 +3,22 @@
 //! Useful for: anything that needs to know which day a text can be traded on, or what a return was.
 //! Not for: reading files (that is `ingest`).
 
+mod board;
+mod calendar;
 mod code;
 mod panel;
+mod prices;
 mod security;
+pub mod table;
+mod tradability;
 
+pub use board::Board;
+pub use calendar::{CLOSE, Calendar, Cutoff, OPEN, OffCalendar};
 pub use code::Code;
 pub use panel::Panel;
+pub use prices::{Market, Price};
 pub use security::{Security, dates_column, dates_of, securities_from_frame, securities_to_frame};
+pub use tradability::{Gate, LimitRule, Tradability};
 
 /// Columns of the price table: `date` (Date), `code` (canonical, String), then f64, null where unknown.
 ///

@@ -23,6 +23,12 @@ impl Panel {
         Panel { dates, codes, values }
     }
 
+    /// A panel of `[dates, codes]` row-major values.
+    pub fn from_values(dates: Arc<[NaiveDate]>, codes: Arc<[Code]>, values: Vec<f64>) -> Panel {
+        assert_eq!(values.len(), dates.len() * codes.len(), "a panel has one value per date and code");
+        Panel { dates, codes, values }
+    }
+
     /// The dates, ascending.
     pub fn dates(&self) -> &Arc<[NaiveDate]> {
         &self.dates

@@ -1,0 +1,179 @@
+//! Quantiles of a factor: who is in which, what they earned, how long they and the ranks last.
+
+use rayon::prelude::*;
+
+use crate::backtest::correlation::{complete, mean, pearson, std};
+use crate::backtest::cross::Cross;
+use crate::backtest::{Layers, Params, Preset, Stability};
+use crate::factor::{average_ranks, quantile};
+use crate::job::Ctx;
+use crate::market::Market;
+
+/// Quantile of each value, from 1 (lowest); 0 for none.
+///
+/// Edges are quantiles by linear interpolation, and intervals closed on the right, as pandas's `qcut`. Where edges coincide
+/// the layers between them stay empty; alphalens gives up the date instead (`None`).
+pub(super) fn assign(values: &[f64], params: &Params) -> Option<Vec<u16>> {
+    let n = params.quantiles;
+    if params.preset == Preset::Qlib {
+        return Some(groups(values, n));
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    // numpy gets there by way of per cents; the last bit of an edge decides on which side a value on it falls.
+    let edge = |k: usize| quantile(&sorted, k as f64 * (1.0 / n as f64) * 100.0 / 100.0);
+    let edges: Vec<f64> = (0..=n).map(|k| if k == n { sorted[sorted.len() - 1] } else { edge(k) }).collect();
+    if params.preset == Preset::Alphalens && edges.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return None;
+    }
+    let inner = &edges[1..n];
+    Some(values.iter().map(|v| 1 + inner.partition_point(|edge| edge < v) as u16).collect())
+}
+
+/// Qlib's groups: sorted from the highest value, `len // n` names each, the remaining lowest in none.
+fn groups(values: &[f64], n: usize) -> Vec<u16> {
+    let size = values.len() / n;
+    let mut quantiles = vec![0; values.len()];
+    for (place, i) in descending(values).into_iter().enumerate().take(size * n) {
+        quantiles[i] = (n - place / size) as u16;
+    }
+    quantiles
+}
+
+fn descending(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+    order
+}
+
+/// Returns of the layers: per date, then over dates, so that every date weighs the same.
+pub(super) fn layers(crosses: &[Cross], market: &Market, params: &Params, ctx: &Ctx) -> Layers {
+    let demeaned = params.is_demeaned();
+    let mut layers = Layers { horizons: params.horizons.clone(), demeaned, ..Layers::default() };
+    for h in 0..params.horizons.len() {
+        let by_date: Vec<(Vec<f64>, f64)> = ctx.install(|| {
+            let date = |cross: &Cross| (date_means(cross, h, params), spread(cross, h, params));
+            crosses.par_iter().map(date).collect()
+        });
+        let column = |q: usize| by_date.iter().map(|(means, _)| means[q]).collect::<Vec<f64>>();
+        let columns: Vec<Vec<f64>> = (0..params.quantiles).map(column).collect();
+        let count = |values: &[f64]| values.iter().filter(|v| !v.is_nan()).count() as f64;
+        layers.mean.push(columns.iter().map(|c| mean(c.iter().copied())).collect());
+        layers.stderr.push(columns.iter().map(|c| std(c) / count(c).sqrt()).collect());
+        let (dates, spreads) = crosses
+            .iter()
+            .zip(&by_date)
+            .filter(|(_, (_, s))| !s.is_nan())
+            .map(|(c, (_, s))| (market.dates()[c.t], *s))
+            .unzip();
+        layers.spread_dates.push(dates);
+        layers.spread.push(spreads);
+    }
+    layers
+}
+
+/// Mean return by quantile of one date.
+fn date_means(cross: &Cross, h: usize, params: &Params) -> Vec<f64> {
+    let returns = &cross.returns[h];
+    let centre = if params.is_demeaned() { mean(returns.iter().copied()) } else { 0.0 };
+    let mut sums = vec![(0.0, 0usize); params.quantiles];
+    for (r, q) in returns.iter().zip(&cross.quantiles).filter(|(r, q)| !r.is_nan() && **q > 0) {
+        let (sum, n) = &mut sums[usize::from(*q) - 1];
+        *sum += r - centre;
+        *n += 1;
+    }
+    sums.into_iter().map(|(sum, n)| if n > 0 { sum / n as f64 } else { f64::NAN }).collect()
+}
+
+/// Top minus bottom of one date; alphalens and Qlib halve it, since the two legs need twice the capital.
+fn spread(cross: &Cross, h: usize, params: &Params) -> f64 {
+    match params.preset {
+        Preset::Default | Preset::Alphalens => {
+            let means = date_means(cross, h, params);
+            let spread = means[params.quantiles - 1] - means[0];
+            if params.preset == Preset::Default { spread } else { spread / 2.0 }
+        }
+        Preset::Qlib => {
+            // `nlargest` and `nsmallest` of the names with a label, ties in the order of the table.
+            let (values, returns) = complete(&cross.values, &cross.returns[h]);
+            let size = (values.len() as f64 * (1.0 / params.quantiles as f64)) as usize;
+            let of = |order: Vec<usize>| mean(order.into_iter().take(size).map(|i| returns[i]));
+            let negated: Vec<f64> = values.iter().map(|v| -v).collect();
+            (of(descending(&values)) - of(descending(&negated))) / 2.0
+        }
+    }
+}
+
+/// Persistence of quantiles and ranks between dates of the factor that are `period` apart.
+pub(super) fn stability(crosses: &[Cross], period: usize, width: usize, params: &Params, ctx: &Ctx) -> Stability {
+    let pairs: Vec<(Vec<f64>, f64)> = ctx.install(|| {
+        (period..crosses.len())
+            .into_par_iter()
+            .map(|k| {
+                let (before, now) = (&crosses[k - period], &crosses[k]);
+                (new_names(before, now, width, params.quantiles), rank_correlation(before, now, width))
+            })
+            .collect()
+    });
+    let turnover = |q: usize| mean(pairs.iter().map(|(turnover, _)| turnover[q]));
+    Stability {
+        period,
+        turnover: (0..params.quantiles).map(turnover).collect(),
+        rank_autocorrelation: mean(pairs.iter().map(|(_, correlation)| *correlation)),
+    }
+}
+
+/// Share of names new to each quantile; NaN where either date has the quantile empty.
+fn new_names(before: &Cross, now: &Cross, width: usize, quantiles: usize) -> Vec<f64> {
+    let mut was = vec![0u16; width];
+    let mut there = vec![false; quantiles + 1];
+    for (i, q) in before.names.iter().zip(&before.quantiles) {
+        was[*i as usize] = *q;
+        there[usize::from(*q)] = true;
+    }
+    let mut counts = vec![(0usize, 0usize); quantiles + 1];
+    for (i, q) in now.names.iter().zip(&now.quantiles) {
+        let (new, all) = &mut counts[usize::from(*q)];
+        *new += usize::from(was[*i as usize] != *q);
+        *all += 1;
+    }
+    let share = |q: usize| match counts[q] {
+        (new, all) if all > 0 && there[q] => new as f64 / all as f64,
+        _ => f64::NAN,
+    };
+    (1..=quantiles).map(share).collect()
+}
+
+fn rank_correlation(before: &Cross, now: &Cross, width: usize) -> f64 {
+    let mut ranks = vec![f64::NAN; width];
+    for (i, rank) in before.names.iter().zip(average_ranks(&before.values)) {
+        ranks[*i as usize] = rank;
+    }
+    let earlier: Vec<f64> = now.names.iter().map(|i| ranks[*i as usize]).collect();
+    let (earlier, later) = complete(&earlier, &average_ranks(&now.values));
+    pearson(&earlier, &later)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params(preset: Preset, quantiles: usize) -> Params {
+        Params { preset, quantiles, ..Params::default() }
+    }
+
+    #[test]
+    fn edges_are_interpolated_and_closed_on_the_right() {
+        // Edges of 1..=5 in halves: the median 3 belongs to the lower half.
+        let values = [5.0, 1.0, 3.0, 2.0, 4.0];
+        assert_eq!(assign(&values, &params(Preset::Default, 2)).unwrap(), [2, 1, 1, 1, 2]);
+        assert_eq!(assign(&values, &params(Preset::Qlib, 2)).unwrap(), [2, 0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn coinciding_edges_leave_layers_empty_or_cost_the_date() {
+        let values = [0.0, 0.0, 0.0, 0.0, 1.0, 2.0];
+        assert_eq!(assign(&values, &params(Preset::Default, 3)).unwrap(), [1, 1, 1, 1, 3, 3]);
+        assert!(assign(&values, &params(Preset::Alphalens, 3)).is_none());
+    }
+}

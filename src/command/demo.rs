@@ -1,0 +1,106 @@
+//! The demo: a synthetic market is generated in a folder of its own, and the whole pipeline runs on it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::is_batch;
+use super::project::{Opened, open_ui, summary};
+use crate::backtest::Outcome;
+use crate::cli::{Demo, Global};
+use crate::data::Report;
+use crate::demo::{self, Params, Planted, Truth};
+use crate::disk;
+use crate::headless;
+use crate::job::Ctx;
+use crate::pipeline::{self, Stage};
+use crate::tui::{self, Start};
+
+/// The demo's configuration.
+const CONFIG: &str = include_str!("../../assets/demo.toml");
+/// The words of the placebo, which the configuration names as a file.
+const PLACEBO: &str = include_str!("../../datasets/demo/placebo.txt");
+
+/// Generates the market unless it is there already, runs everything, and shows or prints the result.
+pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
+    let defaults = Params::default();
+    let params = Params { scale: args.scale, seed: global.seed.unwrap_or(defaults.seed) };
+    let path = args.dir.join("workbench.toml");
+    // The folder is the demo's own; a configuration that the user changed stays as it is.
+    if !path.exists() {
+        disk::write_atomic(&path, |out| Ok(out.write_all(CONFIG.as_bytes())?))?;
+    }
+    let mut opened = Opened::read(&path, "demo", global)?;
+    opened.command = format!("inkstone demo --scale {} --dir {} --headless", args.scale, args.dir.display());
+    let ctx = opened.ctx()?;
+    let data = args.dir.join("data");
+    if is_batch(global) {
+        return Ok(headless::run("demo", &ctx, |ctx| {
+            let (truth, reports) = generate_and_run(&opened, &data, &params, ctx)?;
+            let mut summary = summary(&opened, reports, Stage::Export)?;
+            let outcomes = pipeline::outcomes(&opened.config, &pipeline::project(&opened.config, &opened.base))?;
+            summary.set("truth", check(&truth, &outcomes));
+            // The demo's bad rows were planted: only others make it a partial success.
+            summary.partial = rejected(&summary.fields) != truth.rejects;
+            Ok(summary)
+        }));
+    }
+    let run = opened.clone();
+    let runner: tui::Runner = Arc::new(move |ctx| Ok(generate_and_run(&run, &data, &params, ctx)?.1));
+    open_ui(&opened, Start::Run, global, Some(runner))
+}
+
+fn generate_and_run(opened: &Opened, data: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Vec<Report>)> {
+    let truth_path = data.join("truth.json");
+    let standing = truth_path.exists().then(|| disk::read_json::<Truth>(&truth_path).ok()).flatten();
+    let mut reports = Vec::new();
+    let truth = match standing.filter(|t| t.stands_for(params)) {
+        Some(truth) => truth,
+        None => {
+            let mut made = None;
+            reports.push(ctx.stage("generate", "docs", None, || {
+                let (truth, report) = demo::generate(data, params, ctx)?;
+                made = Some(truth);
+                Ok(report)
+            })?);
+            made.context("a generated market has its truth")?
+        }
+    };
+    disk::write_atomic(&data.join("placebo.txt"), |out| Ok(out.write_all(PLACEBO.as_bytes())?))?;
+    reports.extend(pipeline::run(&opened.config, &opened.base, Stage::Export, ctx)?);
+    Ok((truth, reports))
+}
+
+/// What was planted beside what was found.
+fn check(truth: &Truth, outcomes: &[Outcome]) -> Value {
+    let found = |factor: &str, horizon: usize| {
+        let outcome = outcomes.iter().find(|o| o.factor == factor)?;
+        outcome.ic.iter().find(|s| s.horizon == horizon).map(|s| s.rank_ic_summary)
+    };
+    let beside = |planted: &Planted, factor: &str, horizon: usize| {
+        let found = found(factor, horizon).map(|s| s.mean);
+        json!({
+            "planted": planted.mean, "low": planted.low, "high": planted.high, "found": found,
+            "inside": found.is_some_and(|f| (planted.low..=planted.high).contains(&f)),
+        })
+    };
+    json!({
+        "notice": truth.notice,
+        "rank_ic_1": beside(&truth.rank_ic_1, "tone", 1),
+        "rank_ic_5": beside(&truth.rank_ic_5, "tone", 5),
+        "placebo": {"found": found("placebo", 1).map(|s| s.mean), "p": found("placebo", 1).map(|s| s.p)},
+        "documents": truth.documents,
+        "rejects": truth.rejects,
+    })
+}
+
+/// Rows that ingest set aside.
+fn rejected(fields: &serde_json::Map<String, Value>) -> u64 {
+    let stages = fields.get("stages").and_then(Value::as_array).cloned().unwrap_or_default();
+    let ingest = stages.iter().find(|s| s["stage"] == "ingest");
+    ingest.and_then(|s| s["dropped"].as_object()).map_or(0, |d| d.values().filter_map(Value::as_u64).sum())
+}

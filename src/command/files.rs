@@ -1,0 +1,101 @@
+//! Commands on plain files, no project needed: `tokenize` and `backtest --factor`.
+
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use super::project::figures;
+use crate::backtest::{self, Params};
+use crate::cli::{Backtest, Global, Tokenize};
+use crate::export::{self, ExportFactor, Provenance};
+use crate::factor::Factor;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::market::Market;
+use crate::text::{Segmenter, Stopwords, TokenizeParams, TokenizerParams, tokenize_stream};
+
+/// Puts the flags of `backtest` over the parameters.
+pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
+    if let Some(preset) = args.preset {
+        params.preset = preset;
+    }
+    if let Some(horizons) = &args.horizons {
+        params.horizons.clone_from(horizons);
+    }
+    params.quantiles = args.quantiles.unwrap_or(params.quantiles);
+    params.delay = args.delay.or(params.delay);
+    params.price = args.price.or(params.price);
+    params.allow_lookahead |= args.allow_lookahead;
+    params.validate()
+}
+
+/// Tests a factor table against a price table.
+pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
+    let (Some(factor), Some(prices)) = (&args.factor, &args.prices) else {
+        unreachable!("clap lets --factor through only with --prices");
+    };
+    let mut params = Params::default();
+    apply(args, &mut params)?;
+    let market = Market::read(prices, &[])?;
+    let (factor, read) = Factor::read(factor, &market)?;
+    let mut outcome = None;
+    let dates = market.dates().len() as u64;
+    let report = ctx.stage("backtest", "dates", Some(dates), || {
+        let (tested, report) = backtest::run(&factor, &market, &params, ctx)?;
+        outcome = Some(tested);
+        Ok(report)
+    })?;
+    let outcome = outcome.context("a finished backtest has an outcome")?;
+    let mut summary = Summary::default();
+    let mut reports = vec![read, report];
+    if let Some(out) = &args.out {
+        let provenance = Provenance {
+            parameters: serde_json::to_value(&params)?,
+            inputs: [("prices".to_owned(), crate::disk::hash_file(prices)?)].into(),
+            seed: ctx.seed(),
+            known_at: "the known_at column of the factor table; without one, the close of each value's date".to_owned(),
+            ..Provenance::default()
+        };
+        let tables = [ExportFactor { name: &factor.name, values: &factor.values }];
+        let outcomes = std::slice::from_ref(&outcome);
+        reports.push(ctx.stage("export", "files", None, || {
+            Ok(export::run(&tables, outcomes, out, &export::Params::default(), &provenance, ctx)?.1)
+        })?);
+        summary.set("out", out.display().to_string());
+    }
+    summary.set("stages", reports);
+    summary.set("factors", [figures(&outcome)]);
+    Ok(summary)
+}
+
+/// Cuts stdin to stdout, a line a document.
+pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
+    let params = TokenizerParams {
+        mode: args.mode,
+        cut: args.cut,
+        hmm: !args.no_hmm,
+        dictionaries: args.dict.clone(),
+        stopwords: args.stopwords.clone().into(),
+        ..TokenizerParams::default()
+    };
+    let output = TokenizeParams {
+        separator: args.separator.clone(),
+        truncation: args.truncate.unwrap_or_default(),
+        specials: args.specials,
+        terms: params.stopwords != Stopwords::None,
+    };
+    let segmenter = Segmenter::new(&params, Path::new(""))?;
+    let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        let _ = writeln!(std::io::stderr(), "reading text from the keyboard, a line a document; Ctrl-D ends");
+    }
+    let out = BufWriter::new(std::io::stdout().lock());
+    let report = tokenize_stream(stdin.lock(), out, &segmenter, &output, &ctx)?;
+    for (reason, n) in &report.dropped {
+        let _ = writeln!(std::io::stderr(), "{n} lines: {reason}");
+    }
+    Ok(ExitCode::from(u8::from(report.dropped_rows() > 0)))
+}

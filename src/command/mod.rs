@@ -1,0 +1,83 @@
+//! What each command does: it makes ready objects of flags and files, chooses a front, and hands over.
+//!
+//! On a terminal a project's commands open the workbench at that job; with `--headless`, or when stdout is no terminal, they run
+//! as a batch. `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
+
+mod demo;
+mod files;
+mod project;
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::CommandFactory;
+
+use crate::cli::{Cli, Command, Global};
+use crate::config::TEMPLATE;
+use crate::disk;
+use crate::headless::{self, Summary};
+use crate::job::Ctx;
+use crate::pipeline::Stage;
+
+/// Runs the command line to its end.
+pub fn run(cli: Cli) -> ExitCode {
+    let global = cli.global;
+    let Some(command) = cli.command else {
+        return or_explain(project::browse(Path::new("workbench.toml"), &global));
+    };
+    let stage = |name, args: crate::cli::Project, stage| project::run(name, &args.config, stage, &global);
+    match command {
+        Command::Demo(args) => or_explain(demo::run(&args, &global)),
+        Command::Run(args) => {
+            or_explain(project::run("run", &args.project.config, args.stage.unwrap_or(Stage::Export), &global))
+        }
+        Command::Ingest(args) => or_explain(stage("ingest", args, Stage::Ingest)),
+        Command::Clean(args) => or_explain(stage("clean", args, Stage::Clean)),
+        Command::Link(args) => or_explain(stage("link", args, Stage::Link)),
+        Command::Extract(args) => or_explain(stage("extract", args, Stage::Extract)),
+        Command::Factor(args) => or_explain(stage("factor", args, Stage::Factor)),
+        Command::Backtest(args) if args.factor.is_some() => {
+            batch("backtest", &global, |ctx| files::backtest(&args, ctx))
+        }
+        Command::Backtest(args) => or_explain(project::backtest(&args, &global)),
+        Command::Export(args) => or_explain(stage("export", args, Stage::Export)),
+        Command::Tokenize(args) => or_explain(files::tokenize(&args, &global)),
+        Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
+        Command::Init(args) => batch("init", &global, |_| init(&args.config)),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "inkstone", &mut std::io::stdout());
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+/// Whether this run has no screen.
+fn is_batch(global: &Global) -> bool {
+    global.headless || !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal()
+}
+
+/// Runs a command that never has a screen.
+fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
+    or_explain(
+        Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)).map(|ctx| headless::run(name, &ctx, work)),
+    )
+}
+
+/// An error before any front is up goes to stderr, with exit code 2.
+fn or_explain(result: Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        let _ = writeln!(std::io::stderr(), "error: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
+fn init(path: &Path) -> Result<Summary> {
+    ensure!(!path.exists(), "{} exists already; nothing was written", path.display());
+    disk::write_atomic(path, |out| Ok(out.write_all(TEMPLATE.as_bytes())?))
+        .context("cannot write the configuration")?;
+    let mut summary = Summary::default();
+    summary.set("written", path.display().to_string());
+    Ok(summary)
+}

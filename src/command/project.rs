@@ -1,0 +1,219 @@
+//! Commands on a project: the workbench on its configuration, or the same as a batch.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use super::is_batch;
+use crate::backtest::Outcome;
+use crate::cli::{Backtest, Global, Store as StoreArgs, StoreAction};
+use crate::config::{Config, Language};
+use crate::data::Report;
+use crate::headless::{self, Summary};
+use crate::job::Ctx;
+use crate::link::{Field, links_of_part, name_spans};
+use crate::pipeline::{self, Stage};
+use crate::store::Store;
+use crate::text::{Cut as JiebaCut, Mode, Segmenter};
+use crate::tui::{self, Cut, Mark, Marker, Meaning, Start, Tokeniser, Workspace};
+
+/// A configuration that was read, with the flags of the command line put over it.
+#[derive(Clone)]
+pub(super) struct Opened {
+    pub(super) config: Config,
+    /// Folder of the configuration: paths in it are relative to this.
+    pub(super) base: PathBuf,
+    /// The command that does the same without a screen.
+    pub(super) command: String,
+}
+
+impl Opened {
+    pub(super) fn read(path: &Path, command: &str, global: &Global) -> Result<Opened> {
+        let mut config = Config::read(path)?;
+        config.project.threads = global.threads.unwrap_or(config.project.threads);
+        config.project.seed = global.seed.unwrap_or(config.project.seed);
+        let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let command = format!("inkstone {command} -c {} --headless", path.display());
+        Ok(Opened { config, base: base.to_owned(), command })
+    }
+
+    pub(super) fn ctx(&self) -> Result<Ctx> {
+        Ctx::new(self.config.project.threads, self.config.project.seed)
+    }
+}
+
+/// Opens the workbench without starting anything.
+pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
+    ensure!(
+        path.exists(),
+        "there is no {} here. To see the whole product on synthetic data: inkstone demo. To start a project: inkstone init",
+        path.display()
+    );
+    let opened = Opened::read(path, "run", global)?;
+    ensure!(!is_batch(global), "the workbench needs a terminal; for a batch: {}", opened.command);
+    open_ui(&opened, Start::Browse, global, None)
+}
+
+/// Runs the stages up to `last`, in the workbench or as a batch.
+pub(super) fn run(name: &str, path: &Path, last: Stage, global: &Global) -> Result<ExitCode> {
+    front(name, Opened::read(path, name, global), last, global)
+}
+
+/// The same with the flags of `backtest` put over the configuration.
+pub(super) fn backtest(args: &Backtest, global: &Global) -> Result<ExitCode> {
+    let opened = Opened::read(&args.project.config, "backtest", global).and_then(|mut opened| {
+        super::files::apply(args, &mut opened.config.backtest)?;
+        Ok(opened)
+    });
+    front("backtest", opened, Stage::Backtest, global)
+}
+
+fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Result<ExitCode> {
+    if !is_batch(global) {
+        let opened = opened?;
+        let run = opened.clone();
+        let runner = Arc::new(move |ctx: &Ctx| pipeline::run(&run.config, &run.base, last, ctx));
+        return open_ui(&opened, Start::Run, global, Some(runner));
+    }
+    // Also a broken configuration is answered by one JSON object.
+    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
+    Ok(headless::run(name, &ctx, |ctx| {
+        let opened = opened?;
+        let reports = pipeline::run(&opened.config, &opened.base, last, ctx)?;
+        summary(&opened, reports, last)
+    }))
+}
+
+/// The summary of a run: every stage's report and, once tested, every factor's figures.
+pub(super) fn summary(opened: &Opened, reports: Vec<Report>, last: Stage) -> Result<Summary> {
+    let mut summary = Summary::default();
+    let config = &opened.config;
+    summary.set("project", &config.project.name);
+    if !config.project.note.is_empty() {
+        summary.set("note", &config.project.note);
+    }
+    summary.partial = reports.iter().any(|r| r.stage == "ingest" && r.dropped_rows() > 0);
+    summary.set("stages", reports);
+    if last >= Stage::Backtest && !config.factor.is_empty() {
+        let outcomes = pipeline::outcomes(config, &pipeline::project(config, &opened.base))?;
+        summary.set("factors", outcomes.iter().map(figures).collect::<Vec<_>>());
+    }
+    if last == Stage::Export && !config.factor.is_empty() {
+        summary.set("exports", opened.base.join(&config.project.exports).display().to_string());
+    }
+    Ok(summary)
+}
+
+/// The figures of a backtest that a summary shows.
+pub(super) fn figures(outcome: &Outcome) -> serde_json::Value {
+    let covered = outcome.coverage.names.iter().map(|&n| f64::from(n)).sum::<f64>();
+    let universe = outcome.coverage.universe.iter().map(|&n| f64::from(n)).sum::<f64>();
+    json!({
+        "name": outcome.factor,
+        "alignment": outcome.alignment,
+        "lookahead": outcome.lookahead,
+        "refused": outcome.refused.values,
+        "coverage": covered / universe.max(1.0),
+        "ic": outcome.ic.iter().map(|s| json!({
+            "horizon": s.horizon, "ic": s.ic_summary, "rank_ic": s.rank_ic_summary,
+        })).collect::<Vec<_>>(),
+        "layers": {"horizons": outcome.layers.horizons, "mean": outcome.layers.mean},
+        "long_short": outcome.long_short.total,
+        "turnover": outcome.turnover,
+        "rank_autocorrelation": outcome.rank_autocorrelation,
+        "untradable": outcome.untradable,
+    })
+}
+
+/// Looks after the feature store.
+pub(super) fn store(args: &StoreArgs, ctx: &Ctx) -> Result<Summary> {
+    let config = Config::read(&args.project.config)?;
+    let base = args.project.config.parent().unwrap_or(Path::new(""));
+    let path = pipeline::project(&config, base).store();
+    ensure!(path.exists(), "{} does not exist: this project has no features yet", path.display());
+    let mut store = Store::open(&path)?;
+    let mut summary = Summary::default();
+    match args.action {
+        StoreAction::Verify => {
+            let problems = store.verify(ctx)?;
+            summary.partial = !problems.is_empty();
+            summary.set("problems", problems.iter().map(ToString::to_string).collect::<Vec<_>>());
+        }
+        StoreAction::Compact => summary.set("compaction", store.compact(|_| true, ctx)?),
+        StoreAction::Stats => {
+            summary.set("stats", store.stats()?);
+            let sets = store.sets()?;
+            summary.set(
+                "sets",
+                sets.iter()
+                    .map(|h| json!({"name": h.spec.name, "rows": h.rows, "bytes": h.bytes()}))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+    Ok(summary)
+}
+
+/// Opens the workbench on a project; `runner` is the whole pipeline unless given.
+pub(super) fn open_ui(opened: &Opened, start: Start, global: &Global, runner: Option<tui::Runner>) -> Result<ExitCode> {
+    let config = &opened.config;
+    let project = pipeline::project(config, &opened.base);
+    let whole = opened.clone();
+    let run = runner
+        .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Export, ctx)));
+    let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
+    let links = project.links();
+    let marker: Marker = Arc::new(move |part, row, _| {
+        let path = links.path(part);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let spans = name_spans(&links_of_part(&path)?, row as u32, Field::Body);
+        Ok(spans.into_iter().map(|range| Mark { range, meaning: Meaning::Name }).collect())
+    });
+    tui::open(Workspace {
+        title: config.project.name.clone(),
+        project,
+        factors: config.factor.iter().map(|f| f.name.clone()).collect(),
+        run,
+        start,
+        threads: config.project.threads,
+        seed: config.project.seed,
+        tokeniser: tokeniser(segmenter),
+        marker: Some(marker),
+        language: language(config.ui.language, global.lang.as_deref())?,
+        note: (!config.project.note.is_empty()).then(|| config.project.note.clone()),
+        command: opened.command.clone(),
+        red_up: config.ui.red_up,
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tokeniser(segmenter: Segmenter) -> Tokeniser {
+    let characters = segmenter.recut(Mode::Char, JiebaCut::Precise);
+    let words = segmenter.recut(Mode::Jieba, JiebaCut::Precise);
+    Arc::new(move |text, cut| {
+        let segmenter = match cut {
+            Cut::Characters => &characters,
+            Cut::Words => &words,
+        };
+        segmenter.tokens(text).into_iter().map(|t| t.start..t.end).collect()
+    })
+}
+
+fn language(configured: Language, flag: Option<&str>) -> Result<tui::Language> {
+    match (flag, configured) {
+        (Some("zh"), _) | (None, Language::Zh) => Ok(tui::Language::Zh),
+        (Some("en"), _) | (None, Language::En) => Ok(tui::Language::En),
+        (Some(other), _) => Err(anyhow::anyhow!("{other:?}")).context("--lang is zh or en"),
+        (None, Language::Auto) => {
+            let set = ["LC_ALL", "LC_MESSAGES", "LANG"]
+                .iter()
+                .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+            Ok(if set.is_some_and(|v| v.starts_with("zh")) { tui::Language::Zh } else { tui::Language::En })
+        }
+    }
+}

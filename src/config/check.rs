@@ -1,0 +1,293 @@
+//! Reads workbench.toml and finds all that is wrong with it at once: syntax, unknown keys, wrong types.
+//!
+//! Each problem names its line, its key path and, for an unknown key, the nearest known one.
+
+use std::fmt;
+
+use anyhow::{Result, bail};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
+
+/// One thing wrong with a configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Problem {
+    /// Key path: `source[0].columns.title`.
+    pub(crate) path: String,
+    /// What is wrong and the way out.
+    pub(crate) message: String,
+}
+
+impl Problem {
+    pub(crate) fn new(path: impl Into<String>, message: impl Into<String>) -> Problem {
+        Problem { path: path.into(), message: message.into() }
+    }
+}
+
+/// The text of a configuration, its values, and the problems found so far.
+pub(crate) struct Checker<'t> {
+    file: String,
+    text: &'t str,
+    spans: DeTable<'t>,
+    table: Table,
+    problems: Vec<Problem>,
+}
+
+impl<'t> Checker<'t> {
+    /// Parses the text; fails on errors of syntax, naming every one.
+    pub(crate) fn new(file: &str, text: &'t str) -> Result<Checker<'t>> {
+        let (spans, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            let list: Vec<String> = errors
+                .iter()
+                .map(|e| format!("  line {}: {}", e.span().map_or(1, |s| line_of(text, s.start)), e.message()))
+                .collect();
+            bail!("{file} is not valid TOML:\n{}", list.join("\n"));
+        }
+        let table = toml::from_str(text)?;
+        Ok(Checker { file: file.to_owned(), text, spans: spans.into_inner(), table, problems: Vec::new() })
+    }
+
+    /// Complains about sections that do not exist.
+    pub(crate) fn sections(&mut self, known: &[&str]) {
+        let unknown: Vec<String> = self.table.keys().filter(|k| !known.contains(&k.as_str())).cloned().collect();
+        for key in unknown {
+            let message = unknown_key(&key, known.iter().copied(), "section");
+            self.problems.push(Problem::new(key, message));
+        }
+    }
+
+    /// Reads the section `[name]`; its defaults when it is absent.
+    pub(crate) fn section<T: DeserializeOwned + Serialize + Default>(&mut self, name: &str) -> T {
+        match self.table.get(name).cloned() {
+            None => T::default(),
+            Some(Value::Table(table)) => self.table_as(name, table),
+            Some(other) => {
+                let message = format!("is {}; write it as a section [{name}]", kind(&other));
+                self.problems.push(Problem::new(name, message));
+                T::default()
+            }
+        }
+    }
+
+    /// Reads the repeated section `[[name]]`.
+    pub(crate) fn sections_of<T: DeserializeOwned + Serialize + Default>(&mut self, name: &str) -> Vec<T> {
+        let items = match self.table.get(name).cloned() {
+            None => return Vec::new(),
+            Some(Value::Array(items)) => items,
+            Some(other) => {
+                let message = format!("is {}; write each one as a section [[{name}]]", kind(&other));
+                self.problems.push(Problem::new(name, message));
+                return Vec::new();
+            }
+        };
+        let mut read = Vec::new();
+        for (i, item) in items.into_iter().enumerate() {
+            let path = format!("{name}[{i}]");
+            match item {
+                Value::Table(table) => read.push(self.table_as(&path, table)),
+                other => self.problems.push(Problem::new(path, format!("is {}, not a table", kind(&other)))),
+            }
+        }
+        read
+    }
+
+    /// Adds a problem found by meaning rather than by form.
+    pub(crate) fn add(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// Fails when there was any problem, with all of them in the order of their lines.
+    pub(crate) fn finish(self) -> Result<()> {
+        if self.problems.is_empty() {
+            return Ok(());
+        }
+        let mut lines: Vec<(usize, String)> = self
+            .problems
+            .iter()
+            .map(|p| {
+                let line = self.line(&p.path);
+                (line, format!("  {}:{line}: {}: {}", self.file, p.path, p.message))
+            })
+            .collect();
+        lines.sort();
+        let count = lines.len();
+        let lines: Vec<String> = lines.into_iter().map(|(_, text)| text).collect();
+        bail!("{count} problem{} in {}:\n{}", if count == 1 { "" } else { "s" }, self.file, lines.join("\n"));
+    }
+
+    /// Every key is read on its own, so that one of a wrong type does not hide the next.
+    fn table_as<T: DeserializeOwned + Serialize + Default>(&mut self, path: &str, table: Table) -> T {
+        let before = self.problems.len();
+        let schema = serde_json::to_value(T::default()).unwrap_or_default();
+        for (key, value) in &table {
+            let mut single = Table::new();
+            single.insert(key.clone(), value.clone());
+            let mut ignored = Vec::new();
+            let read: Result<T, _> = {
+                let mut note = |p: serde_ignored::Path<'_>| ignored.push(p.to_string());
+                let inner = Value::Table(single);
+                serde_path_to_error::deserialize(serde_ignored::Deserializer::new(inner, &mut note))
+            };
+            for unknown in ignored {
+                let message = unknown_key(last_key(&unknown), keys_at(&schema, &unknown).into_iter(), "key");
+                self.problems.push(Problem::new(format!("{path}.{unknown}"), message));
+            }
+            if let Err(error) = read {
+                let inner = error.path().to_string();
+                let at = if inner == "." { key.clone() } else { inner };
+                self.problems.push(Problem::new(format!("{path}.{at}"), first_line(&error.inner().to_string())));
+            }
+        }
+        if self.problems.len() > before {
+            return T::default();
+        }
+        match Value::Table(table).try_into() {
+            Ok(read) => read,
+            Err(error) => {
+                let error: toml::de::Error = error;
+                self.problems.push(Problem::new(path, first_line(error.message())));
+                T::default()
+            }
+        }
+    }
+
+    /// The line of a key path, or of the deepest part of it that the text has.
+    fn line(&self, path: &str) -> usize {
+        let mut offset = 0;
+        let mut table = &self.spans;
+        for step in path.split('.') {
+            let (key, index) = match step.split_once('[') {
+                Some((key, rest)) => (key, rest.trim_end_matches(']').parse::<usize>().ok()),
+                None => (step, None),
+            };
+            let Some((name, value)) = table.iter().find(|(name, _)| name.get_ref().as_ref() == key) else { break };
+            offset = name.span().start;
+            let value = match (index, value.get_ref()) {
+                (Some(i), DeValue::Array(items)) => match items.get(i) {
+                    Some(item) => {
+                        offset = item.span().start;
+                        item
+                    }
+                    None => break,
+                },
+                _ => value,
+            };
+            match value.get_ref() {
+                DeValue::Table(inner) => table = inner,
+                _ => break,
+            }
+        }
+        line_of(self.text, offset)
+    }
+}
+
+impl fmt::Debug for Checker<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checker").field("file", &self.file).field("problems", &self.problems).finish()
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count()
+}
+
+fn first_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().to_owned()
+}
+
+fn last_key(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+/// The keys that a table of defaults has beside the last key of `path`.
+fn keys_at<'s>(schema: &'s serde_json::Value, path: &str) -> Vec<&'s str> {
+    let steps: Vec<&str> = path.split('.').collect();
+    let mut at = schema;
+    for step in &steps[..steps.len() - 1] {
+        at = at.get(step).unwrap_or(&serde_json::Value::Null);
+    }
+    at.as_object().map(|o| o.keys().map(String::as_str).collect()).unwrap_or_default()
+}
+
+fn unknown_key<'k>(key: &str, known: impl Iterator<Item = &'k str>, what: &str) -> String {
+    let known: Vec<&str> = known.collect();
+    let nearest = known
+        .iter()
+        .map(|k| (strsim::osa_distance(key, k), *k))
+        .filter(|(distance, k)| *distance <= 1 + k.chars().count() / 3)
+        .min();
+    match nearest {
+        Some((_, near)) => format!("unknown {what}; did you mean {near:?}?"),
+        None if known.is_empty() => format!("unknown {what}"),
+        None => format!("unknown {what}; there are: {}", known.join(", ")),
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a string",
+        Value::Integer(_) => "a whole number",
+        Value::Float(_) => "a number",
+        Value::Boolean(_) => "true or false",
+        Value::Datetime(_) => "a date",
+        Value::Array(_) => "a list",
+        Value::Table(_) => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(default)]
+    struct Inner {
+        depth: u32,
+        label: Option<String>,
+    }
+
+    #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(default)]
+    struct Section {
+        quantiles: usize,
+        inner: Inner,
+    }
+
+    #[test]
+    fn all_problems_come_at_once_with_their_lines() {
+        let text = "[section]\nquantile = 5\nquantiles = \"five\"\n[section.inner]\ndepht = 3\n\n[[item]]\ndepth = -1\n[other]\n";
+        let mut checker = Checker::new("w.toml", text).unwrap();
+        checker.sections(&["section", "item"]);
+        let _: Section = checker.section("section");
+        let _: Vec<Inner> = checker.sections_of("item");
+        let message = checker.finish().unwrap_err().to_string();
+        let expected = ["5 problems in w.toml", "w.toml:2: section.quantile: unknown key; did you mean \"quantiles\"?"];
+        for part in expected.iter().chain(&[
+            "w.toml:3: section.quantiles: invalid type",
+            "w.toml:5: section.inner.depht: unknown key; did you mean \"depth\"?",
+            "w.toml:8: item[0].depth: ",
+            "w.toml:9: other: unknown section; there are: section, item",
+        ]) {
+            assert!(message.contains(part), "{part:?} is not in\n{message}");
+        }
+    }
+
+    #[test]
+    fn a_good_file_is_read_and_absent_sections_are_defaults() {
+        let mut checker = Checker::new("w.toml", "[section]\nquantiles = 5\ninner = { label = \"短\" }\n").unwrap();
+        let section: Section = checker.section("section");
+        let items: Vec<Inner> = checker.sections_of("item");
+        assert_eq!(section, Section { quantiles: 5, inner: Inner { depth: 0, label: Some("短".into()) } });
+        assert!(items.is_empty());
+        checker.finish().unwrap();
+    }
+
+    #[test]
+    fn errors_of_syntax_name_their_lines() {
+        let message = Checker::new("w.toml", "[a]\nb = \nc = 1\nd = [1,\n").unwrap_err().to_string();
+        assert!(message.contains("line 2"), "{message}");
+    }
+}

@@ -1,0 +1,212 @@
+//! workbench.toml: the whole configuration, which only composes the parameters of the stages.
+//!
+//! Every section and key has a default; the commented file in the repository's root equals these defaults. Reading finds
+//! all problems at once ([`Config::read`]).
+
+mod check;
+mod validate;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::extract::Feature;
+use crate::ingest::Source;
+use crate::market::Cutoff;
+use crate::text::TokenizerParams;
+use crate::{backtest, clean, export, factor, ingest, link};
+use check::Checker;
+
+/// The commented file of all settings, as `inkstone init` writes it.
+pub const TEMPLATE: &str = include_str!("../../workbench.toml");
+
+/// A configuration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// Name, folders, threads and seed.
+    pub project: ProjectSection,
+    /// The files that are read.
+    pub source: Vec<Source>,
+    /// Reading of files.
+    pub ingest: ingest::Params,
+    /// Normalisation and duplicates.
+    pub clean: clean::Params,
+    /// Codes and company names in texts.
+    pub link: link::Params,
+    /// Tokens.
+    pub tokenizer: TokenizerParams,
+    /// The trading day of a text.
+    pub market: MarketSection,
+    /// What is computed of each document.
+    pub feature: Vec<Feature>,
+    /// What is gathered per date and code.
+    pub factor: Vec<factor::Params>,
+    /// How factors are tested.
+    pub backtest: backtest::Params,
+    /// What is written for other tools.
+    pub export: export::Params,
+    /// The screens.
+    pub ui: UiSection,
+}
+
+/// `[project]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProjectSection {
+    /// Shown on every screen.
+    pub name: String,
+    /// Said on every screen and in every result; for data that is not what it seems (the demo's is synthetic).
+    pub note: String,
+    /// Folder of the artefacts, relative to the configuration.
+    pub dir: PathBuf,
+    /// Folder of the exports, relative to the configuration.
+    pub exports: PathBuf,
+    /// Worker threads; 0 takes every core.
+    pub threads: usize,
+    /// Seed of all random draws.
+    pub seed: u64,
+}
+
+impl Default for ProjectSection {
+    fn default() -> ProjectSection {
+        ProjectSection {
+            name: "inkstone".into(),
+            note: String::new(),
+            dir: ".inkstone".into(),
+            exports: "exports".into(),
+            threads: 0,
+            seed: 1,
+        }
+    }
+}
+
+/// `[market]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MarketSection {
+    /// Until when a text counts for its day: `close` (15:00:00) or `next_open` (09:15:00 of the next trading day).
+    pub cutoff: Cutoff,
+}
+
+/// `[ui]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UiSection {
+    /// `zh`, `en`, or `auto`: by LANG.
+    pub language: Language,
+    /// Whether gains are red and losses green, the Chinese custom.
+    pub red_up: bool,
+}
+
+impl Default for UiSection {
+    fn default() -> UiSection {
+        UiSection { language: Language::Auto, red_up: true }
+    }
+}
+
+/// The language of the screens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// By the environment: Chinese where LC_ALL, LC_MESSAGES or LANG begins with `zh`.
+    #[default]
+    Auto,
+    /// 简体中文.
+    Zh,
+    /// English.
+    En,
+}
+
+impl Config {
+    /// Reads a configuration file; fails with all its problems at once, each with its line and the way out.
+    pub fn read(path: &Path) -> Result<Config> {
+        let text = std::fs::read_to_string(path).with_context(|| {
+            format!("cannot read the configuration {} (inkstone init writes one to start from)", path.display())
+        })?;
+        Config::parse(&path.display().to_string(), &text)
+    }
+
+    /// Reads a configuration from its text; `file` is its name in messages.
+    pub fn parse(file: &str, text: &str) -> Result<Config> {
+        let mut checker = Checker::new(file, text)?;
+        checker.sections(&[
+            "project",
+            "source",
+            "ingest",
+            "clean",
+            "link",
+            "tokenizer",
+            "market",
+            "feature",
+            "factor",
+            "backtest",
+            "export",
+            "ui",
+        ]);
+        let config = Config {
+            project: checker.section("project"),
+            source: checker.sections_of("source"),
+            ingest: checker.section("ingest"),
+            clean: checker.section("clean"),
+            link: checker.section("link"),
+            tokenizer: checker.section("tokenizer"),
+            market: checker.section("market"),
+            feature: checker.sections_of("feature"),
+            factor: checker.sections_of("factor"),
+            backtest: checker.section("backtest"),
+            export: checker.section("export"),
+            ui: checker.section("ui"),
+        };
+        for problem in validate::problems(&config) {
+            checker.add(problem);
+        }
+        checker.finish()?;
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Removes the comment mark from the template's examples, which are written as `#: key = value`.
+    fn with_examples(template: &str) -> String {
+        template.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn the_template_equals_the_defaults() {
+        assert_eq!(Config::parse("workbench.toml", TEMPLATE).unwrap(), Config::default());
+    }
+
+    #[test]
+    fn the_template_shows_every_key() {
+        let table: toml::Table = toml::from_str(&with_examples(TEMPLATE)).unwrap();
+        let defaults = serde_json::to_value(Config {
+            source: vec![Source::default()],
+            feature: vec![Feature::default()],
+            factor: vec![factor::Params::default()],
+            ..Config::default()
+        })
+        .unwrap();
+        let mut missing = Vec::new();
+        for (section, keys) in defaults.as_object().unwrap() {
+            let keys = keys.as_array().map_or(keys, |items| &items[0]);
+            let written = table.get(section).map(|v| v.as_array().map_or(v, |items| &items[0]));
+            for key in keys.as_object().unwrap().keys() {
+                if written.and_then(|w| w.get(key)).is_none() {
+                    missing.push(format!("{section}.{key}"));
+                }
+            }
+        }
+        assert!(missing.is_empty(), "workbench.toml does not show {missing:?}");
+    }
+
+    #[test]
+    fn the_examples_of_the_template_are_valid() {
+        let config = Config::parse("workbench.toml", &with_examples(TEMPLATE)).unwrap();
+        assert!(!config.source.is_empty() && !config.feature.is_empty() && !config.factor.is_empty());
+    }
+}

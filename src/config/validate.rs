@@ -1,0 +1,78 @@
+//! What a configuration must mean to make sense, beyond the types of its keys.
+
+use super::Config;
+use super::check::Problem;
+use crate::extract::Model;
+
+/// Everything that makes no sense, in any order.
+pub(super) fn problems(config: &Config) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (i, source) in config.source.iter().enumerate() {
+        problems.extend(source.problems().into_iter().map(|p| Problem::new(format!("source[{i}]"), p)));
+    }
+    for (section, names) in [
+        ("source", names(&config.source, |s| &s.name)),
+        ("feature", names(&config.feature, |f| &f.name)),
+        ("factor", names(&config.factor, |f| &f.name)),
+    ] {
+        names_in(section, &names, &mut problems);
+    }
+    for (i, factor) in config.factor.iter().enumerate() {
+        let at = format!("factor[{i}].feature");
+        if let Err(error) = factor.validate() {
+            problems.push(Problem::new(format!("factor[{i}]"), format!("{error:#}")));
+        }
+        let (name, column) = factor.source();
+        match config.feature.iter().find(|f| f.name == name) {
+            None if name.is_empty() => {
+                problems.push(Problem::new(at, "is missing: name the [[feature]] it is made of"))
+            }
+            None => {
+                let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
+                problems
+                    .push(Problem::new(at, format!("there is no feature {name:?}; there are: {}", known.join(", "))));
+            }
+            Some(feature) if feature.model == Model::Tfidf => {
+                let message = format!("{name:?} has a row of many columns; a factor needs lexicon, ridge or logistic");
+                problems.push(Problem::new(at, message));
+            }
+            Some(feature) => {
+                if let Some(column) = column.filter(|c| !feature.columns().contains(c)) {
+                    let known = feature.columns().join(", ");
+                    problems.push(Problem::new(at, format!("{name:?} has no column {column:?}; it has {known}")));
+                }
+            }
+        }
+    }
+    for (section, result) in [("clean", config.clean.check()), ("backtest", config.backtest.validate())] {
+        if let Err(error) = result {
+            problems.push(Problem::new(section, format!("{error:#}")));
+        }
+    }
+    for (path, share) in [("ingest.max_loss", config.ingest.max_loss), ("backtest.max_loss", config.backtest.max_loss)]
+    {
+        if !(0.0..=1.0).contains(&share) {
+            problems.push(Problem::new(path, format!("{share} is not a share; it is between 0 and 1 (0.35 = 35 %)")));
+        }
+    }
+    problems
+}
+
+fn names<'c, T>(items: &'c [T], name: impl Fn(&'c T) -> &'c str) -> Vec<&'c str> {
+    items.iter().map(name).collect()
+}
+
+/// Names are files and columns later on: each is given, unique, and free of marks that paths or tables read.
+fn names_in(section: &str, names: &[&str], problems: &mut Vec<Problem>) {
+    for (i, name) in names.iter().enumerate() {
+        let at = format!("{section}[{i}].name");
+        let harmless = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        if name.is_empty() {
+            problems.push(Problem::new(at, format!("is missing: every [[{section}]] needs a name")));
+        } else if !name.chars().all(harmless) {
+            problems.push(Problem::new(at, format!("{name:?}: use letters, digits, _ and - only")));
+        } else if names[..i].contains(name) {
+            problems.push(Problem::new(at, format!("{name:?} is taken by another [[{section}]]")));
+        }
+    }
+}

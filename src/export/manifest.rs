@@ -1,0 +1,92 @@
+//! The manifest that stands beside every export: what the files are, and what they were made from.
+
+use std::collections::BTreeMap;
+
+use chrono::{NaiveDate, NaiveDateTime};
+use serde::{Deserialize, Serialize};
+
+use super::Params;
+use crate::backtest::Outcome;
+use crate::data::Key;
+
+/// What the caller knows of where the factors come from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Parameters of all stages before.
+    pub parameters: serde_json::Value,
+    /// Content hashes of what went in, by name.
+    pub inputs: BTreeMap<String, Key>,
+    /// The seed.
+    pub seed: u64,
+    /// In words, when a factor's value counts as known.
+    pub known_at: String,
+    /// Versions of what shaped the result (`jieba-rs`, dictionaries); this program's own is added.
+    pub versions: BTreeMap<String, String>,
+    /// When the export was made. Left out by default, so that the same content makes the same bytes.
+    pub created: Option<NaiveDateTime>,
+}
+
+/// A file of an export.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Path below the export's folder, with `/`.
+    pub path: String,
+    /// Rows, lines or values.
+    pub rows: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// BLAKE3 of the file, 64 hexadecimal digits, as `b3sum` prints it.
+    pub blake3: String,
+}
+
+/// How a backtest's figures are to be read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BacktestNote {
+    /// The factor.
+    pub factor: String,
+    /// The alignment in words.
+    pub alignment: String,
+    /// Whether values were paired with returns that had begun before they were known.
+    pub lookahead: bool,
+    /// Values refused because they were not known in time.
+    pub refused: u64,
+    /// First and last date with a value.
+    pub dates: Option<(NaiveDate, NaiveDate)>,
+}
+
+impl BacktestNote {
+    pub(super) fn of(outcome: &Outcome) -> BacktestNote {
+        let dates = &outcome.coverage.dates;
+        BacktestNote {
+            factor: outcome.factor.clone(),
+            alignment: outcome.alignment.clone(),
+            lookahead: outcome.lookahead,
+            refused: outcome.refused.values,
+            dates: dates.first().copied().zip(dates.last().copied()),
+        }
+    }
+}
+
+/// `manifest.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Where the content comes from.
+    #[serde(flatten)]
+    pub provenance: Provenance,
+    /// What was asked of the export.
+    pub export: Params,
+    /// Names of the factors.
+    pub factors: Vec<String>,
+    /// The backtests.
+    pub backtests: Vec<BacktestNote>,
+    /// Every file but this one, sorted by path.
+    pub files: Vec<FileEntry>,
+}
+
+impl Manifest {
+    pub(super) fn new(provenance: &Provenance, params: &Params) -> Manifest {
+        let mut provenance = provenance.clone();
+        provenance.versions.insert(env!("CARGO_PKG_NAME").to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+        Manifest { provenance, export: params.clone(), factors: Vec::new(), backtests: Vec::new(), files: Vec::new() }
+    }
+}

@@ -1,0 +1,157 @@
+//! A backtest as tables.
+//!
+//! | table | columns |
+//! |---|---|
+//! | `ic` | `horizon, date, ic, rank_ic, names` |
+//! | `layers` | `horizon, quantile, mean_return`; quantile 1 has the lowest factor |
+//! | `wealth` | `date, quantile, wealth`; growth of 1 before costs |
+//! | `long_short` | `date, gross, net, long, short, turnover, cost`; per day |
+//! | `by_year` | `year, annual_return, volatility, sharpe, max_drawdown, calmar, hit_rate`; after costs |
+//! | `coverage` | `date, names, universe` |
+//! | `summary` | `figure, horizon, value, alignment, lookahead`; horizon null where the figure has none |
+
+use anyhow::Result;
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
+
+use super::shapes::option;
+use crate::backtest::{IcSummary, Outcome, PortfolioFigures};
+use crate::disk;
+use crate::market::dates_column;
+
+/// The tables of a backtest with their names.
+pub(super) fn of(outcome: &Outcome) -> Result<Vec<(&'static str, DataFrame)>> {
+    Ok(vec![
+        ("ic", ic(outcome)?),
+        ("layers", layers(outcome)?),
+        ("wealth", wealth(outcome)?),
+        ("long_short", long_short(outcome)?),
+        ("by_year", by_year(outcome)?),
+        ("coverage", coverage(outcome)?),
+        ("summary", summary(outcome)?),
+    ])
+}
+
+fn ic(outcome: &Outcome) -> Result<DataFrame> {
+    let series = &outcome.ic;
+    disk::frame(vec![
+        whole("horizon", series.iter().flat_map(|s| s.dates.iter().map(|_| s.horizon as i64))),
+        dates_column("date", series.iter().flat_map(|s| s.dates.iter().copied().map(Some)))?,
+        real("ic", series.iter().flat_map(|s| s.ic.iter().copied())),
+        real("rank_ic", series.iter().flat_map(|s| s.rank_ic.iter().copied())),
+        whole("names", series.iter().flat_map(|s| s.names.iter().map(|&n| n.into()))),
+    ])
+}
+
+fn layers(outcome: &Outcome) -> Result<DataFrame> {
+    let layers = &outcome.layers;
+    let rows = || layers.horizons.iter().zip(&layers.mean);
+    disk::frame(vec![
+        whole("horizon", rows().flat_map(|(&h, means)| means.iter().map(move |_| h as i64))),
+        whole("quantile", rows().flat_map(|(_, means)| 1..=means.len() as i64)),
+        real("mean_return", rows().flat_map(|(_, means)| means.iter().copied())),
+    ])
+}
+
+fn wealth(outcome: &Outcome) -> Result<DataFrame> {
+    let layers = &outcome.layers;
+    let quantiles = layers.wealth.len();
+    let cells = || (0..layers.dates.len()).flat_map(|t| (0..quantiles).map(move |q| (t, q)));
+    disk::frame(vec![
+        dates_column("date", cells().map(|(t, _)| Some(layers.dates[t])))?,
+        whole("quantile", cells().map(|(_, q)| q as i64 + 1)),
+        real("wealth", cells().map(|(t, q)| layers.wealth[q][t])),
+    ])
+}
+
+fn long_short(outcome: &Outcome) -> Result<DataFrame> {
+    let ls = &outcome.long_short;
+    disk::frame(vec![
+        dates_column("date", ls.dates.iter().copied().map(Some))?,
+        real("gross", ls.gross.iter().copied()),
+        real("net", ls.net.iter().copied()),
+        real("long", ls.long.iter().copied()),
+        real("short", ls.short.iter().copied()),
+        real("turnover", ls.turnover.iter().copied()),
+        real("cost", ls.cost.iter().copied()),
+    ])
+}
+
+fn by_year(outcome: &Outcome) -> Result<DataFrame> {
+    let years = &outcome.long_short.by_year;
+    let mut columns = vec![whole("year", years.iter().map(|y| y.year.into()))];
+    for (i, (name, _)) in portfolio_figures(&PortfolioFigures::default()).into_iter().enumerate() {
+        columns.push(real(name, years.iter().map(|y| portfolio_figures(&y.figures)[i].1)));
+    }
+    disk::frame(columns)
+}
+
+fn coverage(outcome: &Outcome) -> Result<DataFrame> {
+    let coverage = &outcome.coverage;
+    disk::frame(vec![
+        dates_column("date", coverage.dates.iter().copied().map(Some))?,
+        whole("names", coverage.names.iter().map(|&n| n.into())),
+        whole("universe", coverage.universe.iter().map(|&n| n.into())),
+    ])
+}
+
+fn summary(outcome: &Outcome) -> Result<DataFrame> {
+    let mut rows: Vec<(String, Option<i64>, f64)> = Vec::new();
+    for series in &outcome.ic {
+        for (measure, summary) in [("ic", &series.ic_summary), ("rank_ic", &series.rank_ic_summary)] {
+            let horizon = Some(series.horizon as i64);
+            let figures = ic_figures(summary);
+            rows.extend(figures.into_iter().map(|(name, value)| (format!("{measure}_{name}"), horizon, value)));
+        }
+    }
+    let total = portfolio_figures(&outcome.long_short.total);
+    rows.extend(total.into_iter().map(|(name, value)| (format!("long_short_{name}"), None, value)));
+    rows.push(("turnover".into(), None, outcome.turnover));
+    rows.push(("rank_autocorrelation".into(), None, outcome.rank_autocorrelation));
+    rows.push(("values_refused".into(), None, outcome.refused.values as f64));
+    for (reason, &orders) in &outcome.untradable {
+        rows.push((format!("untradable: {reason}"), None, orders as f64));
+    }
+    let names: Vec<&str> = rows.iter().map(|(name, _, _)| name.as_str()).collect();
+    let horizons: Vec<Option<i64>> = rows.iter().map(|(_, horizon, _)| *horizon).collect();
+    disk::frame(vec![
+        Series::new("figure".into(), names).into_column(),
+        Series::new("horizon".into(), horizons).into_column(),
+        real("value", rows.iter().map(|(_, _, value)| *value)),
+        Series::new("alignment".into(), vec![outcome.alignment.as_str(); rows.len()]).into_column(),
+        Series::new("lookahead".into(), vec![outcome.lookahead; rows.len()]).into_column(),
+    ])
+}
+
+fn ic_figures(s: &IcSummary) -> [(&'static str, f64); 10] {
+    [
+        ("dates", s.n as f64),
+        ("mean", s.mean),
+        ("std", s.std),
+        ("ir", s.icir),
+        ("t", s.t),
+        ("t_newey_west", s.t_nw),
+        ("p", s.p),
+        ("share_positive", s.positive),
+        ("skew", s.skew),
+        ("kurtosis", s.kurtosis),
+    ]
+}
+
+fn portfolio_figures(f: &PortfolioFigures) -> [(&'static str, f64); 6] {
+    [
+        ("annual_return", f.annual_return),
+        ("volatility", f.volatility),
+        ("sharpe", f.sharpe),
+        ("max_drawdown", f.max_drawdown),
+        ("calmar", f.calmar),
+        ("hit_rate", f.hit_rate),
+    ]
+}
+
+fn real(name: &str, values: impl Iterator<Item = f64>) -> Column {
+    Series::new(name.into(), values.map(option).collect::<Vec<_>>()).into_column()
+}
+
+fn whole(name: &str, values: impl Iterator<Item = i64>) -> Column {
+    Series::new(name.into(), values.collect::<Vec<_>>()).into_column()
+}

@@ -1,0 +1,96 @@
+//! What a model reads of each document: title and body, names masked and cut as the feature says.
+
+use anyhow::{Context, Result};
+use chrono::NaiveDateTime;
+use rayon::prelude::*;
+
+use crate::clean::{CleanDocument, clean_from_frame};
+use crate::corpus::Parts;
+use crate::data::Key;
+use crate::disk;
+use crate::extract::Feature;
+use crate::job::Ctx;
+use crate::link::{Field, Link, codes_of, links_of_part, mask, name_spans};
+use crate::market::Code;
+use crate::store::Rows;
+use crate::text::{Segmenter, Truncation, truncate_text};
+
+/// What stands where a name was. Not a word of any text, and cut as one token by every mode.
+const MASKED: &str = "\u{25cc}";
+
+/// One document as a model reads it.
+pub(super) struct Reading {
+    /// Key of `text`.
+    pub(super) key: Key,
+    /// What is read; `None` for a document of a kind that the feature does not read.
+    pub(super) text: Option<String>,
+    /// When it became public.
+    pub(super) published_at: NaiveDateTime,
+    /// Id of the first mention of its story; its own when it is one.
+    pub(super) first_mention: String,
+    /// Its own id.
+    pub(super) doc_id: String,
+    /// The securities that it speaks of.
+    pub(super) codes: Vec<Code>,
+}
+
+/// The documents of part `i`, in order.
+pub(super) fn read_part(
+    clean: &Parts,
+    links: &Parts,
+    i: usize,
+    feature: &Feature,
+    segmenter: &Segmenter,
+    ctx: &Ctx,
+) -> Result<Vec<Reading>> {
+    let docs = clean_from_frame(&disk::read_parquet(&clean.path(i), None)?)
+        .with_context(|| format!("cannot use {}", clean.path(i).display()))?;
+    let links = links_of_part(&links.path(i))?;
+    let one = |(row, doc): (usize, CleanDocument)| reading(doc, row as u32, &links, feature, segmenter);
+    Ok(ctx.install(|| docs.into_par_iter().enumerate().map(one).collect()))
+}
+
+/// The key under which the rows of a part are stored: which documents, and what is read of each.
+pub(super) fn key_of(readings: &[Reading]) -> Key {
+    Key::of_parts(readings.iter().flat_map(|r| [r.doc_id.as_bytes(), r.key.0.as_slice()]))
+}
+
+/// Dense rows of a part; `row` gives the values of a text, which are NaN for a document that is not read.
+pub(super) fn dense_rows(readings: &[Reading], dim: usize, row: impl Fn(&str, &mut [f32]) + Sync, ctx: &Ctx) -> Rows {
+    let mut data = vec![f32::NAN; readings.len() * dim];
+    ctx.install(|| {
+        data.par_chunks_mut(dim).zip(readings).for_each(|(out, reading)| {
+            if let Some(text) = &reading.text {
+                row(text, out);
+            }
+        });
+    });
+    Rows::dense(readings.iter().map(|r| r.key).collect(), dim, data)
+}
+
+fn reading(doc: CleanDocument, row: u32, links: &[Link], feature: &Feature, segmenter: &Segmenter) -> Reading {
+    let text = feature.reads(doc.document.kind).then(|| {
+        let part = |text: &str, field: Field| {
+            if feature.mask_names { mask(text, &name_spans(links, row, field), MASKED) } else { text.to_owned() }
+        };
+        let whole = part(&doc.document.title, Field::Title) + "\n" + &part(&doc.document.body, Field::Body);
+        cut(whole, segmenter, &feature.truncate)
+    });
+    Reading {
+        key: Key::of(text.as_deref().unwrap_or_default().as_bytes()),
+        text,
+        published_at: doc.document.published_at,
+        codes: codes_of(links, row),
+        first_mention: doc.first_mention,
+        doc_id: doc.document.doc_id,
+    }
+}
+
+/// The parts of the text that the truncation keeps, joined by a line break so that no token spans the gap.
+fn cut(text: String, segmenter: &Segmenter, truncation: &Truncation) -> String {
+    let kept = truncate_text(&text, segmenter, truncation, 0);
+    match kept.as_slice() {
+        [whole] if whole.len() == text.len() => text,
+        kept => kept.iter().map(|r| &text[r.clone()]).collect::<Vec<_>>().join("\n"),
+    }
+}

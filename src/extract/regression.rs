@@ -1,0 +1,197 @@
+//! A score for each document by a walk-forward text regression: words in, the return that followed out.
+//!
+//! The label of a document is the mean over its securities of the return from `delay` days after its trading day, held
+//! `horizon` days, less that day's mean over all securities. It is known at the close of the day the holding ends.
+
+use anyhow::{Result, ensure};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::reading::{Reading, key_of, read_part};
+use super::{Feature, Inputs, Model, VERSION};
+use crate::data::{Key, Report};
+use crate::job::Ctx;
+use crate::market::{Cutoff, Market, Panel};
+use crate::model::{Csr, Sample, Target, TextRegression, fit_predict};
+use crate::store::{RowKind, Rows, SetSpec, Store};
+use crate::text::Segmenter;
+
+/// What a text regression learns to foresee.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Label {
+    /// Days the return is held. Delay and price are those of the backtest.
+    pub horizon: usize,
+}
+
+impl Default for Label {
+    fn default() -> Label {
+        Label { horizon: 5 }
+    }
+}
+
+/// The corpus as the regression sees it: the documents that can train or be tested, in the order of the parts.
+#[derive(Default)]
+struct Table {
+    /// Part and row of each sample.
+    places: Vec<(usize, usize)>,
+    samples: Vec<Sample>,
+    /// Word counts, one row a sample.
+    counts: Csr,
+    /// A number for each word. Mere numbers: which words count is decided on each training window.
+    words: FxHashMap<String, u32>,
+    /// Batch and row keys of each part.
+    batches: Vec<(Key, Vec<Key>)>,
+}
+
+pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+    let mut report = Report::new(&feature.name);
+    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
+    let market = inputs.market(feature)?;
+    let parts = inputs.clean.files()?.len();
+    let labels = abnormal_returns(feature, inputs)?;
+    let delay = inputs.trade.delay_days();
+    let known_after = delay + feature.label.horizon as i64;
+    ensure!(
+        known_after > 0,
+        "a label that is known on the document's own day is no forecast: raise [[feature]] label.horizon"
+    );
+
+    let table = read_table(feature, inputs, &segmenter, &labels, known_after, &mut report, ctx)?;
+    let dates = market.dates();
+    let params = TextRegression {
+        target: if feature.model == Model::Logistic { Target::Logistic } else { Target::Ridge },
+        label: feature.label_form,
+        tfidf: feature.tfidf.clone(),
+        linear: feature.linear.clone(),
+        ..TextRegression::default()
+    };
+    let (predictions, _) = fit_predict(&table.samples, &table.counts, dates, &feature.walk_forward, &params, ctx)?;
+
+    let spec = SetSpec {
+        name: feature.name.clone(),
+        kind: RowKind::Dense { dim: 1 },
+        params: json!({
+            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
+            "prices": inputs.prices, "delay": delay, "price": inputs.trade.traded_price(), "cutoff": inputs.cutoff,
+        }),
+        fitted_until: None,
+    };
+    let writer = store.writer(&spec)?;
+    let mut scores: Vec<Vec<f32>> = table.batches.iter().map(|(_, keys)| vec![f32::NAN; keys.len()]).collect();
+    for (&(part, row), &score) in table.places.iter().zip(&predictions.score) {
+        scores[part][row] = score;
+    }
+    for ((batch, keys), data) in table.batches.iter().zip(scores) {
+        if !writer.has(*batch)? {
+            writer.put(*batch, &Rows::dense(keys.clone(), 1, data))?;
+        }
+    }
+    let scored = predictions.score.iter().filter(|s| !s.is_nan()).count() as u64;
+    report.rows_out = scored;
+    report.drop_rows("before the first test window", table.samples.len() as u64 - scored);
+    report.fact("words", table.words.len());
+    report.fact("folds", &predictions.folds);
+    let order: Vec<Key> = table.batches.iter().map(|o| o.0).collect();
+    let meta = json!({"columns": feature.columns(), "folds": predictions.folds});
+    Ok((writer.finish(&order, meta)?.id(), report))
+}
+
+/// Reads the corpus into samples and word counts.
+fn read_table(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    segmenter: &Segmenter,
+    labels: &Panel,
+    known_after: i64,
+    report: &mut Report,
+    ctx: &Ctx,
+) -> Result<Table> {
+    let market = inputs.market(feature)?;
+    let mut table = Table::default();
+    let mut groups: FxHashMap<Key, u64> = FxHashMap::default();
+    for part in 0..inputs.clean.files()?.len() {
+        let readings = read_part(inputs.clean, inputs.links, part, feature, segmenter, ctx)?;
+        let cut = |r: &Reading| -> Vec<String> {
+            let text = r.text.as_deref().unwrap_or_default();
+            segmenter.terms(text).into_iter().map(|t| t.into_owned()).collect()
+        };
+        let tokens: Vec<Vec<String>> = ctx.install(|| readings.par_iter().map(cut).collect());
+        for (row, (reading, tokens)) in readings.iter().zip(tokens).enumerate() {
+            report.rows_in += 1;
+            let sample = match sample(reading, market, inputs.cutoff, labels, known_after) {
+                Ok(sample) => sample,
+                Err(reason) => {
+                    report.drop_rows(reason, 1);
+                    continue;
+                }
+            };
+            // A repost learns and is tested together with the story that it repeats.
+            let story = Key::of(reading.first_mention.as_bytes());
+            let group = *groups.entry(story).or_insert(sample.group);
+            let mut ids: Vec<u32> = Vec::with_capacity(tokens.len());
+            for token in tokens {
+                let next = table.words.len() as u32;
+                ids.push(*table.words.entry(token).or_insert(next));
+            }
+            table.counts.push_counts(&mut ids);
+            table.places.push((part, row));
+            table.samples.push(Sample { group, ..sample });
+        }
+        table.batches.push((key_of(&readings), readings.iter().map(|r| r.key).collect()));
+        ctx.advance(readings.len() as u64)?;
+    }
+    Ok(table)
+}
+
+/// The sample of a document, or why it cannot be one.
+fn sample(
+    reading: &Reading,
+    market: &Market,
+    cutoff: Cutoff,
+    labels: &Panel,
+    known_after: i64,
+) -> Result<Sample, &'static str> {
+    if reading.text.is_none() {
+        return Err("of a kind that is not read");
+    }
+    let codes: Vec<usize> = reading.codes.iter().filter_map(|c| market.index_of(c.as_str())).collect();
+    let Some(first) = codes.first() else { return Err("about no security of the price table") };
+    let date = market.calendar().trade_date(reading.published_at, cutoff).map_err(|off| off.reason())?;
+    let returns: Vec<f64> = codes.iter().map(|&i| labels.at(date, i)).filter(|r| r.is_finite()).collect();
+    let label = if returns.is_empty() { f64::NAN } else { returns.iter().sum::<f64>() / returns.len() as f64 };
+    let label_known = (date as i64 + known_after).max(0) as usize;
+    // Documents about one security on one day speak of one event.
+    let group = (*first as u64) << 32 | date as u64;
+    Ok(Sample { date, group, label, label_known, known_at: reading.published_at })
+}
+
+/// Returns of the label's horizon by trading day, less their mean over the securities of the day; NaN where either end
+/// did not trade.
+fn abnormal_returns(feature: &Feature, inputs: &Inputs<'_>) -> Result<Panel> {
+    let market = inputs.market(feature)?;
+    let prices = market.price(inputs.trade.traded_price())?;
+    let mut returns = Panel::empty(market.dates().clone(), market.codes().clone());
+    let days = market.dates().len() as i64;
+    for t in 0..days {
+        let bought = t + inputs.trade.delay_days();
+        let sold = bought + feature.label.horizon as i64;
+        if bought < 0 || sold >= days {
+            continue;
+        }
+        let (bought, sold) = (bought as usize, sold as usize);
+        let mut known = Vec::new();
+        for i in 0..market.codes().len() {
+            let held = prices.at(sold, i) / prices.at(bought, i) - 1.0;
+            if held.is_finite() && market.traded(bought, i) && market.traded(sold, i) {
+                returns.set(t as usize, i, held);
+                known.push(held);
+            }
+        }
+        let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        returns.row_mut(t as usize).iter_mut().for_each(|r| *r -= mean);
+    }
+    Ok(returns)
+}

@@ -1,0 +1,268 @@
+//! The market as panels: prices on shared date x code axes, with what the dated table of securities says of each name.
+//!
+//! Codes are sorted, so a market is the same whatever the order of its rows. Prices in CNY a share, volume in shares,
+//! market_cap in CNY; NaN where the table has nothing.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use chrono::NaiveDate;
+use polars::prelude::DataFrame;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::market::table::{CODE_NAMES, DATE_NAMES, dates, find, numbers, read_table, require, texts};
+use crate::market::{Board, Calendar, Code, Panel, Security};
+
+/// The price at which a position is entered and left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Price {
+    /// The opening price, struck at 09:30.
+    #[default]
+    Open,
+    /// The closing price, struck at 15:00.
+    Close,
+    /// The average over the session, which begins at 09:30.
+    Vwap,
+}
+
+impl Price {
+    /// The name in tables and settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Price::Open => "open",
+            Price::Close => "close",
+            Price::Vwap => "vwap",
+        }
+    }
+}
+
+/// What held of a security over a span of trading dates `from..to`.
+#[derive(Clone, Debug)]
+struct Span {
+    from: usize,
+    to: usize,
+    industry: Option<u32>,
+    st: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Name {
+    board: Option<Board>,
+    listed: Option<NaiveDate>,
+    spans: Vec<Span>,
+    /// First and last date with a close.
+    life: Option<(usize, usize)>,
+}
+
+/// Calendar, codes, prices and dated facts of a market.
+#[derive(Clone, Debug)]
+pub struct Market {
+    calendar: Calendar,
+    codes: Arc<[Code]>,
+    index: FxHashMap<Code, usize>,
+    names: Vec<Name>,
+    industries: Vec<String>,
+    open: Option<Panel>,
+    close: Panel,
+    vwap: Option<Panel>,
+    volume: Option<Panel>,
+    market_cap: Option<Panel>,
+    pub(in crate::market) up_limit: Option<Panel>,
+    pub(in crate::market) down_limit: Option<Panel>,
+}
+
+impl Market {
+    /// Reads a price table ([`crate::market::PRICE_COLUMNS`], or a plain Parquet or CSV file with at least a date, a code and a
+    /// close). Codes are taken as they stand: the table and the factor must write them in one style.
+    pub fn read(prices: &Path, securities: &[Security]) -> Result<Market> {
+        let frame = read_table(prices)?;
+        Market::from_frame(&frame, securities).with_context(|| format!("the price table {}", prices.display()))
+    }
+
+    /// The market of a price table, one row per date and code in any order, and of the dated securities (none is fine:
+    /// then industries and ST marks are unknown and boards are told by the code).
+    pub fn from_frame(prices: &DataFrame, securities: &[Security]) -> Result<Market> {
+        let row_dates = dates(require(prices, &DATE_NAMES)?)?;
+        let row_codes = texts(require(prices, &CODE_NAMES)?)?;
+        let calendar = Calendar::new(row_dates.clone())?;
+        let codes: Arc<[Code]> = {
+            let mut unique: Vec<&str> = row_codes.iter().map(String::as_str).collect();
+            unique.sort_unstable();
+            unique.dedup();
+            unique.into_iter().map(Code::canonical).collect()
+        };
+        let index: FxHashMap<Code, usize> = codes.iter().cloned().enumerate().map(|(i, c)| (c, i)).collect();
+
+        let mut cells = Vec::with_capacity(row_dates.len());
+        let mut taken = vec![false; calendar.dates().len() * codes.len()];
+        for (date, code) in row_dates.iter().zip(&row_codes) {
+            let t = calendar.index_of(*date).context("a date is missing in its own calendar")?;
+            let cell = t * codes.len() + index[code.as_str()];
+            if std::mem::replace(&mut taken[cell], true) {
+                bail!("{code} has two rows on {date}; keep one row per date and code");
+            }
+            cells.push(cell);
+        }
+        drop((row_dates, row_codes));
+
+        let panel = |names: &[&str]| -> Result<Option<Panel>> {
+            let Some(column) = find(prices, names) else { return Ok(None) };
+            let mut values = vec![f64::NAN; taken.len()];
+            for (cell, value) in cells.iter().zip(numbers(column)?) {
+                values[*cell] = value;
+            }
+            Ok(Some(Panel::from_values(calendar.dates().clone(), codes.clone(), values)))
+        };
+        let positive = |names: &[&str]| -> Result<Option<Panel>> {
+            let Some(mut panel) = panel(names)? else { return Ok(None) };
+            // Vendors write 0 for "no price"; a return from or to it would be infinite.
+            for t in 0..panel.dates().len() {
+                panel.row_mut(t).iter_mut().filter(|v| v.is_infinite() || **v <= 0.0).for_each(|v| *v = f64::NAN);
+            }
+            Ok(Some(panel))
+        };
+        let close = positive(&["close", "收盘价"])?
+            .with_context(|| format!("no column is named close; the columns are {:?}", prices.get_column_names()))?;
+        let mut market = Market {
+            open: positive(&["open", "开盘价"])?,
+            vwap: positive(&["vwap", "avg_price", "均价"])?,
+            volume: panel(&["volume", "vol", "成交量"])?,
+            market_cap: positive(&["market_cap", "circ_mv", "total_mv", "市值"])?,
+            up_limit: positive(&["up_limit", "limit_up", "涨停价"])?,
+            down_limit: positive(&["down_limit", "limit_down", "跌停价"])?,
+            names: codes.iter().map(|c| Name { board: Board::of_code(c), ..Name::default() }).collect(),
+            industries: Vec::new(),
+            calendar,
+            codes,
+            index,
+            close,
+        };
+        market.note_lives();
+        market.note_securities(securities)?;
+        Ok(market)
+    }
+
+    fn note_lives(&mut self) {
+        for t in 0..self.dates().len() {
+            for (name, close) in self.names.iter_mut().zip(self.close.row(t)) {
+                if !close.is_nan() {
+                    name.life = Some((name.life.map_or(t, |life| life.0), t));
+                }
+            }
+        }
+    }
+
+    fn note_securities(&mut self, securities: &[Security]) -> Result<()> {
+        let mut industries: Vec<&String> = securities.iter().filter_map(|s| s.industry.as_ref()).collect();
+        industries.sort_unstable();
+        industries.dedup();
+        self.industries = industries.into_iter().cloned().collect();
+        for security in securities {
+            let Some(&i) = self.index.get(&security.code) else { continue };
+            let day = |date: Option<NaiveDate>, open_end: usize| {
+                date.map_or(open_end, |date| self.calendar.on_or_after(date))
+            };
+            let span = Span {
+                from: day(security.from, 0),
+                to: day(security.to, self.calendar.dates().len()),
+                industry: security
+                    .industry
+                    .as_ref()
+                    .and_then(|name| self.industries.binary_search(name).ok().map(|number| number as u32)),
+                st: security.st,
+            };
+            let name = &mut self.names[i];
+            if let Some(board) = &security.board {
+                name.board = Some(board.parse().with_context(|| format!("security {}", security.code))?);
+            }
+            name.listed = security.listed.or(name.listed);
+            name.spans.push(span);
+        }
+        Ok(())
+    }
+
+    /// The trading calendar.
+    pub fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+
+    /// The trading dates, ascending: the first axis of every panel.
+    pub fn dates(&self) -> &Arc<[NaiveDate]> {
+        self.calendar.dates()
+    }
+
+    /// The codes, ascending: the second axis of every panel.
+    pub fn codes(&self) -> &Arc<[Code]> {
+        &self.codes
+    }
+
+    /// The number of a code.
+    pub fn index_of(&self, code: &str) -> Option<usize> {
+        self.index.get(code).copied()
+    }
+
+    /// Prices of one sort, or an error that says how to go on without them.
+    pub fn price(&self, price: Price) -> Result<&Panel> {
+        let panel = match price {
+            Price::Close => return Ok(&self.close),
+            Price::Open => &self.open,
+            Price::Vwap => &self.vwap,
+        };
+        let name = price.name();
+        panel.as_ref().with_context(|| {
+            format!("the price table has no column {name:?}; add it, or choose another price ([backtest] price)")
+        })
+    }
+
+    /// Market capitalisation in CNY; NaN where unknown.
+    pub fn market_cap(&self, t: usize, i: usize) -> f64 {
+        self.market_cap.as_ref().map_or(f64::NAN, |cap| cap.at(t, i))
+    }
+
+    /// Whether the table has market capitalisations at all.
+    pub fn has_market_cap(&self) -> bool {
+        self.market_cap.is_some()
+    }
+
+    /// Whether the name traded that day: it has a close, and a volume that is not zero (an unknown volume counts as traded).
+    pub fn traded(&self, t: usize, i: usize) -> bool {
+        !self.close.at(t, i).is_nan() && self.volume.as_ref().is_none_or(|volume| volume.at(t, i) != 0.0)
+    }
+
+    /// Numbers of the first and last date with a close.
+    pub fn life(&self, i: usize) -> Option<(usize, usize)> {
+        self.names[i].life
+    }
+
+    /// Names of the industries, which [`Market::industry`] numbers.
+    pub fn industries(&self) -> &[String] {
+        &self.industries
+    }
+
+    /// The industry of that day.
+    pub fn industry(&self, t: usize, i: usize) -> Option<u32> {
+        self.span(t, i).and_then(|span| span.industry)
+    }
+
+    /// Whether the name was under special treatment that day.
+    pub fn is_st(&self, t: usize, i: usize) -> bool {
+        self.span(t, i).is_some_and(|span| span.st)
+    }
+
+    /// The board, from the table or else from the code.
+    pub fn board(&self, i: usize) -> Option<Board> {
+        self.names[i].board
+    }
+
+    /// First day of trading, where the table of securities says so.
+    pub fn listed(&self, i: usize) -> Option<NaiveDate> {
+        self.names[i].listed
+    }
+
+    fn span(&self, t: usize, i: usize) -> Option<&Span> {
+        self.names[i].spans.iter().find(|span| span.from <= t && t < span.to)
+    }
+}

@@ -1,0 +1,154 @@
+//! Whether a name could be bought or sold on a day: suspensions and the exchanges' daily price limits.
+//!
+//! Explicit limit columns win over the table of rules. A name is locked only when the very price that a position is traded
+//! at stands on the limit: a share that opens on its limit and falls back later could not be bought at the open, but at
+//! the close. Lots of 100 shares are not modelled: positions are weights.
+
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+
+use crate::market::{Board, Market, Panel, Price};
+
+/// Half the smallest step of a price in CNY: the exchanges round limits to 0.01.
+const HALF_TICK: f64 = 0.005;
+
+/// The daily price limit of a board since some date.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitRule {
+    /// The board.
+    pub board: Board,
+    /// First day of the rule.
+    pub from: NaiveDate,
+    /// Largest move from the last close, a share (0.1 = 10 %).
+    pub limit: f64,
+    /// The same for names under special treatment.
+    pub st: f64,
+    /// Trading days without a limit after a listing that happened under this rule.
+    pub free_days: usize,
+}
+
+impl LimitRule {
+    /// The exchanges' rules.
+    pub fn defaults() -> Vec<LimitRule> {
+        let rule = |board, (y, m, d), limit, st, free_days| LimitRule {
+            board,
+            from: NaiveDate::from_ymd_opt(y, m, d).expect("a day of the calendar"),
+            limit,
+            st,
+            free_days,
+        };
+        vec![
+            rule(Board::Main, (1996, 12, 16), 0.10, 0.05, 0),
+            // Registration-based listing reached the main boards; their newcomers have no limit for five days.
+            rule(Board::Main, (2023, 4, 10), 0.10, 0.05, 5),
+            rule(Board::Chinext, (2009, 10, 30), 0.10, 0.05, 0),
+            rule(Board::Chinext, (2020, 8, 24), 0.20, 0.20, 5),
+            rule(Board::Star, (2019, 7, 22), 0.20, 0.20, 5),
+            rule(Board::Bse, (2021, 11, 15), 0.30, 0.30, 1),
+        ]
+    }
+}
+
+/// What could be done with a name at the traded price of a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Buy and sell.
+    Free,
+    /// Nothing: suspended, not listed, or without the price in question.
+    Shut,
+    /// Only sell: locked at the upper limit.
+    LockedUp,
+    /// Only buy: locked at the lower limit.
+    LockedDown,
+}
+
+impl Gate {
+    /// Whether a buying order is filled.
+    pub fn can_buy(self) -> bool {
+        matches!(self, Gate::Free | Gate::LockedDown)
+    }
+
+    /// Whether a selling order is filled.
+    pub fn can_sell(self) -> bool {
+        matches!(self, Gate::Free | Gate::LockedUp)
+    }
+}
+
+/// Gates and valuations of every name and day at one sort of price.
+#[derive(Clone, Debug)]
+pub struct Tradability {
+    gates: Vec<Gate>,
+    width: usize,
+    marks: Panel,
+}
+
+impl Tradability {
+    /// Works out gates and valuations at `price`. Without `rules` and limit columns nothing is ever locked.
+    pub fn new(market: &Market, price: Price, rules: &[LimitRule]) -> anyhow::Result<Tradability> {
+        let traded_price = market.price(price)?;
+        let close = market.price(Price::Close)?;
+        let (days, width) = (market.dates().len(), market.codes().len());
+        let mut gates = Vec::with_capacity(days * width);
+        let mut marks = Panel::empty(market.dates().clone(), market.codes().clone());
+        let mut last_close = vec![f64::NAN; width];
+        for t in 0..days {
+            for (i, last) in last_close.iter_mut().enumerate() {
+                let value = traded_price.at(t, i);
+                let open_for_trade = market.traded(t, i) && !value.is_nan();
+                marks.set(t, i, if value.is_nan() { *last } else { value });
+                gates.push(if open_for_trade { market.gate(t, i, value, *last, rules) } else { Gate::Shut });
+                if !close.at(t, i).is_nan() {
+                    *last = close.at(t, i);
+                }
+            }
+        }
+        Ok(Tradability { gates, width, marks })
+    }
+
+    /// The gate of a name on a day.
+    pub fn gate(&self, t: usize, i: usize) -> Gate {
+        self.gates[t * self.width + i]
+    }
+
+    /// What a held share is worth: the day's price, or the last close before where there is none. A delisted share
+    /// keeps its last close, so that a loss stays in the books.
+    pub fn marks(&self) -> &Panel {
+        &self.marks
+    }
+}
+
+impl Market {
+    fn gate(&self, t: usize, i: usize, price: f64, last_close: f64, rules: &[LimitRule]) -> Gate {
+        let explicit = |panel: &Option<Panel>| panel.as_ref().map_or(f64::NAN, |p| p.at(t, i));
+        let (mut up, mut down) = (explicit(&self.up_limit), explicit(&self.down_limit));
+        let mut slack = HALF_TICK / 10.0;
+        if up.is_nan() && down.is_nan() {
+            let Some(limit) = self.limit(t, i, rules) else { return Gate::Free };
+            // The rounded limit lies within half a tick of this product, and adjusted prices are not rounded at all.
+            (up, down) = (last_close * (1.0 + limit), last_close * (1.0 - limit));
+            slack = HALF_TICK + 1e-9;
+        }
+        if price >= up - slack {
+            Gate::LockedUp
+        } else if price <= down + slack {
+            Gate::LockedDown
+        } else {
+            Gate::Free
+        }
+    }
+
+    /// The limit of a name on a day by the table of rules; `None` where none applies.
+    fn limit(&self, t: usize, i: usize, rules: &[LimitRule]) -> Option<f64> {
+        let (board, day) = (self.board(i)?, self.dates()[t]);
+        let in_force =
+            |day: NaiveDate| rules.iter().filter(move |r| r.board == board && r.from <= day).max_by_key(|r| r.from);
+        if let Some(listed) = self.listed(i).filter(|listed| *listed >= self.dates()[0])
+            && let Some(rule) = in_force(listed)
+            && t < self.calendar().on_or_after(listed) + rule.free_days
+        {
+            return None;
+        }
+        in_force(day).map(|rule| if self.is_st(t, i) { rule.st } else { rule.limit })
+    }
+}

@@ -1,0 +1,147 @@
+//! The lists of a lexicon: the built-in ones, and files of the usual shapes.
+//!
+//! A line is `word`, `word<TAB>weight` or `word,weight`; `#` opens a comment; a byte order mark, Windows line ends and a header of
+//! words that are no entry (`word,weight`) are taken. A space inside an entry marks a phrase of several words: it matches
+//! as one, but is not given to the segmenter as a word.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use rustc_hash::FxHashMap;
+
+use super::Role;
+
+const POSITIVE: &str = include_str!("../../../assets/lexicon/positive.txt");
+const NEGATIVE: &str = include_str!("../../../assets/lexicon/negative.txt");
+const MOVEMENT: &str = include_str!("../../../assets/lexicon/movement.txt");
+const BURDENS: &str = include_str!("../../../assets/lexicon/burdens.txt");
+const DEGREES: &str = include_str!("../../../assets/lexicon/degrees.txt");
+const NEGATIONS: &str = include_str!("../../../assets/lexicon/negations.txt");
+const NEUTRAL: &str = include_str!("../../../assets/lexicon/neutral.txt");
+const BOILERPLATE: &str = include_str!("../../../assets/lexicon/boilerplate.txt");
+
+/// Entries while they are gathered, by their text; the flag tells whether an entry is one word.
+#[derive(Default)]
+pub(super) struct Entries(BTreeMap<String, (Role, bool)>);
+
+impl Entries {
+    /// Adds what belongs to no side: negations, degree words, burdens, neutral words, the openings of boilerplate.
+    pub(super) fn grammar(&mut self) -> Result<()> {
+        self.read(NEGATIONS, "negations", |_| Role::Negation)?;
+        self.read(DEGREES, "degrees", |weight| Role::Degree(weight.unwrap_or(1.0)))?;
+        self.read(BURDENS, "burdens", |_| Role::Burden)?;
+        self.read(NEUTRAL, "neutral", |_| Role::Neutral)?;
+        self.read(BOILERPLATE, "boilerplate", |_| Role::Boilerplate)
+    }
+
+    /// Adds the built-in tone words.
+    pub(super) fn builtin_tone(&mut self) -> Result<()> {
+        self.read(POSITIVE, "positive", |weight| tone(weight, 1.0))?;
+        self.read(NEGATIVE, "negative", |weight| tone(weight, -1.0))?;
+        self.read(MOVEMENT, "movement", |weight| Role::Tone { weight: weight.unwrap_or(1.0), moves: true })
+    }
+
+    /// Adds a file of tone words of this sign.
+    pub(super) fn read_file(&mut self, path: &Path, sign: f32) -> Result<()> {
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read the word list {}", path.display()))?;
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            bail!("the word list {} is not UTF-8; save it as UTF-8", path.display());
+        };
+        self.read(text, &path.display().to_string(), |weight| tone(weight, sign))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes all entries of `other`, which win over those here.
+    pub(super) fn replace_by(&mut self, other: Entries) {
+        self.0.extend(other.0);
+    }
+
+    /// The entries, and those of them that are words of two characters or more, ascending.
+    pub(super) fn finish(self) -> (FxHashMap<String, Role>, Vec<String>) {
+        let words = self.0.iter().filter(|(word, (_, one))| *one && word.chars().nth(1).is_some());
+        let words = words.map(|(word, _)| word.clone()).collect();
+        (self.0.into_iter().map(|(word, (role, _))| (word, role)).collect(), words)
+    }
+
+    /// Reads a list; a word that already has another role, or stands twice with different weights, is an error.
+    fn read(&mut self, text: &str, name: &str, role: impl Fn(Option<f32>) -> Role) -> Result<()> {
+        for (i, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            let (word, weight) = match line.split_once(['\t', ',']) {
+                Some((word, weight)) => (word.trim().trim_matches('"'), Some(weight.trim().trim_matches('"'))),
+                None => (line.trim_matches('"'), None),
+            };
+            if word.is_empty() || (i == 0 && weight.is_some_and(|w| w.parse::<f32>().is_err())) {
+                continue;
+            }
+            let weight = weight.filter(|w| !w.is_empty()).map(str::parse::<f32>).transpose();
+            let weight = weight.ok().filter(|w| w.is_none_or(f32::is_finite)).with_context(|| {
+                format!("{name}:{}: the weight of {word:?} is not a number (a line is: word, tab, weight)", i + 1)
+            })?;
+            let joined: String = word.split_whitespace().collect();
+            let new = (role(weight), joined.len() == word.len());
+            if let Some(old) = self.0.insert(joined, new) {
+                ensure!(
+                    old == new,
+                    "{name}:{}: {word:?} stands twice, with different roles or weights; keep one",
+                    i + 1
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A tone word of this sign. Some lists of negative words carry their weights below 0: the list decides the sign.
+fn tone(weight: Option<f32>, sign: f32) -> Role {
+    Role::Tone { weight: sign * weight.unwrap_or(1.0).abs(), moves: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::lexicon::{Lexicon, LexiconParams};
+
+    #[test]
+    fn the_built_in_lists_agree_with_each_other() {
+        let lexicon = Lexicon::new(&LexiconParams::default(), Path::new("")).unwrap();
+        assert!(lexicon.len() > 1200, "{}", lexicon.len());
+        let words: Vec<&str> = lexicon.words().collect();
+        assert!(words.is_sorted() && words.contains(&"扭亏为盈"));
+        assert!(
+            !words.contains(&"不及预期") && !words.contains(&"不"),
+            "phrases and characters are not for the segmenter"
+        );
+    }
+
+    #[test]
+    fn files_of_the_usual_shapes_replace_built_in_words() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("good.csv"), "\u{feff}word,weight\r\n\"放量\",0.5\r\n起飞,2 # 自拟\r\n")
+            .unwrap();
+        std::fs::write(dir.path().join("bad.txt"), "增长\t-3\n\n回调\n").unwrap();
+        let params = LexiconParams {
+            positive: vec!["good.csv".into()],
+            negative: vec!["bad.txt".into()],
+            ..LexiconParams::default()
+        };
+        let lexicon = Lexicon::new(&params, dir.path()).unwrap();
+        let weight = |word: &str| lexicon.explain(&[word])[0].weight;
+        assert_eq!([weight("放量"), weight("起飞"), weight("增长"), weight("回调")], [0.5, 2.0, -3.0, -1.0]);
+    }
+
+    #[test]
+    fn a_bad_list_is_named_with_its_line() {
+        let mut entries = Entries::default();
+        let message = entries.read("大涨\t高\n", "mine.txt", |w| tone(w, 1.0));
+        assert!(message.is_ok(), "a first line of words is a header");
+        let message = entries.read("大涨\n暴涨\t高\n", "mine.txt", |w| tone(w, 1.0)).unwrap_err().to_string();
+        assert!(message.contains("mine.txt:2") && message.contains("暴涨"), "{message}");
+        let message = entries.read("大涨\n", "other.txt", |w| tone(w, -1.0)).unwrap_err().to_string();
+        assert!(message.contains("other.txt:1") && message.contains("twice"), "{message}");
+    }
+}

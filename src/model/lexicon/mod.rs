@@ -1,0 +1,163 @@
+//! The tone of a document by lexicon: tone words with their signs, turned by negation and weighed by degree words.
+//!
+//! Tokens are compared, never substrings (平安 and 健康 stand in company names): an entry matches where consecutive tokens joined
+//! together equal it, the longest entry first, so 不及/预期 is the one entry 不及预期 however it was cut. A clause ends at
+//! a comma or stronger mark; negations and degree words work within it, a few tokens before the tone word. Lists follow the
+//! files that Chinese lexicons come in; the built-in ones are for company news, announcements and brokers' reports.
+
+mod lists;
+mod tone;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::data::Key;
+
+pub use tone::{Hit, Tone};
+
+/// What a tone is a share of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToneScale {
+    /// `(P - N) / (P + N)`, from -1 to 1; 0 without tone words.
+    #[default]
+    Balance,
+    /// `(P - N) / tokens`: a long text with one tone word is nearly neutral.
+    PerToken,
+}
+
+/// Parameters of a lexicon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LexiconParams {
+    /// Whether the built-in tone words are used. Negations and degree words always are. Default true.
+    pub builtin: bool,
+    /// Files of further positive words: a word a line, or word and weight apart by a tab or a comma. A word of the user's
+    /// replaces the built-in one.
+    pub positive: Vec<PathBuf>,
+    /// Files of further negative words, of the same form.
+    pub negative: Vec<PathBuf>,
+    /// Tokens before a tone word in which a negation turns it. Default 4.
+    pub negation_window: usize,
+    /// Tokens before a tone word in which a degree word weighs it. Default 3.
+    pub degree_window: usize,
+    /// `balance` (default) or `per-token`.
+    pub scale: ToneScale,
+    /// Whether sentences that open as boilerplate (风险提示：, 免责声明：) are passed over. They need their punctuation as tokens.
+    /// Default true.
+    pub skip_boilerplate: bool,
+}
+
+impl Default for LexiconParams {
+    fn default() -> LexiconParams {
+        LexiconParams {
+            builtin: true,
+            positive: Vec::new(),
+            negative: Vec::new(),
+            negation_window: 4,
+            degree_window: 3,
+            scale: ToneScale::Balance,
+            skip_boilerplate: true,
+        }
+    }
+}
+
+/// What an entry does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Role {
+    /// Adds its weight: above 0 to the positive side, below 0 to the negative one.
+    Tone { weight: f32, moves: bool },
+    /// Multiplies the weight of a tone word.
+    Degree(f32),
+    /// Turns the sign of a tone word.
+    Negation,
+    /// Something of which less is better (成本, 降幅): turns the word of movement after it.
+    Burden,
+    /// Opens a sentence of boilerplate when a colon or a line end follows.
+    Boilerplate,
+    /// Means nothing, but holds a shorter entry (不锈钢) that it keeps from matching.
+    Neutral,
+}
+
+/// Words with their roles, ready to be matched.
+#[derive(Clone, Debug)]
+pub struct Lexicon {
+    entries: FxHashMap<String, Role>,
+    /// Bytes of the longest entry that begins with this character: nothing longer needs to be tried.
+    longest: FxHashMap<char, usize>,
+    /// Entries that a segmenter should keep in one piece, in code point order.
+    words: Vec<String>,
+    params: LexiconParams,
+}
+
+impl Lexicon {
+    /// Reads the lists; relative paths are taken from `base`.
+    pub fn new(params: &LexiconParams, base: &Path) -> Result<Lexicon> {
+        let mut builder = lists::Entries::default();
+        builder.grammar()?;
+        if params.builtin {
+            builder.builtin_tone()?;
+        }
+        let mut user = lists::Entries::default();
+        for (paths, sign) in [(&params.positive, 1.0), (&params.negative, -1.0)] {
+            for path in paths {
+                user.read_file(&base.join(path), sign)?;
+            }
+        }
+        ensure!(
+            params.builtin || !user.is_empty(),
+            "the lexicon has no tone word: builtin is false, and the files of positive and negative hold none"
+        );
+        builder.replace_by(user);
+        let (entries, words) = builder.finish();
+        let mut longest: FxHashMap<char, usize> = FxHashMap::default();
+        for entry in entries.keys() {
+            let first = entry.chars().next().expect("an entry has at least one character");
+            let length = longest.entry(first).or_default();
+            *length = entry.len().max(*length);
+        }
+        Ok(Lexicon { entries, longest, words, params: params.clone() })
+    }
+
+    /// The key of every entry with its role: what a tone depends on beside the parameters.
+    pub fn key(&self) -> Key {
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_by_key(|(word, _)| *word);
+        Key::of(format!("{entries:?}").as_bytes())
+    }
+
+    /// The entries that a segmenter should know as words, in code point order. Phrases of several words are not among them.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(String::as_str)
+    }
+
+    /// Number of entries of all roles.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The longest entry whose text is that of the tokens from the first on: its role, and how many tokens it takes.
+    fn longest_at(&self, tokens: &[&str], joined: &mut String) -> Option<(Role, usize)> {
+        let limit = *self.longest.get(&tokens.first()?.chars().next()?)?;
+        joined.clear();
+        let mut found = None;
+        for (i, token) in tokens.iter().enumerate() {
+            if joined.len() + token.len() > limit {
+                break;
+            }
+            joined.push_str(token);
+            if let Some(&role) = self.entries.get(joined.as_str()) {
+                found = Some((role, i + 1));
+            }
+        }
+        found
+    }
+}

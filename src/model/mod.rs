@@ -1,0 +1,19 @@
+//! Models that turn tokens into numbers: TF-IDF rows, a lexicon's tone, and linear models fitted walk-forward.
+//!
+//! Takes tokens (`&[&str]`) or rows of token counts ([`Csr`]); gives sparse rows, a tone, or one score a document. Whatever is
+//! fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is `text`), or turning
+//! documents into a factor by date and code (that is `factor`).
+
+mod lexicon;
+mod linear;
+mod sparse;
+mod tfidf;
+mod walk_forward;
+
+pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
+pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
+pub use sparse::{Csr, Row};
+pub use tfidf::{DfLimit, Formula, Norm, TermCounts, Tfidf, TfidfParams, Weighting};
+pub use walk_forward::{
+    Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
+};

@@ -1,0 +1,189 @@
+//! TF-IDF: which terms are kept, and what a term's count in a document weighs.
+//!
+//! The default is scikit-learn's `TfidfVectorizer` (smooth): `idf = ln((1 + n) / (1 + df)) + 1`, weight = count x idf, each row
+//! scaled to length 1 (natural logarithms, n = documents, df = documents with the term). Computed in f64, kept in f32.
+//! [`Tfidf`] works on words; the walk-forward models use the same [`Weighting`] on token ids.
+
+mod fit;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+pub use fit::{TermCounts, Tfidf};
+
+/// How a count becomes a weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Formula {
+    /// `count x (ln((1 + n) / (1 + df)) + 1)`, scikit-learn's smooth formula.
+    #[default]
+    Sklearn,
+    /// `count / tokens of the document x ln(n / (df + 1))`, as in course notes. A term in nearly all documents weighs 0 or less.
+    Textbook,
+    /// `ln(1 + count)`, no document frequency: the features of Huatai's event factors.
+    LogCount,
+}
+
+/// What a row is divided by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Norm {
+    /// What the formula is printed with: `l2` for scikit-learn's, none for the others.
+    #[default]
+    Formula,
+    /// The square root of the sum of squares.
+    L2,
+    /// The sum of absolute values.
+    L1,
+    /// Nothing.
+    None,
+}
+
+/// A limit on document frequency: a whole number counts documents, a number with a point is a share of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum DfLimit {
+    /// Documents.
+    Count(u64),
+    /// Share of all documents, 0.0 to 1.0.
+    Share(f64),
+}
+
+impl DfLimit {
+    fn documents(self, n: u64, setting: &str) -> Result<f64> {
+        match self {
+            DfLimit::Count(count) => Ok(count as f64),
+            DfLimit::Share(share) if (0.0..=1.0).contains(&share) => Ok(share * n as f64),
+            DfLimit::Share(share) => bail!("{setting} = {share} is not a share; write 0.0 to 1.0, or a whole number"),
+        }
+    }
+}
+
+/// Parameters of TF-IDF.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TfidfParams {
+    /// `sklearn` (default), `textbook` or `log-count`.
+    pub formula: Formula,
+    /// Terms in fewer documents are left out: a count (default 2) or a share.
+    pub min_df: DfLimit,
+    /// Terms in more documents are left out: a share (default 1.0 = none) or a count.
+    pub max_df: DfLimit,
+    /// Terms kept at the most, those with the highest count; 0 keeps all. Default 0.
+    pub max_features: usize,
+    /// Whether a count enters as `1 + ln(count)`. Default false. Has no effect on `log-count`.
+    pub sublinear_tf: bool,
+    /// `formula` (default: l2 with sklearn, none otherwise), `l2`, `l1` or `none`.
+    pub norm: Norm,
+}
+
+impl Default for TfidfParams {
+    fn default() -> TfidfParams {
+        TfidfParams {
+            formula: Formula::Sklearn,
+            min_df: DfLimit::Count(2),
+            max_df: DfLimit::Share(1.0),
+            max_features: 0,
+            sublinear_tf: false,
+            norm: Norm::Formula,
+        }
+    }
+}
+
+/// How often a term occurs in the documents that were counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Term {
+    /// Documents with the term.
+    pub(super) df: u32,
+    /// Occurrences.
+    pub(super) count: u64,
+}
+
+impl TfidfParams {
+    /// The terms to keep, as ascending positions in `terms`; of terms with equal counts at the border of `max_features`
+    /// those with the lower `tie` stay.
+    pub(super) fn select<K: Ord>(&self, documents: u64, terms: &[Term], tie: impl Fn(usize) -> K) -> Result<Vec<u32>> {
+        let (least, most) = (self.min_df.documents(documents, "min_df")?, self.max_df.documents(documents, "max_df")?);
+        if most < least {
+            bail!(
+                "max_df ({most} of {documents} documents) is below min_df ({least}): no term can be in between; lower \
+                 min_df or raise max_df"
+            );
+        }
+        let within = |t: &Term| t.df > 0 && f64::from(t.df) >= least && f64::from(t.df) <= most;
+        let mut kept: Vec<u32> = (0..terms.len() as u32).filter(|&i| within(&terms[i as usize])).collect();
+        if self.max_features > 0 && kept.len() > self.max_features {
+            kept.sort_by_cached_key(|&i| (std::cmp::Reverse(terms[i as usize].count), tie(i as usize)));
+            kept.truncate(self.max_features);
+            kept.sort_unstable();
+        }
+        if kept.is_empty() {
+            bail!(
+                "no term is left of {}: each is in fewer than {least} (min_df) or more than {most} (max_df) of the \
+                 {documents} documents; lower min_df or raise max_df",
+                terms.len()
+            );
+        }
+        Ok(kept)
+    }
+
+    /// The weighting for kept terms, given each one's document frequency, in column order.
+    pub(super) fn weighting(&self, documents: u64, df: impl Iterator<Item = u32>) -> Weighting {
+        let n = documents as f64;
+        let idf = |df: u32| match self.formula {
+            Formula::Sklearn => ((1.0 + n) / (1.0 + f64::from(df))).ln() + 1.0,
+            Formula::Textbook => (n / (f64::from(df) + 1.0)).ln(),
+            Formula::LogCount => 1.0,
+        };
+        let norm = match (self.norm, self.formula) {
+            (Norm::Formula, Formula::Sklearn) => Norm::L2,
+            (Norm::Formula, Formula::Textbook | Formula::LogCount) => Norm::None,
+            (norm, _) => norm,
+        };
+        Weighting { formula: self.formula, sublinear_tf: self.sublinear_tf, norm, idf: df.map(idf).collect() }
+    }
+}
+
+/// What turns counts of kept terms into a row, fitted on some documents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Weighting {
+    formula: Formula,
+    sublinear_tf: bool,
+    norm: Norm,
+    idf: Vec<f64>,
+}
+
+impl Weighting {
+    /// Number of columns.
+    pub fn cols(&self) -> usize {
+        self.idf.len()
+    }
+
+    /// The inverse document frequency of each column; 1 where the formula has none.
+    pub fn idf(&self) -> &[f64] {
+        &self.idf
+    }
+
+    /// Replaces counts by weights. `counts` holds ascending columns; `tokens` is the document's length in tokens, unknown
+    /// ones included.
+    pub fn apply(&self, counts: &mut [(u32, f32)], tokens: f64) {
+        let weigh = |column: u32, count: f32| {
+            let count = f64::from(count);
+            let tf = if self.sublinear_tf { 1.0 + count.ln() } else { count };
+            match self.formula {
+                Formula::Sklearn => tf * self.idf[column as usize],
+                Formula::Textbook => tf / tokens * self.idf[column as usize],
+                Formula::LogCount => count.ln_1p(),
+            }
+        };
+        let by = match self.norm {
+            Norm::Formula | Norm::None => 1.0,
+            Norm::L1 => counts.iter().map(|&(j, c)| weigh(j, c).abs()).sum(),
+            Norm::L2 => counts.iter().map(|&(j, c)| weigh(j, c).powi(2)).sum::<f64>().sqrt(),
+        };
+        let by = if by > 0.0 { by } else { 1.0 };
+        for (j, value) in counts.iter_mut() {
+            *value = (weigh(*j, *value) / by) as f32;
+        }
+    }
+}

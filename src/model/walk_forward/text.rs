@@ -1,0 +1,142 @@
+//! What a walked text regression takes and gives: samples and parameters in, scores and a report on each fold out.
+//!
+//! A fold chooses its terms, weighs them ([`TfidfParams`]) and fits ridge on the label, or logistic on the outer parts of the labels
+//! (Huatai's event factors: 30 % down, 40 % left out, 30 % up). The score is ridge's estimate in the label's form, or logistic's
+//! log-odds of up.
+
+use chrono::{NaiveDate, NaiveDateTime};
+use serde::{Deserialize, Serialize};
+
+use super::fit::TextModel;
+use crate::model::linear::{Convergence, LinearParams};
+use crate::model::tfidf::TfidfParams;
+
+/// One text about one security, with what it was followed by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The first trading day on which the text could be traded, as an index into the calendar.
+    pub date: usize,
+    /// Samples of one group (the same code and event) never stand on both sides of a fold. A sample that shares its event with
+    /// no other has a number of its own.
+    pub group: u64,
+    /// What the model learns to foresee, such as the abnormal return; NaN where there is none.
+    pub label: f64,
+    /// The trading day at whose close the label is known, as an index into the calendar.
+    pub label_known: usize,
+    /// When the text became known.
+    pub known_at: NaiveDateTime,
+}
+
+/// What is fitted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    /// Ridge regression on the label.
+    #[default]
+    Ridge,
+    /// Logistic regression on whether the label is in the upper or the lower part.
+    Logistic,
+}
+
+/// The form in which ridge sees the labels. Cuts and ranks are those of the training samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LabelForm {
+    /// As they are.
+    Raw,
+    /// The outermost values (`winsor` at each end) drawn in to the cut.
+    #[default]
+    Winsorised,
+    /// Ranks, spread evenly over -0.5 to 0.5.
+    Ranked,
+}
+
+/// Parameters of a text regression.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TextRegression {
+    /// `ridge` (default) or `logistic`.
+    pub target: Target,
+    /// For ridge: `raw`, `winsorised` (default) or `ranked`.
+    pub label: LabelForm,
+    /// For `winsorised`: share of the labels drawn in at each end. Default 0.01.
+    pub winsor: f64,
+    /// For logistic: share of the labels that are up, and as many down; those between do not train. Default 0.3.
+    pub tail: f64,
+    /// How counts become features.
+    pub tfidf: TfidfParams,
+    /// Penalty and solver.
+    pub linear: LinearParams,
+}
+
+impl Default for TextRegression {
+    fn default() -> TextRegression {
+        TextRegression {
+            target: Target::Ridge,
+            label: LabelForm::Winsorised,
+            winsor: 0.01,
+            tail: 0.3,
+            tfidf: TfidfParams::default(),
+            linear: LinearParams::default(),
+        }
+    }
+}
+
+/// The scores of a walk, sample by sample, and the models that gave them.
+#[derive(Clone, Debug)]
+pub struct Predictions {
+    /// One score a sample; NaN where no fold tests it.
+    pub score: Vec<f32>,
+    /// The fold that gave the score, as an index into `models` and `folds`; -1 for none.
+    pub fold: Vec<i32>,
+    /// The fitted models; `None` for a fold that had too few samples.
+    pub models: Vec<Option<TextModel>>,
+    /// What each fold saw and how it did.
+    pub folds: Vec<FoldReport>,
+}
+
+impl Predictions {
+    /// When the score of sample `i` was known: the later of the text itself and the last of the data its model saw. `None` without
+    /// a score.
+    pub fn known_at(&self, i: usize, sample: &Sample) -> Option<NaiveDateTime> {
+        let model = self.models[usize::try_from(self.fold[i]).ok()?].as_ref()?;
+        Some(sample.known_at.max(model.fitted_until))
+    }
+}
+
+/// What one fold saw, and how it did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FoldReport {
+    /// First and last training day.
+    pub train: (NaiveDate, NaiveDate),
+    /// First and last test day.
+    pub test: (NaiveDate, NaiveDate),
+    /// Samples of the training window that trained.
+    pub train_rows: usize,
+    /// Samples scored.
+    pub test_rows: usize,
+    /// Samples of the training window without a label.
+    pub unlabelled: usize,
+    /// Samples left out because their label was not known in time.
+    pub purged: usize,
+    /// Samples left out because their group is tested.
+    pub grouped: usize,
+    /// Samples left out between the outer parts of the labels (logistic).
+    pub middle: usize,
+    /// Terms.
+    pub vocabulary: usize,
+    /// Scored samples none of whose words is a term: their score is the model's intercept.
+    pub unseen: usize,
+    /// The last moment of the data that the model saw, texts and labels; `None` when the fold was passed over.
+    pub fitted_until: Option<NaiveDateTime>,
+    /// How the solver ended.
+    pub convergence: Convergence,
+    /// On the training samples: share of variance explained (ridge), area under the curve (logistic).
+    pub in_sample: Option<f64>,
+    /// On the test samples with a label: rank correlation of score and label.
+    pub out_of_sample: Option<f64>,
+    /// Terms with the highest weights, as token ids, the highest first.
+    pub top: Vec<(u32, f32)>,
+    /// Terms with the lowest weights, the lowest first.
+    pub bottom: Vec<(u32, f32)>,
+}

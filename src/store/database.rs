@@ -1,0 +1,232 @@
+//! The database under the store: one sled tree in a numbered folder, one lock for the whole, one pointer to the folder
+//! in use.
+//!
+//! A store's folder holds `lock`, `current` (the name of the folder in use, for example `db-000001`) and that folder.
+//! Compaction fills a new folder and then replaces `current`, which is one rename; a folder that `current` does not name
+//! is a leftover and is removed when the store is next opened.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use crate::disk;
+
+/// Bytes of pages that the database keeps in memory.
+const CACHE_BYTES: u64 = 64 << 20;
+
+/// Entries that one step of a removal takes away; each step is whole or absent.
+const REMOVE_STEP: usize = 4096;
+
+type Entry = (sled::IVec, sled::IVec);
+
+pub(super) struct Database {
+    root: PathBuf,
+    generation: u32,
+    db: sled::Db,
+    // Held for as long as the database is open; the system drops it with the process, however that ends.
+    _lock: File,
+}
+
+impl Database {
+    pub(super) fn open(root: &Path) -> Result<Database> {
+        disk::make_dir(root)?;
+        let lock = lock(root)?;
+        let generation = read_current(root)?;
+        remove_leftovers(root, generation)?;
+        let db = open_generation(root, generation)?;
+        if !root.join("current").exists() {
+            write_current(root, generation)?;
+        }
+        Ok(Database { root: root.to_owned(), generation, db, _lock: lock })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<sled::IVec>> {
+        self.guard(|| self.db.get(key))
+    }
+
+    /// Writes some entries and removes others in one step: after a kill, all of it is there or none.
+    pub(super) fn apply(&self, writes: Vec<(Vec<u8>, Vec<u8>)>, removals: Vec<Vec<u8>>) -> Result<()> {
+        let mut batch = sled::Batch::default();
+        for key in removals {
+            batch.remove(key);
+        }
+        for (key, value) in writes {
+            batch.insert(key, value);
+        }
+        self.guard(|| self.db.apply_batch(batch))
+    }
+
+    pub(super) fn remove_all(&self, keys: Vec<Vec<u8>>) -> Result<usize> {
+        let mut found = 0;
+        for step in keys.chunks(REMOVE_STEP) {
+            for key in step {
+                found += usize::from(self.guard(|| self.db.contains_key(key))?);
+            }
+            self.apply(Vec::new(), step.to_vec())?;
+        }
+        Ok(found)
+    }
+
+    pub(super) fn remove_prefix(&self, prefix: &[u8]) -> Result<usize> {
+        let keys = self.scan_keys(prefix).collect::<Result<Vec<_>>>()?;
+        self.remove_all(keys)
+    }
+
+    /// The entries whose keys begin with `prefix`, in the order of the keys.
+    pub(super) fn scan(&self, prefix: &[u8]) -> impl Iterator<Item = Result<Entry>> + '_ {
+        let mut entries = self.db.scan_prefix(prefix);
+        std::iter::from_fn(move || self.guard(|| entries.next().transpose()).transpose())
+    }
+
+    pub(super) fn scan_keys(&self, prefix: &[u8]) -> impl Iterator<Item = Result<Vec<u8>>> + '_ {
+        self.scan(prefix).map(|entry| Ok(entry?.0.to_vec()))
+    }
+
+    /// Waits until everything written so far is on disk.
+    pub(super) fn flush(&self) -> Result<()> {
+        self.guard(|| self.db.flush())?;
+        Ok(())
+    }
+
+    pub(super) fn file_bytes(&self) -> Result<u64> {
+        let mut bytes = 0;
+        for entry in walkdir::WalkDir::new(generation_folder(&self.root, self.generation)) {
+            let data = entry.map_err(anyhow::Error::from).and_then(|e| Ok(e.metadata()?));
+            let data = data.with_context(|| format!("cannot measure {}", self.root.display()))?;
+            bytes += if data.is_file() { data.len() } else { 0 };
+        }
+        Ok(bytes)
+    }
+
+    /// Replaces the database by a new one that `fill` writes. Until the last step, and on any error, the old one stays.
+    pub(super) fn rewrite(&mut self, fill: impl FnOnce(&Database, &NewDatabase) -> Result<()>) -> Result<()> {
+        let generation = self.generation + 1;
+        let folder = generation_folder(&self.root, generation);
+        let new = NewDatabase { db: open_generation(&self.root, generation)?, root: &self.root };
+        let filled = fill(self, &new).and_then(|()| guard(&self.root, || new.db.flush()).map(drop));
+        let db = new.db;
+        if let Err(error) = filled {
+            drop(db);
+            let _ = std::fs::remove_dir_all(&folder);
+            return Err(error);
+        }
+        write_current(&self.root, generation)?;
+        let old = generation_folder(&self.root, self.generation);
+        (self.db, self.generation) = (db, generation);
+        std::fs::remove_dir_all(&old).with_context(|| format!("cannot remove the old database {}", old.display()))
+    }
+
+    fn guard<T>(&self, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
+        guard(&self.root, work)
+    }
+}
+
+/// A database being filled to replace another.
+pub(super) struct NewDatabase<'a> {
+    root: &'a Path,
+    db: sled::Db,
+}
+
+impl NewDatabase<'_> {
+    pub(super) fn insert(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        guard(self.root, || self.db.insert(key, value)).map(drop)
+    }
+
+    pub(super) fn flush(&self) -> Result<()> {
+        guard(self.root, || self.db.flush()).map(drop)
+    }
+}
+
+/// Runs a step of the database and explains its failure. The database panics where it meets damage that it did not
+/// expect; that is a failure like any other here.
+fn guard<T>(root: &Path, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
+    let name = root.display();
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(sled::Error::Io(error))) => {
+            Err(error).with_context(|| format!("the feature store {name} cannot read or write its files (disk full?)"))
+        }
+        Ok(Err(error)) => Err(anyhow!(error).context(damaged(root))),
+        Err(_) => Err(anyhow!("the database stopped within itself").context(damaged(root))),
+    }
+}
+
+fn damaged(root: &Path) -> String {
+    format!(
+        "the database of the feature store {} is damaged; repair the store, or remove that folder: features are computed \
+         again from the corpus",
+        root.display()
+    )
+}
+
+fn open_generation(root: &Path, generation: u32) -> Result<sled::Db> {
+    let folder = generation_folder(root, generation);
+    // No flushing by the clock: the writer flushes by bytes, which bounds what a kill can lose.
+    let config = sled::Config::new().path(&folder).cache_capacity(CACHE_BYTES).flush_every_ms(None);
+    guard(root, || config.open()).with_context(|| format!("cannot open {}", folder.display()))
+}
+
+fn lock(root: &Path) -> Result<File> {
+    let path = root.join("lock");
+    let cannot = || format!("cannot open {}", path.display());
+    let mut file =
+        File::options().create(true).truncate(false).read(true).write(true).open(&path).with_context(cannot)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let _ = file.read_to_string(&mut holder);
+            bail!(
+                "the feature store {} is in use by another run (process {}); wait until it has ended, or give this \
+                 run a project of its own",
+                root.display(),
+                if holder.trim().is_empty() { "unknown" } else { holder.trim() }
+            );
+        }
+        Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
+    }
+    // The number is only for the message above, so a failure to write it is none of the store.
+    let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{}", std::process::id()));
+    Ok(file)
+}
+
+fn generation_folder(root: &Path, generation: u32) -> PathBuf {
+    root.join(format!("db-{generation:06}"))
+}
+
+fn read_current(root: &Path) -> Result<u32> {
+    let path = root.join("current");
+    if !path.exists() {
+        return Ok(1);
+    }
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let number = text.trim().strip_prefix("db-").and_then(|n| n.parse().ok());
+    number.with_context(|| {
+        format!("{} names no database; write the name of the db- folder beside it into it", path.display())
+    })
+}
+
+fn write_current(root: &Path, generation: u32) -> Result<()> {
+    disk::write_atomic(&root.join("current"), |out| Ok(writeln!(out, "db-{generation:06}")?))
+}
+
+fn remove_leftovers(root: &Path, generation: u32) -> Result<()> {
+    disk::sweep(root)?;
+    let current = generation_folder(root, generation);
+    let entries = std::fs::read_dir(root).with_context(|| format!("cannot list {}", root.display()))?;
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot list {}", root.display()))?.path();
+        let is_database = path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("db-"));
+        if is_database && path != current {
+            std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove the leftover {}", path.display()))?;
+        }
+    }
+    Ok(())
+}

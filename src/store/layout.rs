@@ -1,0 +1,199 @@
+//! What the store keeps under which key, and the envelope that every value is sealed in.
+//!
+//! | key | value |
+//! |---|---|
+//! | `h` set | the [`Header`], JSON; written last, so a set without it is unfinished |
+//! | `b` set batch | the [`BatchRecord`], JSON; written together with the batch's blocks |
+//! | `r` set batch number | a block of rows (see `block`); the number is big-endian, so blocks lie in order |
+//!
+//! Envelope, little-endian: `magic "IKS1"`, `crc32: u32` of key and content, content. The checksum covers the key, so
+//! a value that turns up under another key is refused as well as one with a flipped bit.
+
+use anyhow::{Context, Result, ensure};
+use chrono::NaiveDateTime;
+use serde::{Deserialize, Serialize};
+
+use super::RowKind;
+use crate::data::Key;
+
+const MAGIC: &[u8; 4] = b"IKS1";
+const ENVELOPE: usize = 8;
+
+/// Everything that determines the rows of a feature set; its hash is the set's id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetSpec {
+    /// The user's name for the feature.
+    pub name: String,
+    /// The shape of its rows.
+    pub kind: RowKind,
+    /// Model, parameters, dictionary hashes, version of the code: whatever would change a row if it changed.
+    pub params: serde_json::Value,
+    /// The last time of the data that anything in it was fitted on; `None` when nothing was fitted.
+    pub fitted_until: Option<NaiveDateTime>,
+}
+
+impl SetSpec {
+    /// The id of the set with this specification: a content address. The order of keys in `params` does not matter.
+    pub fn id(&self) -> Key {
+        let mut sorted = self.clone();
+        sorted.params.sort_all_objects();
+        Key::of_json(&sorted)
+    }
+}
+
+/// A finished feature set: its specification and the batches of its corpus in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// What determines the rows.
+    pub spec: SetSpec,
+    /// The batches, in the order of the corpus.
+    pub batches: Vec<BatchEntry>,
+    /// Rows in all batches.
+    pub rows: u64,
+    /// Whatever the writer wanted to keep with the set; not part of its id.
+    pub meta: serde_json::Value,
+}
+
+impl Header {
+    /// The set's id.
+    pub fn id(&self) -> Key {
+        self.spec.id()
+    }
+
+    /// Bytes of its blocks.
+    pub fn bytes(&self) -> u64 {
+        self.batches.iter().map(|b| b.record.bytes).sum()
+    }
+}
+
+/// A batch of a finished set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchEntry {
+    /// Key of the batch.
+    pub key: Key,
+    /// What was stored under it.
+    #[serde(flatten)]
+    pub record: BatchRecord,
+}
+
+/// What is stored of a batch. The rows are pinned by their digest: a header does not accept other rows in their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BatchRecord {
+    /// Rows.
+    pub rows: u64,
+    /// Blocks that hold them.
+    pub blocks: u32,
+    /// Bytes of these blocks.
+    pub bytes: u64,
+    /// Hash of the blocks' contents in order.
+    pub digest: Key,
+}
+
+/// A key of the store, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Address {
+    Header { set: Key },
+    Batch { set: Key, batch: Key },
+    Block { set: Key, batch: Key, number: u32 },
+}
+
+impl Address {
+    pub(super) fn bytes(self) -> Vec<u8> {
+        match self {
+            Address::Header { set } => [b"h".as_slice(), &set.0].concat(),
+            Address::Batch { set, batch } => [b"b".as_slice(), &set.0, &batch.0].concat(),
+            Address::Block { set, batch, number } => {
+                [b"r".as_slice(), &set.0, &batch.0, &number.to_be_bytes()].concat()
+            }
+        }
+    }
+
+    pub(super) fn parse(bytes: &[u8]) -> Option<Address> {
+        let (tag, rest) = bytes.split_first()?;
+        let (set, rest) = rest.split_at_checked(16)?;
+        let set = Key(set.try_into().ok()?);
+        match (tag, rest.len()) {
+            (b'h', 0) => Some(Address::Header { set }),
+            (b'b', 16) => Some(Address::Batch { set, batch: Key(rest.try_into().ok()?) }),
+            (b'r', 20) => {
+                let (batch, number) = rest.split_at(16);
+                let number = u32::from_be_bytes(number.try_into().ok()?);
+                Some(Address::Block { set, batch: Key(batch.try_into().ok()?), number })
+            }
+            _ => None,
+        }
+    }
+
+    /// All keys of one kind (`h`, `b` or `r`) that belong to a set.
+    pub(super) fn prefix(tag: u8, set: Key) -> Vec<u8> {
+        [[tag].as_slice(), &set.0].concat()
+    }
+}
+
+/// Puts `content` into its envelope for `key`.
+pub(super) fn seal(key: &[u8], content: &[u8]) -> Vec<u8> {
+    let mut sealed = Vec::with_capacity(ENVELOPE + content.len());
+    sealed.extend_from_slice(MAGIC);
+    sealed.extend_from_slice(&checksum(key, content).to_le_bytes());
+    sealed.extend_from_slice(content);
+    sealed
+}
+
+/// Takes the content out of its envelope, or says what is wrong with it.
+pub(super) fn unseal<'a>(key: &[u8], sealed: &'a [u8]) -> Result<&'a [u8]> {
+    let (head, content) = sealed.split_at_checked(ENVELOPE).context("is cut short")?;
+    ensure!(&head[..4] == MAGIC, "is not of a format that this version reads");
+    let kept = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);
+    ensure!(kept == checksum(key, content), "does not match its checksum");
+    Ok(content)
+}
+
+fn checksum(key: &[u8], content: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(key);
+    hasher.update(content);
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_read_back_and_blocks_sort_by_number() {
+        let (set, batch) = (Key::of(b"set"), Key::of(b"batch"));
+        let block = |number| Address::Block { set, batch, number };
+        for address in [Address::Header { set }, Address::Batch { set, batch }, block(7)] {
+            assert_eq!(Address::parse(&address.bytes()), Some(address));
+        }
+        assert!(block(255).bytes() < block(256).bytes());
+        assert_eq!(Address::parse(b"h"), None);
+    }
+
+    #[test]
+    fn an_envelope_refuses_flips_cuts_and_other_keys() {
+        let sealed = seal(b"k", "正文".as_bytes());
+        assert_eq!(unseal(b"k", &sealed).unwrap(), "正文".as_bytes());
+        assert!(unseal(b"l", &sealed).is_err());
+        for i in 0..sealed.len() {
+            let mut torn = sealed.clone();
+            torn[i] ^= 1;
+            assert!(unseal(b"k", &torn).is_err(), "flip at {i}");
+            assert!(unseal(b"k", &sealed[..i]).is_err(), "cut at {i}");
+        }
+    }
+
+    #[test]
+    fn the_id_ignores_the_order_of_parameters_and_nothing_else() {
+        let spec = |params: &str, dim| SetSpec {
+            name: "tone".into(),
+            kind: RowKind::Dense { dim },
+            params: serde_json::from_str(params).unwrap(),
+            fitted_until: None,
+        };
+        let id = spec(r#"{"a": 1, "b": {"x": 1, "y": 2}}"#, 3).id();
+        assert_eq!(id, spec(r#"{"b": {"y": 2, "x": 1}, "a": 1}"#, 3).id());
+        assert_ne!(id, spec(r#"{"a": 1, "b": {"x": 1, "y": 3}}"#, 3).id());
+        assert_ne!(id, spec(r#"{"a": 1, "b": {"x": 1, "y": 2}}"#, 4).id());
+    }
+}

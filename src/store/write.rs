@@ -1,0 +1,113 @@
+//! Writing a feature set: batches in any order and from any thread, then the header.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context, Result, ensure};
+
+use super::block;
+use super::database::Database;
+use super::layout::{Address, BatchEntry, BatchRecord, Header, SetSpec, seal};
+use super::{Rows, read_record};
+use crate::data::Key;
+
+/// Bytes written between two flushes: at most this much work, plus a batch, is lost by a kill.
+const FLUSH_BYTES: u64 = 32 << 20;
+
+/// A writer of one feature set. Threads may share it.
+pub struct Writer<'s> {
+    database: &'s Database,
+    spec: SetSpec,
+    set: Key,
+    unflushed: AtomicU64,
+}
+
+impl<'s> Writer<'s> {
+    pub(super) fn new(database: &'s Database, spec: &SetSpec) -> Result<Writer<'s>> {
+        Ok(Writer { database, spec: spec.clone(), set: spec.id(), unflushed: AtomicU64::new(0) })
+    }
+
+    /// The id of the set.
+    pub fn id(&self) -> Key {
+        self.set
+    }
+
+    /// Whether this batch is finished, by this run or an earlier one, and need not be computed.
+    pub fn has(&self, batch: Key) -> Result<bool> {
+        Ok(self.record(batch)?.is_some())
+    }
+
+    /// Keeps the rows of a batch; whole, or after a kill not at all. `batch` is the content hash of the batch's text
+    /// keys. Rows that were there under the same key are replaced.
+    pub fn put(&self, batch: Key, rows: &Rows) -> Result<()> {
+        let name = || format!("cannot keep batch {batch} of feature set {:?}", self.spec.name);
+        rows.check().with_context(name)?;
+        ensure!(
+            rows.kind() == self.spec.kind,
+            "cannot keep batch {batch} of feature set {:?}: its rows are {:?}, those of the set {:?}",
+            self.spec.name,
+            rows.kind(),
+            self.spec.kind
+        );
+        let blocks = block::pack(rows).with_context(name)?;
+        let old = self.record(batch)?.map_or(0, |record| record.blocks);
+        let record = BatchRecord {
+            rows: rows.len() as u64,
+            blocks: blocks.len() as u32,
+            bytes: blocks.iter().map(|b| b.len() as u64).sum(),
+            digest: Key::of_parts(blocks.iter().map(Vec::as_slice)),
+        };
+        let address = |number| Address::Block { set: self.set, batch, number }.bytes();
+        let mut writes = Vec::with_capacity(blocks.len() + 1);
+        for (number, content) in (0..).zip(blocks) {
+            let key = address(number);
+            let value = seal(&key, &content);
+            writes.push((key, value));
+        }
+        let key = Address::Batch { set: self.set, batch }.bytes();
+        let value = seal(&key, &serde_json::to_vec(&record)?);
+        writes.push((key, value));
+        let removals = (record.blocks..old).map(address).collect();
+        self.database.apply(writes, removals).with_context(name)?;
+        if self.unflushed.fetch_add(record.bytes, Ordering::Relaxed) + record.bytes >= FLUSH_BYTES {
+            self.unflushed.store(0, Ordering::Relaxed);
+            self.database.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Finishes the set: `order` names the batches of the corpus in order (a batch may come more than once), `meta` is
+    /// kept in the header. The header is written when all batches are on disk.
+    pub fn finish(self, order: &[Key], meta: serde_json::Value) -> Result<Header> {
+        let name = &self.spec.name;
+        let mut batches = Vec::with_capacity(order.len());
+        for &key in order {
+            let record = self.record(key)?;
+            let record = record.with_context(|| format!("feature set {name:?} lacks batch {key}: it was never put"))?;
+            batches.push(BatchEntry { key, record });
+        }
+        let rows = batches.iter().map(|b| b.record.rows).sum();
+        let header = Header { spec: self.spec.clone(), batches, rows, meta };
+        self.database.flush()?;
+        let key = Address::Header { set: self.set }.bytes();
+        let value = seal(&key, &serde_json::to_vec(&header)?);
+        self.database.apply(vec![(key, value)], Vec::new())?;
+        self.database.flush()?;
+        self.unflushed.store(0, Ordering::Relaxed);
+        Ok(header)
+    }
+
+    fn record(&self, batch: Key) -> Result<Option<BatchRecord>> {
+        let key = Address::Batch { set: self.set, batch }.bytes();
+        self.database.get(&key)?.map(|value| read_record(&key, &value)).transpose()
+    }
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        // An interrupted run keeps what it has finished. A failure here loses only work that can be done again, and
+        // the error that ended the run is the one to show.
+        if self.unflushed.load(Ordering::Relaxed) > 0 {
+            let _ = self.database.flush();
+        }
+    }
+}

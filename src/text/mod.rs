@@ -1,0 +1,38 @@
+//! From cleaned text to tokens: characters or jieba words with byte offsets, vocabularies, and what truncation keeps.
+//!
+//! Two views of one text, both from a [`Segmenter`]:
+//!
+//! - **tokens**: every token of the cut except white space, as written, with its place in the text. Readers, truncation and
+//!   anything that counts distance (a negation three tokens before a tone word) works on tokens.
+//! - **terms**: the tokens that say something about content, in lower case, without punctuation, numbers and stopwords
+//!   as the parameters have it. Models that count words (vocabularies, TF-IDF, linear models) work on terms.
+//!
+//! Offsets are bytes into the text given, half-open, on character boundaries: `&text[token.start..token.end] ==
+//! token.text` in every mode, also in the full and search cuts, whose tokens overlap.
+
+mod characters;
+mod dictionary;
+mod filter;
+mod params;
+mod segment;
+mod tokenize;
+mod truncate;
+mod vocab;
+
+pub use dictionary::{DictionaryReport, Entry};
+pub use params::{Cut, Mode, Stopwords, TokenizerParams};
+pub use segment::{JIEBA_VERSION, Segmenter};
+pub use tokenize::{TokenizeParams, tokenize_stream};
+pub use truncate::{Truncation, truncate_text};
+pub use vocab::{Counter, Vocabulary, VocabularyParams};
+
+/// A token and its place in the text that was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token<'t> {
+    /// The token as written.
+    pub text: &'t str,
+    /// Byte offset of its first character.
+    pub start: usize,
+    /// Byte offset just after its last character.
+    pub end: usize,
+}

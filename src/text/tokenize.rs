@@ -1,0 +1,233 @@
+//! Plain text in, tokens out, a line a document: what the `tokenize` command does.
+//!
+//! Lines are read a mebibyte at a time, cut on all threads, and written in their order; memory stays at a few times that.
+//! Output line `n` always belongs to input line `n`: a line that is not UTF-8 becomes an empty line and is reported.
+
+use std::io::{BufRead, Write};
+
+use anyhow::{Context, Result, ensure};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{Segmenter, Token, Truncation};
+use crate::data::Report;
+use crate::job::{Cancelled, Ctx};
+
+/// How lines are written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TokenizeParams {
+    /// Between two tokens. Default: a space.
+    pub separator: String,
+    /// Which tokens of a long line are written. Default: `none` (all of them).
+    pub truncation: Truncation,
+    /// Special tokens that count towards the limit. Default: 2 (`[CLS]` and `[SEP]`).
+    pub specials: usize,
+    /// Whether terms are written (lower case, without stopwords) rather than tokens. Default: false.
+    pub terms: bool,
+}
+
+impl Default for TokenizeParams {
+    fn default() -> TokenizeParams {
+        TokenizeParams { separator: " ".to_owned(), truncation: Truncation::None, specials: 2, terms: false }
+    }
+}
+
+/// Bytes of text read at once.
+const CHUNK: usize = 1 << 20;
+
+/// Lines that a thread cuts before it counts them as done and looks whether the run was cancelled.
+const BATCH: usize = 32;
+
+/// Line numbers of broken lines that the report names at the most.
+const NAMED: usize = 20;
+
+/// Cuts each line of `input` into tokens and writes them to `output`.
+pub fn tokenize_stream(
+    mut input: impl BufRead,
+    mut output: impl Write,
+    segmenter: &Segmenter,
+    params: &TokenizeParams,
+    ctx: &Ctx,
+) -> Result<Report> {
+    ensure!(!params.separator.contains(['\n', '\r']), "a separator cannot hold a line break: a line is a document");
+    let mut report = Report::new("tokenize");
+    let (mut bytes, mut tokens, mut broken) = (0u64, 0u64, Vec::new());
+    let mut chunk = Chunk::default();
+    while chunk.fill(&mut input).with_context(|| format!("cannot read line {}", report.rows_in + 1))? {
+        let lines = chunk.lines();
+        let batches = ctx.install(|| {
+            let batches = lines.par_chunks(BATCH).map(|lines| {
+                ctx.advance(lines.len() as u64)?;
+                Ok(cut_lines(lines, segmenter, params))
+            });
+            batches.collect::<Result<Vec<_>, Cancelled>>()
+        })?;
+        for (batch, lines) in batches.into_iter().zip(lines.chunks(BATCH)) {
+            output.write_all(batch.text.as_bytes()).context("cannot write")?;
+            tokens += batch.tokens;
+            broken.extend(batch.broken.into_iter().map(|i| report.rows_in + 1 + i as u64));
+            report.rows_in += lines.len() as u64;
+        }
+        bytes += chunk.bytes.len() as u64;
+    }
+    output.flush().context("cannot write")?;
+    report.rows_out = report.rows_in - broken.len() as u64;
+    report.drop_rows("not UTF-8, written as an empty line", broken.len() as u64);
+    report.fact("bytes", bytes);
+    report.fact(if params.terms { "terms" } else { "tokens" }, tokens);
+    if !broken.is_empty() {
+        broken.truncate(NAMED);
+        report.fact("broken_lines", broken);
+    }
+    Ok(report)
+}
+
+/// Whole lines read at once.
+#[derive(Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    /// Where each line ends, its line break included.
+    ends: Vec<usize>,
+    /// Whether the start of the input is behind.
+    begun: bool,
+}
+
+impl Chunk {
+    /// Reads the next lines, at least one; false at the end of the input.
+    fn fill(&mut self, input: &mut impl BufRead) -> std::io::Result<bool> {
+        self.bytes.clear();
+        self.ends.clear();
+        while self.bytes.len() < CHUNK && input.read_until(b'\n', &mut self.bytes)? > 0 {
+            if !self.begun && self.bytes.starts_with(b"\xef\xbb\xbf") {
+                self.bytes.drain(..3);
+            }
+            self.begun = true;
+            self.ends.push(self.bytes.len());
+        }
+        Ok(!self.ends.is_empty())
+    }
+
+    /// The lines without their breaks.
+    fn lines(&self) -> Vec<&[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let lines = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);
+        let bare = lines.map(|line| {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            line.strip_suffix(b"\r").unwrap_or(line)
+        });
+        bare.collect()
+    }
+}
+
+/// Some lines as they are written.
+struct Batch {
+    text: String,
+    tokens: u64,
+    /// Places in the batch of the lines that are not UTF-8.
+    broken: Vec<usize>,
+}
+
+fn cut_lines(lines: &[&[u8]], segmenter: &Segmenter, params: &TokenizeParams) -> Batch {
+    let bytes: usize = lines.iter().map(|line| line.len()).sum();
+    let mut batch = Batch { text: String::with_capacity(bytes + bytes / 4), tokens: 0, broken: Vec::new() };
+    for (i, line) in lines.iter().enumerate() {
+        match std::str::from_utf8(line) {
+            Ok(line) => batch.tokens += cut_line(line, segmenter, params, &mut batch.text),
+            Err(_) => batch.broken.push(i),
+        }
+        batch.text.push('\n');
+    }
+    batch
+}
+
+/// Appends the tokens of a line to `out`; gives their number.
+fn cut_line(line: &str, segmenter: &Segmenter, params: &TokenizeParams, out: &mut String) -> u64 {
+    let mut n = 0;
+    let mut write = |word: &str| {
+        if n > 0 {
+            out.push_str(&params.separator);
+        }
+        out.push_str(word);
+        n += 1;
+    };
+    let mut give = |token: Token<'_>| {
+        if !params.terms {
+            write(token.text);
+        } else if let Some(term) = segmenter.term(token) {
+            write(&term);
+        }
+    };
+    if params.truncation == Truncation::None {
+        segmenter.for_each_token(line, give);
+    } else {
+        let tokens = segmenter.tokens(line);
+        let kept = params.truncation.apply(tokens.len(), params.specials);
+        kept.into_iter().flat_map(|range| &tokens[range]).for_each(|&token| give(token));
+    }
+    n
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{Mode, TokenizerParams};
+    use super::*;
+
+    fn run(text: &[u8], params: &TokenizeParams, mode: Mode, threads: usize) -> (String, Report) {
+        let ctx = Ctx::new(threads, 1).unwrap();
+        let segmenter =
+            Segmenter::new(&TokenizerParams { mode, ..TokenizerParams::default() }, Path::new(".")).unwrap();
+        let mut out = Vec::new();
+        let report = tokenize_stream(text, &mut out, &segmenter, params, &ctx).unwrap();
+        (String::from_utf8(out).unwrap(), report)
+    }
+
+    #[test]
+    fn each_line_keeps_its_place_and_broken_lines_are_reported() {
+        let text = b"\xef\xbb\xbf\xe5\x87\x80\xe5\x88\xa9\xe6\xb6\xa6 up\r\n\n\xff\xfe\nETF\xe5\xa4\xa7\xe6\xb6\xa8";
+        let (out, report) = run(text, &TokenizeParams::default(), Mode::Jieba, 2);
+        assert_eq!(out, "净利润 up\n\n\nETF 大涨\n");
+        assert_eq!((report.rows_in, report.rows_out, report.dropped_rows()), (4, 3, 1));
+        assert_eq!(report.facts["broken_lines"], serde_json::json!([3]));
+        assert_eq!(report.facts["tokens"], 4);
+    }
+
+    #[test]
+    fn truncation_separator_and_terms_shape_the_lines() {
+        let truncation = "head+tail:2+1".parse().unwrap();
+        let params = TokenizeParams { separator: "/".into(), truncation, ..TokenizeParams::default() };
+        assert_eq!(run("公司拟回购股份。\n".as_bytes(), &params, Mode::Char, 1).0, "公/司/。\n");
+        let params = TokenizeParams { terms: true, ..TokenizeParams::default() };
+        assert_eq!(run("ETF的份额，增长了12%".as_bytes(), &params, Mode::Jieba, 1).0, "etf 份额 增长\n");
+        assert_eq!(run(b"", &params, Mode::Jieba, 1).0, "");
+    }
+
+    #[test]
+    fn any_number_of_threads_writes_the_same_bytes() {
+        let mut text = String::new();
+        for i in 0..16_000 {
+            text.push_str(&format!("第{i}号公告：公司第{}季度营业收入同比增长{}%，高于市场预期。\n", i % 4, i % 37));
+        }
+        assert!(text.len() > CHUNK, "more than one chunk");
+        let params = TokenizeParams::default();
+        let one = run(text.as_bytes(), &params, Mode::Char, 1);
+        let three = run(text.as_bytes(), &params, Mode::Char, 3);
+        assert_eq!(one.0, three.0);
+        assert_eq!(one.0.replace([' ', '\n'], ""), text.replace('\n', ""));
+        assert_eq!(three.1.rows_out, 16_000);
+    }
+
+    #[test]
+    fn a_cancelled_run_stops() {
+        let ctx = Ctx::new(1, 1).unwrap();
+        ctx.cancel();
+        let segmenter =
+            Segmenter::new(&TokenizerParams { mode: Mode::Char, ..TokenizerParams::default() }, Path::new("."))
+                .unwrap();
+        let params = TokenizeParams::default();
+        let error = tokenize_stream("净\n".as_bytes(), Vec::new(), &segmenter, &params, &ctx).unwrap_err();
+        assert!(error.is::<Cancelled>());
+    }
+}

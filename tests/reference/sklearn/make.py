@@ -1,0 +1,84 @@
+"""Makes the reference numbers of this folder with scikit-learn (pip install scikit-learn==1.9.1; python make.py)."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import sklearn
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+
+HERE = Path(__file__).parent
+
+# Invented sentences, cut into words by hand.
+DOCS = [line.split() for line in """
+公司 一 季度 营收 增长 净利润 增长 毛利率 提升
+公司 公告 股东 减持 股份 减持 比例 不 超过 总股本
+新能源 订单 饱满 产能 利用率 提升 订单 增长
+行业 景气 回落 公司 营收 下滑 净利润 下滑 毛利率 承压
+董事会 审议 通过 回购 股份 方案 回购 价格 不 超过 上限
+公司 中标 轨道 交通 项目 订单 金额 超过 上年 营收
+监管 问询 公司 商誉 减值 公司 净利润 大幅 下滑
+机构 上调 盈利 预测 维持 买入 评级 目标价 提升
+公司 公司 公司 增长 增长 新能源 产能 释放
+风险 提示 需求 不及 预期 原材料 价格 上涨
+景气
+研发 费用 增长 新 产品 获批 净利润 增长
+""".strip().splitlines()]
+
+CASES = [
+    {"min_df": 1},
+    {"min_df": 2, "max_df": 0.5},
+    # No two words tie for the eighth place: scikit-learn leaves ties to an unstable sort.
+    {"min_df": 1, "max_features": 8, "sublinear_tf": True},
+    {"min_df": 1, "norm": "l1"},
+    {"min_df": 0.15, "norm": None},
+]
+
+
+def tfidf():
+    cases = []
+    for params in CASES:
+        model = TfidfVectorizer(analyzer=lambda doc: doc, **params)
+        rows = model.fit_transform(DOCS)
+        rows.sort_indices()
+        cases.append({
+            "params": {**params, "norm": params.get("norm", "l2") or "none"},
+            "words": model.get_feature_names_out().tolist(),
+            "idf": model.idf_.tolist(),
+            "rows": [[[int(j), float(v)] for j, v in zip(r.indices, r.data)] for r in rows],
+        })
+    return {"sklearn": sklearn.__version__, "docs": [" ".join(d) for d in DOCS], "cases": cases}
+
+
+def linear():
+    rng = np.random.default_rng(7)
+    n, d = 60, 25
+    # Values with few binary digits, so that they are the same in f32.
+    x = np.where(rng.random((n, d)) < 0.3, rng.integers(1, 64, (n, d)) / 16, 0.0)
+    truth = rng.normal(size=d)
+    y = np.round(x @ truth + rng.normal(scale=2.0, size=n) + 3.0, 6)
+    up = y > np.quantile(y, 0.6)
+    weights = np.round(rng.random(n) * 2, 3)
+    out = {"sklearn": sklearn.__version__, "x": x.tolist(), "y": y.tolist(), "up": up.tolist(), "weights": weights.tolist()}
+    for kind in ("ridge", "logistic"):
+        out[kind] = []
+        for alpha in (0.1, 5.0):
+            for weighted in (False, True):
+                sample = weights if weighted else None
+                if kind == "ridge":
+                    model = Ridge(alpha=alpha, solver="cholesky").fit(x, y, sample_weight=sample)
+                else:
+                    model = LogisticRegression(C=1 / alpha, solver="newton-cholesky", tol=1e-12, max_iter=1000)
+                    model.fit(x, up, sample_weight=sample)
+                out[kind].append({
+                    "alpha": alpha,
+                    "weighted": weighted,
+                    "coef": np.ravel(model.coef_).tolist(),
+                    "intercept": float(np.ravel(model.intercept_)[0]),
+                })
+    return out
+
+
+for name, value in (("tfidf", tfidf()), ("linear", linear())):
+    (HERE / f"{name}.json").write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
