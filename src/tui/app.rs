@@ -82,11 +82,11 @@ impl App {
     /// The workbench on a screen of this size; answers of its threads go to `events`.
     pub(crate) fn new(workspace: Workspace, size: (u16, u16), events: Sender<Event>) -> Result<App> {
         let reading = Reading::start(&workspace, events.clone())?;
-        let tested = |name: &String| workspace.project.backtest(name).exists();
-        let page = match workspace.start {
-            Start::Run => Page::Run,
-            Start::Browse if workspace.factors.iter().any(tested) => Page::Factor,
-            Start::Browse => Page::Corpus,
+        let tested = workspace.factors.iter().position(|name| workspace.project.backtest(name).exists());
+        let page = match (workspace.start, tested) {
+            (Start::Run, _) => Page::Run,
+            (Start::Browse, Some(_)) => Page::Factor,
+            (Start::Browse, None) => Page::Corpus,
         };
         let mut app = App {
             language: workspace.language,
@@ -95,7 +95,7 @@ impl App {
             dialog: None,
             corpus: Corpus::default(),
             run: Run::default(),
-            factor: Factor::default(),
+            factor: Factor::at(tested.unwrap_or(0)),
             fault: None,
             quit: false,
             reading,

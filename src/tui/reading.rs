@@ -58,7 +58,7 @@ pub(crate) enum Answer {
     /// To [`Request::Part`], with the numbers of the list and of the part.
     Part(u64, usize, Result<Vec<Row>, String>),
     /// To [`Request::Text`], with the number of the list.
-    Text(u64, Result<Text, String>),
+    Text(u64, Result<Box<Text>, String>),
     /// To [`Request::Rejects`].
     Rejects(Result<Rejects, String>),
     /// To [`Request::Factor`]; `None` when there is no backtest of it.
@@ -285,10 +285,10 @@ fn first_mentions(index: &Index, frame: &DataFrame) -> Result<Vec<Option<String>
     Ok(corpus::column(frame, FIRST)?.str()?.iter().map(|f| f.map(str::to_owned)).collect())
 }
 
-fn text(workspace: &Workspace, selection: &Selection, open: &mut Option<OpenPart>) -> Result<Text> {
+fn text(workspace: &Workspace, selection: &Selection, open: &mut Option<OpenPart>) -> Result<Box<Text>> {
     let (part, row) = selection.place;
     let index = &selection.index;
-    if !open.as_ref().is_some_and(|o| (o.list, o.part) == (index.number, part)) {
+    if open.as_ref().is_none_or(|o| (o.list, o.part) != (index.number, part)) {
         let path = path_of(index, part)?;
         let frame = disk::read_parquet(path, None)?;
         let documents = corpus::documents_from_frame(&frame).with_context(|| format!("in {}", path.display()))?;
@@ -307,7 +307,8 @@ fn text(workspace: &Workspace, selection: &Selection, open: &mut Option<OpenPart
         Err(error) => (Vec::new(), Some(chain(error))),
     };
     let first = first.clone().filter(|f| *f != document.doc_id);
-    Ok(Text { place: (part, row), document: document.clone(), first, cut: selection.cut, tokens, marks, fault })
+    let document = document.clone();
+    Ok(Box::new(Text { place: (part, row), document, first, cut: selection.cut, tokens, marks, fault }))
 }
 
 fn rejects(path: &Path) -> Result<Rejects> {

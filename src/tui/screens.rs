@@ -390,6 +390,9 @@ fn a_factor_is_drawn_with_its_figures() {
     insta::assert_snapshot!("factor_layers_english", bench.screen(SMALL, "vL"));
     assert!(bench.screen(SMALL, "n").contains("press r to run"), "the second factor has no backtest");
     disk::write_json(&Project::new(dir.path()).backtest("tone"), &outcome(true)).unwrap();
+    disk::write_json(&Project::new(dir.path()).backtest("tfidf"), &Outcome::default()).unwrap();
+    let mut bench = Bench::open(&dir, |_| ());
+    assert!(bench.screen(SMALL, "n").contains("覆盖 –"), "a backtest without a single date is drawn all the same");
     let mut bench = Bench::open(&dir, |w| w.language = Language::En);
     assert!(bench.screen(SMALL, "").contains("LOOK-AHEAD"));
 }

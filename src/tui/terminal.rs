@@ -75,22 +75,24 @@ type PanicHook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
 /// The terminal in our hands; given back when dropped.
 struct Screen {
     before: Arc<PanicHook>,
+    taken: Arc<AtomicBool>,
 }
 
 impl Screen {
     fn take() -> Result<Screen> {
         enable_raw_mode().context("this is no terminal to draw on (use --headless)")?;
         let before: Arc<PanicHook> = Arc::new(panic::take_hook());
-        let hook = before.clone();
+        let taken = Arc::new(AtomicBool::new(true));
+        let (hook, to_give_back) = (before.clone(), taken.clone());
         let owner = thread::current().id();
         // A panic of a worker is caught by its job and shown on the page: printing it would only spoil the picture.
         panic::set_hook(Box::new(move |info| {
             if thread::current().id() == owner {
-                give_back();
+                give_back(&to_give_back);
                 hook(info);
             }
         }));
-        let screen = Screen { before };
+        let screen = Screen { before, taken };
         execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).context("cannot draw on this terminal")?;
         Ok(screen)
     }
@@ -98,7 +100,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        give_back(&self.taken);
         // While a panic unwinds, the hook cannot be changed, and need not be.
         if !thread::panicking() {
             let before = self.before.clone();
@@ -107,7 +109,11 @@ impl Drop for Screen {
     }
 }
 
-fn give_back() {
+/// Gives the terminal back, once: a second time would put the cursor over the message of a panic.
+fn give_back(taken: &AtomicBool) {
+    if !taken.swap(false, Ordering::Relaxed) {
+        return;
+    }
     // Nothing can be done about a terminal that does not even take this.
     let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();

@@ -37,7 +37,7 @@ pub(crate) struct Corpus {
     top: usize,
     focus: Focus,
     cut: Option<Cut>,
-    text: Option<Result<Text, String>>,
+    text: Option<Result<Box<Text>, String>>,
     asked_text: Option<((usize, usize), Option<Cut>)>,
     lines: Vec<ReaderLine>,
     laid_out: Option<usize>,
@@ -217,7 +217,7 @@ impl Corpus {
     }
 
     /// Takes in a document, unless another has been asked for since.
-    pub(crate) fn take_text(&mut self, list: u64, text: Result<Text, String>) {
+    pub(crate) fn take_text(&mut self, list: u64, text: Result<Box<Text>, String>) {
         let wanted = match &text {
             Ok(text) => self.asked_text == Some((text.place, text.cut)),
             Err(_) => self.asked_text.is_some(),

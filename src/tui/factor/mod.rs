@@ -26,6 +26,11 @@ pub(crate) struct Factor {
 }
 
 impl Factor {
+    /// The page, beginning with this factor.
+    pub(crate) fn at(selected: usize) -> Factor {
+        Factor { selected, ..Factor::default() }
+    }
+
     /// Reads the selected factor anew.
     pub(crate) fn reload(&mut self, factors: &[String], reading: &Reading) {
         self.selected = self.selected.min(factors.len().saturating_sub(1));

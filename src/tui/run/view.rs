@@ -74,7 +74,10 @@ fn draw_stages(app: &App, run: &Run, frame: &mut Frame<'_>, area: Rect) {
 }
 
 fn stage_line<'a>(app: &App, stage: &StageProgress, widths: [usize; 7], selected: bool) -> Line<'a> {
-    let (bar, out, dropped, time, style) = match &stage.state {
+    // A stage that panicked has had no time to say so: once the run has ended, none is at work.
+    let broken = !app.run.busy() && matches!(stage.state, StageState::Running);
+    let state = if broken { &StageState::Failed } else { &stage.state };
+    let (bar, out, dropped, time, style) = match state {
         StageState::Running => {
             let share = stage.total.filter(|t| *t > 0).map(|t| stage.done as f64 / t as f64);
             let time =
@@ -88,6 +91,10 @@ fn stage_line<'a>(app: &App, stage: &StageProgress, widths: [usize; 7], selected
         StageState::Done(report) => {
             let out = figures::count(report.rows_out);
             (bar(Some(1.0), 0, widths[1]), out, Some(report.dropped_rows()), figures::span(stage.elapsed), look::GOOD)
+        }
+        StageState::Failed if matches!(app.run.phase, Phase::Stopping | Phase::Cancelled) => {
+            let bar = width::left(app.say(words::CANCELLED), widths[1]);
+            (bar, String::new(), None, figures::span(stage.elapsed), look::NOTE)
         }
         StageState::Failed => {
             let bar = width::left(app.say(words::FAILED), widths[1]);
