@@ -1,8 +1,8 @@
 //! The lists of a lexicon: the built-in ones, and files of the usual shapes.
 //!
-//! A line is `word`, `word<TAB>weight` or `word,weight`; `#` opens a comment; a byte order mark, Windows line ends and a header of
-//! words that are no entry (`word,weight`) are taken. A space inside an entry marks a phrase of several words: it matches
-//! as one, but is not given to the segmenter as a word.
+//! A line is `word`, `word<TAB>weight` or `word,weight`; `#` opens a comment; a byte order mark, Windows line ends and
+//! a header of words that are no entry (`word,weight`) are taken. A space inside an entry marks a phrase of several
+//! words: it matches as one, but is not given to the segmenter as a word.
 
 use std::collections::BTreeMap;
 use std::path::Path;

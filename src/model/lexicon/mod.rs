@@ -1,9 +1,10 @@
 //! The tone of a document by lexicon: tone words with their signs, turned by negation and weighed by degree words.
 //!
-//! Tokens are compared, never substrings (平安 and 健康 stand in company names): an entry matches where consecutive tokens joined
-//! together equal it, the longest entry first, so 不及/预期 is the one entry 不及预期 however it was cut. A clause ends at
-//! a comma or stronger mark; negations and degree words work within it, a few tokens before the tone word. Lists follow the
-//! files that Chinese lexicons come in; the built-in ones are for company news, announcements and brokers' reports.
+//! Tokens are compared, never substrings (平安 and 健康 stand in company names): an entry matches where consecutive tokens
+//! joined together equal it, the longest entry first, so 不及/预期 is the one entry 不及预期 however it was cut. A clause ends
+//! at a comma or stronger mark; negations and degree words work within it, a few tokens before the tone word. Lists
+//! follow the files that Chinese lexicons come in; the built-in ones are for company news, announcements and brokers'
+//! reports.
 
 mod lists;
 mod tone;
@@ -33,8 +34,8 @@ pub enum ToneScale {
 pub struct LexiconParams {
     /// Whether the built-in tone words are used. Negations and degree words always are. Default true.
     pub builtin: bool,
-    /// Files of further positive words: a word a line, or word and weight apart by a tab or a comma. A word of the user's
-    /// replaces the built-in one.
+    /// Files of further positive words: a word a line, or word and weight apart by a tab or a comma. A word of the
+    /// user's replaces the built-in one.
     pub positive: Vec<PathBuf>,
     /// Files of further negative words, of the same form.
     pub negative: Vec<PathBuf>,
@@ -44,8 +45,8 @@ pub struct LexiconParams {
     pub degree_window: usize,
     /// `balance` (default) or `per-token`.
     pub scale: ToneScale,
-    /// Whether sentences that open as boilerplate (风险提示：, 免责声明：) are passed over. They need their punctuation as tokens.
-    /// Default true.
+    /// Whether sentences that open as boilerplate (风险提示：, 免责声明：) are passed over. They need their punctuation as
+    /// tokens. Default true.
     pub skip_boilerplate: bool,
 }
 
@@ -120,7 +121,8 @@ impl Lexicon {
         Ok(Lexicon { entries, longest, words, params: params.clone() })
     }
 
-    /// The entries that a segmenter should know as words, in code point order. Phrases of several words are not among them.
+    /// The entries that a segmenter should know as words, in code point order. Phrases of several words are not among
+    /// them.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(String::as_str)
     }

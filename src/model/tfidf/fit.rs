@@ -93,7 +93,8 @@ impl Tfidf {
         Tfidf { saved, columns, weighting }
     }
 
-    /// The row of a document: columns ascending, zero weights left out. Words outside the vocabulary count in its length only.
+    /// The row of a document: columns ascending, zero weights left out. Words outside the vocabulary count in its
+    /// length only.
     pub fn transform(&self, tokens: &[&str]) -> Vec<(u32, f32)> {
         let mut ids: Vec<u32> = tokens.iter().filter_map(|&word| self.columns.get(word).copied()).collect();
         ids.sort_unstable();
@@ -255,7 +256,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counting_in_pieces_changes_nothing(docs in prop::collection::vec(prop::collection::vec(0usize..6, 0..8), 1..12), at in 0usize..12) {
+        fn counting_in_pieces_changes_nothing(
+            docs in prop::collection::vec(prop::collection::vec(0usize..6, 0..8), 1..12), at in 0usize..12
+        ) {
             let words = ["增长", "下滑", "回购", "减持", "中标", "问询"];
             let add = |counts: &mut TermCounts, range: std::ops::Range<usize>| {
                 for i in range {
@@ -264,7 +267,7 @@ mod tests {
                 }
             };
             let at = at.min(docs.len());
-            let (mut whole, mut left, mut right) = (TermCounts::default(), TermCounts::default(), TermCounts::default());
+            let [mut whole, mut left, mut right] = [(); 3].map(|()| TermCounts::default());
             add(&mut whole, 0..docs.len());
             add(&mut left, 0..at);
             add(&mut right, at..docs.len());
