@@ -15,7 +15,12 @@ use anyhow::{Result, ensure};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use crate::data::Key;
+
 pub use tone::{Hit, Tone};
+
+/// Counts up when a change of this module's code changes a tone.
+const VERSION: u32 = 1;
 
 /// What a tone is a share of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,14 +132,17 @@ impl Lexicon {
         self.words.iter().map(String::as_str)
     }
 
-    /// Number of entries of all roles.
-    pub fn len(&self) -> usize {
-        self.entries.len()
+    /// The key of all that a tone depends on but the tokens: entries, settings, and this code's version.
+    pub fn key(&self) -> Key {
+        let mut entries: Vec<String> = self.entries.iter().map(|(word, role)| format!("{word} {role:?}")).collect();
+        entries.sort_unstable();
+        let LexiconParams { negation_window, degree_window, scale, skip_boilerplate, .. } = self.params;
+        Key::of_json(&(VERSION, negation_window, degree_window, scale, skip_boilerplate, entries))
     }
 
-    /// Whether there is no entry.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    /// Number of entries of all roles.
+    pub fn size(&self) -> usize {
+        self.entries.len()
     }
 
     /// The longest entry whose text is that of the tokens from the first on: its role, and how many tokens it takes.

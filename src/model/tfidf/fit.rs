@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Term, TfidfParams, Weighting};
+use crate::data::Key;
 use crate::disk;
 
 /// Document frequencies and counts of all words of a stream of documents; the documents themselves are not kept.
@@ -129,6 +130,11 @@ impl Tfidf {
         self.saved.fitted_until
     }
 
+    /// The key of all that a row depends on but the tokens.
+    pub fn key(&self) -> Key {
+        Key::of_json(&self.saved)
+    }
+
     /// Writes the model as JSON.
     pub fn save(&self, path: &Path) -> Result<()> {
         disk::write_json(path, &self.saved)
@@ -231,7 +237,7 @@ mod tests {
         let path = tempfile::tempdir().unwrap().path().join("tfidf.json");
         model.save(&path).unwrap();
         let read = Tfidf::load(&path).unwrap();
-        assert_eq!(read.fitted_until(), model.fitted_until());
+        assert_eq!((read.fitted_until(), read.key()), (model.fitted_until(), model.key()));
         assert_eq!(read.transform(&["增长", "减持"]), model.transform(&["增长", "减持"]));
     }
 
