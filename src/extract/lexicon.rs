@@ -47,7 +47,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         ctx.advance(readings.len() as u64)?;
     }
     report.rows_out = report.rows_in;
-    report.fact("lexicon_words", lexicon.len());
+    report.fact("lexicon_words", lexicon.size());
     report.fact("kept_from_before", kept);
     let header = writer.finish(&order, json!({"columns": feature.columns()}))?;
     Ok((header.id(), report))

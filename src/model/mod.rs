@@ -1,8 +1,8 @@
 //! Models that turn tokens into numbers: TF-IDF rows, a lexicon's tone, and linear models fitted walk-forward.
 //!
-//! Takes tokens (`&[&str]`) or rows of token counts ([`Csr`]); gives sparse rows, a tone, or one score a document. Whatever is
-//! fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is `text`), or turning
-//! documents into a factor by date and code (that is `factor`).
+//! Takes tokens (`&[&str]`) or rows of token counts ([`Csr`]); gives sparse rows, a tone, or one score a document.
+//! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
+//! `text`), or turning documents into a factor by date and code (that is `factor`).
 
 mod lexicon;
 mod linear;

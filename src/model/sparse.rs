@@ -1,17 +1,16 @@
 //! Sparse rows: a compressed matrix `[rows, cols]` of f32 values at u32 columns, as in scipy's CSR.
 //!
-//! Columns ascend within a row and are unique. Eight bytes a stored value, so 200,000 documents of 150 distinct words take
-//! 240 MB. Products are computed in f64; each output element is summed by one thread in column order, so the bytes of a
-//! result do not depend on the number of threads.
+//! Columns ascend within a row and are unique. Eight bytes a stored value, so 200,000 documents of 150 distinct words
+//! take 240 MB. Products are computed in f64; each output element is summed by one thread in column order, so the bytes
+//! of a result do not depend on the number of threads.
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 /// Rows that one task computes at the least: below this the hand-over to another thread costs more than the sum.
 const ROWS_PER_TASK: usize = 256;
 
 /// A sparse matrix by rows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Csr {
     indptr: Vec<usize>,
     indices: Vec<u32>,
@@ -106,8 +105,8 @@ impl Csr {
         out.par_iter_mut().with_min_len(ROWS_PER_TASK).enumerate().for_each(|(i, y)| *y = self.row(i).dot(weights));
     }
 
-    /// The transposed matrix. The product of a transposed matrix is a plain [`Csr::dot`] of this one: solvers keep both,
-    /// because adding rows into one shared vector would make the sum's order depend on the threads.
+    /// The transposed matrix. The product of a transposed matrix is a plain [`Csr::dot`] of this one: solvers keep
+    /// both, because adding rows into one shared vector would make the sum's order depend on the threads.
     pub fn transpose(&self) -> Csr {
         let mut indptr = vec![0usize; self.cols + 1];
         for &j in &self.indices {
@@ -163,7 +162,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn transposing_twice_gives_the_matrix_back(rows in prop::collection::vec(prop::collection::btree_map(0u32..9, -9i8..9, 0..6), 0..8)) {
+        fn transposing_twice_gives_the_matrix_back(
+            rows in prop::collection::vec(prop::collection::btree_map(0u32..9, -9i8..9, 0..6), 0..8)
+        ) {
             let mut m = Csr::new(9);
             for row in &rows {
                 m.push_row(row.iter().map(|(&j, &v)| (j, f32::from(v))));

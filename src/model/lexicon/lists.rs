@@ -1,8 +1,8 @@
 //! The lists of a lexicon: the built-in ones, and files of the usual shapes.
 //!
-//! A line is `word`, `word<TAB>weight` or `word,weight`; `#` opens a comment; a byte order mark, Windows line ends and a header of
-//! words that are no entry (`word,weight`) are taken. A space inside an entry marks a phrase of several words: it matches
-//! as one, but is not given to the segmenter as a word.
+//! A line is `word`, `word<TAB>weight` or `word,weight`; `#` opens a comment; a byte order mark, Windows line ends and
+//! a header of words that are no entry (`word,weight`) are taken. A space inside an entry marks a phrase of several
+//! words: it matches as one, but is not given to the segmenter as a word.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn the_built_in_lists_agree_with_each_other() {
         let lexicon = Lexicon::new(&LexiconParams::default(), Path::new("")).unwrap();
-        assert!(lexicon.len() > 1200, "{}", lexicon.len());
+        assert!(lexicon.size() > 1200, "{}", lexicon.size());
         let words: Vec<&str> = lexicon.words().collect();
         assert!(words.is_sorted() && words.contains(&"扭亏为盈"));
         assert!(
@@ -132,6 +132,13 @@ mod tests {
         let lexicon = Lexicon::new(&params, dir.path()).unwrap();
         let weight = |word: &str| lexicon.explain(&[word])[0].weight;
         assert_eq!([weight("放量"), weight("起飞"), weight("增长"), weight("回调")], [0.5, 2.0, -3.0, -1.0]);
+
+        // The key follows what the files say, not where they lie.
+        std::fs::rename(dir.path().join("bad.txt"), dir.path().join("moved.txt")).unwrap();
+        let moved = LexiconParams { negative: vec!["moved.txt".into()], ..params };
+        assert_eq!(Lexicon::new(&moved, dir.path()).unwrap().key(), lexicon.key());
+        std::fs::write(dir.path().join("moved.txt"), "增长\t-2\n回调\n").unwrap();
+        assert_ne!(Lexicon::new(&moved, dir.path()).unwrap().key(), lexicon.key());
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The tone of a document by lexicon: tone words with their signs, turned by negation and weighed by degree words.
 //!
-//! Tokens are compared, never substrings (平安 and 健康 stand in company names): an entry matches where consecutive tokens joined
-//! together equal it, the longest entry first, so 不及/预期 is the one entry 不及预期 however it was cut. A clause ends at
-//! a comma or stronger mark; negations and degree words work within it, a few tokens before the tone word. Lists follow the
-//! files that Chinese lexicons come in; the built-in ones are for company news, announcements and brokers' reports.
+//! Tokens are compared, never substrings (平安 and 健康 stand in company names): an entry matches where consecutive tokens
+//! joined together equal it, the longest entry first, so 不及/预期 is the one entry 不及预期 however it was cut. A clause ends
+//! at a comma or stronger mark; negations and degree words work within it, a few tokens before the tone word. Lists
+//! follow the files that Chinese lexicons come in; the built-in ones are for company news, announcements and brokers'
+//! reports.
 
 mod lists;
 mod tone;
@@ -17,6 +18,9 @@ use serde::{Deserialize, Serialize};
 use crate::data::Key;
 
 pub use tone::{Hit, Tone};
+
+/// Counts up when a change of this module's code changes a tone.
+const VERSION: u32 = 1;
 
 /// What a tone is a share of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,8 +39,8 @@ pub enum ToneScale {
 pub struct LexiconParams {
     /// Whether the built-in tone words are used. Negations and degree words always are. Default true.
     pub builtin: bool,
-    /// Files of further positive words: a word a line, or word and weight apart by a tab or a comma. A word of the user's
-    /// replaces the built-in one.
+    /// Files of further positive words: a word a line, or word and weight apart by a tab or a comma. A word of the
+    /// user's replaces the built-in one.
     pub positive: Vec<PathBuf>,
     /// Files of further negative words, of the same form.
     pub negative: Vec<PathBuf>,
@@ -46,8 +50,8 @@ pub struct LexiconParams {
     pub degree_window: usize,
     /// `balance` (default) or `per-token`.
     pub scale: ToneScale,
-    /// Whether sentences that open as boilerplate (风险提示：, 免责声明：) are passed over. They need their punctuation as tokens.
-    /// Default true.
+    /// Whether sentences that open as boilerplate (风险提示：, 免责声明：) are passed over. They need their punctuation as
+    /// tokens. Default true.
     pub skip_boilerplate: bool,
 }
 
@@ -122,26 +126,23 @@ impl Lexicon {
         Ok(Lexicon { entries, longest, words, params: params.clone() })
     }
 
-    /// The key of every entry with its role: what a tone depends on beside the parameters.
-    pub fn key(&self) -> Key {
-        let mut entries: Vec<_> = self.entries.iter().collect();
-        entries.sort_by_key(|(word, _)| *word);
-        Key::of(format!("{entries:?}").as_bytes())
-    }
-
-    /// The entries that a segmenter should know as words, in code point order. Phrases of several words are not among them.
+    /// The entries that a segmenter should know as words, in code point order. Phrases of several words are not among
+    /// them.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.words.iter().map(String::as_str)
     }
 
-    /// Number of entries of all roles.
-    pub fn len(&self) -> usize {
-        self.entries.len()
+    /// The key of all that a tone depends on but the tokens: entries, settings, and this code's version.
+    pub fn key(&self) -> Key {
+        let mut entries: Vec<String> = self.entries.iter().map(|(word, role)| format!("{word} {role:?}")).collect();
+        entries.sort_unstable();
+        let LexiconParams { negation_window, degree_window, scale, skip_boilerplate, .. } = self.params;
+        Key::of_json(&(VERSION, negation_window, degree_window, scale, skip_boilerplate, entries))
     }
 
-    /// Whether there is no entry.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    /// Number of entries of all roles.
+    pub fn size(&self) -> usize {
+        self.entries.len()
     }
 
     /// The longest entry whose text is that of the tokens from the first on: its role, and how many tokens it takes.

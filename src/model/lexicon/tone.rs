@@ -10,7 +10,8 @@ const BURDEN_WINDOW: usize = 4;
 /// The same for a negative tone word: 亏损 同比 收窄.
 const NEGATIVE_WINDOW: usize = 2;
 
-/// What is left of a negative word that is negated: 没有 违约 is weaker news than 违约 is bad. A negated positive word counts in full.
+/// What is left of a negative word that is negated: 没有 违约 is weaker news than 违约 is bad. A negated positive word counts
+/// in full.
 const NEGATED_NEGATIVE: f32 = 0.5;
 
 /// The tone of a document.
@@ -22,8 +23,8 @@ pub struct Tone {
     pub negative: f32,
     /// Tokens that were read; marks, blanks and boilerplate are not.
     pub tokens: u32,
-    /// By the scale of the parameters; 0 for a document that was read and has no tone word. A document that does not exist has no
-    /// tone at all, which is for the caller to tell apart.
+    /// By the scale of the parameters; 0 for a document that was read and has no tone word. A document that does not
+    /// exist has no tone at all, which is for the caller to tell apart.
     pub tone: f32,
 }
 
@@ -98,7 +99,8 @@ impl Lexicon {
         hits
     }
 
-    /// Calls `hit` for each tone word with whether it is negated, whether a burden moves, and its degree. Returns the words read.
+    /// Calls `hit` for each tone word with whether it is negated, whether a burden moves, and its degree. Returns the
+    /// words read.
     fn scan(&self, tokens: &[&str], mut hit: impl FnMut(Found, bool, bool, f32)) -> u32 {
         let (mut joined, mut clause) = (String::new(), Vec::new());
         let (mut at, mut read, mut opening) = (0, 0, true);
@@ -161,8 +163,8 @@ impl Lexicon {
     }
 }
 
-/// Whether a word of movement at token `at` moves a burden (成本 同比 下降) or something negative (亏损 收窄); `earlier` are the entries
-/// of its clause before it. A burden that an earlier word moves is spent: 成本 上升 导致 利润 下滑.
+/// Whether a word of movement at token `at` moves a burden (成本 同比 下降) or something negative (亏损 收窄); `earlier` are the
+/// entries of its clause before it. A burden that an earlier word moves is spent: 成本 上升 导致 利润 下滑.
 fn burdened(earlier: &[Found], at: usize) -> bool {
     let spent = earlier.iter().rposition(|f| matches!(f.role, Role::Tone { moves: true, .. })).map_or(0, |i| i + 1);
     earlier[spent..].iter().any(|f| match f.role {

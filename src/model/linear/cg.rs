@@ -4,8 +4,8 @@ use anyhow::Result;
 
 /// Solves `A x = b` from x = 0. `apply(v, out)` writes A v; `diagonal` is that of A, all above 0.
 ///
-/// Stops when the residual's length is `tolerance` of b's, or after `max_iterations` products. Returns x, the products made
-/// and the relative residual.
+/// Stops when the residual's length is `tolerance` of b's, or after `max_iterations` products. Returns x, the products
+/// made and the relative residual.
 pub(super) fn solve(
     mut apply: impl FnMut(&[f64], &mut [f64]) -> Result<()>,
     diagonal: &[f64],

@@ -1,5 +1,5 @@
-//! Binary logistic regression by Newton's method; each step is solved by conjugate gradients only as exactly as the distance to
-//! the optimum deserves (Dembo and Steihaug 1983), and shortened until the objective falls enough.
+//! Binary logistic regression by Newton's method; each step is solved by conjugate gradients only as exactly as the
+//! distance to the optimum deserves (Dembo and Steihaug 1983), and shortened until the objective falls enough.
 
 use anyhow::{Result, ensure};
 
@@ -11,7 +11,8 @@ use crate::model::sparse::Csr;
 /// Newton steps at the most; a dozen is usual.
 const MAX_STEPS: usize = 100;
 
-/// Fits which rows of `x` are `up`, by weight if `weights` are given (one a row, none negative). Call inside [`Ctx::install`].
+/// Fits which rows of `x` are `up`, by weight if `weights` are given (one a row, none negative). Call inside
+/// [`Ctx::install`].
 pub fn logistic(x: &Csr, up: &[bool], weights: Option<&[f64]>, params: &LinearParams, ctx: &Ctx) -> Result<Linear> {
     super::check(x, up.len(), weights, params)?;
     let transposed = x.transpose();

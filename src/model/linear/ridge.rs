@@ -8,7 +8,8 @@ use super::{Convergence, Linear, LinearParams};
 use crate::job::Ctx;
 use crate::model::sparse::Csr;
 
-/// Fits `y` on the rows of `x`, by weight if `weights` are given (one a row, none negative). Call inside [`Ctx::install`].
+/// Fits `y` on the rows of `x`, by weight if `weights` are given (one a row, none negative). Call inside
+/// [`Ctx::install`].
 pub fn ridge(x: &Csr, y: &[f64], weights: Option<&[f64]>, params: &LinearParams, ctx: &Ctx) -> Result<Linear> {
     super::check(x, y.len(), weights, params)?;
     ensure!(

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Term, TfidfParams, Weighting};
+use crate::data::Key;
 use crate::disk;
 
 /// Document frequencies and counts of all words of a stream of documents; the documents themselves are not kept.
@@ -93,7 +94,8 @@ impl Tfidf {
         Tfidf { saved, columns, weighting }
     }
 
-    /// The row of a document: columns ascending, zero weights left out. Words outside the vocabulary count in its length only.
+    /// The row of a document: columns ascending, zero weights left out. Words outside the vocabulary count in its
+    /// length only.
     pub fn transform(&self, tokens: &[&str]) -> Vec<(u32, f32)> {
         let mut ids: Vec<u32> = tokens.iter().filter_map(|&word| self.columns.get(word).copied()).collect();
         ids.sort_unstable();
@@ -126,6 +128,11 @@ impl Tfidf {
     /// The last time of the documents that the model was fitted on.
     pub fn fitted_until(&self) -> NaiveDateTime {
         self.saved.fitted_until
+    }
+
+    /// The key of all that a row depends on but the tokens.
+    pub fn key(&self) -> Key {
+        Key::of_json(&self.saved)
     }
 
     /// Writes the model as JSON.
@@ -230,7 +237,7 @@ mod tests {
         let path = tempfile::tempdir().unwrap().path().join("tfidf.json");
         model.save(&path).unwrap();
         let read = Tfidf::load(&path).unwrap();
-        assert_eq!(read.fitted_until(), model.fitted_until());
+        assert_eq!((read.fitted_until(), read.key()), (model.fitted_until(), model.key()));
         assert_eq!(read.transform(&["增长", "减持"]), model.transform(&["增长", "减持"]));
     }
 
@@ -255,7 +262,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counting_in_pieces_changes_nothing(docs in prop::collection::vec(prop::collection::vec(0usize..6, 0..8), 1..12), at in 0usize..12) {
+        fn counting_in_pieces_changes_nothing(
+            docs in prop::collection::vec(prop::collection::vec(0usize..6, 0..8), 1..12), at in 0usize..12
+        ) {
             let words = ["增长", "下滑", "回购", "减持", "中标", "问询"];
             let add = |counts: &mut TermCounts, range: std::ops::Range<usize>| {
                 for i in range {
@@ -264,7 +273,7 @@ mod tests {
                 }
             };
             let at = at.min(docs.len());
-            let (mut whole, mut left, mut right) = (TermCounts::default(), TermCounts::default(), TermCounts::default());
+            let [mut whole, mut left, mut right] = [(); 3].map(|()| TermCounts::default());
             add(&mut whole, 0..docs.len());
             add(&mut left, 0..at);
             add(&mut right, at..docs.len());

@@ -1,8 +1,8 @@
 //! TF-IDF: which terms are kept, and what a term's count in a document weighs.
 //!
-//! The default is scikit-learn's `TfidfVectorizer` (smooth): `idf = ln((1 + n) / (1 + df)) + 1`, weight = count x idf, each row
-//! scaled to length 1 (natural logarithms, n = documents, df = documents with the term). Computed in f64, kept in f32.
-//! [`Tfidf`] works on words; the walk-forward models use the same [`Weighting`] on token ids.
+//! The default is scikit-learn's `TfidfVectorizer` (smooth): `idf = ln((1 + n) / (1 + df)) + 1`, weight = count x idf,
+//! each row scaled to length 1 (natural logarithms, n = documents, df = documents with the term). Computed in f64, kept
+//! in f32. [`Tfidf`] works on words; the walk-forward models use the same [`Weighting`] on token ids.
 
 mod fit;
 
@@ -18,7 +18,8 @@ pub enum Formula {
     /// `count x (ln((1 + n) / (1 + df)) + 1)`, scikit-learn's smooth formula.
     #[default]
     Sklearn,
-    /// `count / tokens of the document x ln(n / (df + 1))`, as in course notes. A term in nearly all documents weighs 0 or less.
+    /// `count / tokens of the document x ln(n / (df + 1))`, as in course notes. A term in nearly all documents weighs 0
+    /// or less.
     Textbook,
     /// `ln(1 + count)`, no document frequency: the features of Huatai's event factors.
     LogCount,
@@ -164,8 +165,8 @@ impl Weighting {
         &self.idf
     }
 
-    /// Replaces counts by weights. `counts` holds ascending columns; `tokens` is the document's length in tokens, unknown
-    /// ones included.
+    /// Replaces counts by weights. `counts` holds ascending columns; `tokens` is the document's length in tokens,
+    /// unknown ones included.
     pub fn apply(&self, counts: &mut [(u32, f32)], tokens: f64) {
         let weigh = |column: u32, count: f32| {
             let count = f64::from(count);

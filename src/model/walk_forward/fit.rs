@@ -58,8 +58,9 @@ impl TextModel {
     }
 }
 
-/// Fits and scores fold after fold. Row `i` of `counts` holds the token counts of sample `i`, in an id space of the whole corpus:
-/// ids only name the words, and no fold learns from rows that it does not train on. `dates` is the trading calendar.
+/// Fits and scores fold after fold. Row `i` of `counts` holds the token counts of sample `i`, in an id space of the
+/// whole corpus: ids only name the words, and no fold learns from rows that it does not train on. `dates` is the
+/// trading calendar.
 ///
 /// The report counts samples without a score by reason and carries the folds. Progress is counted in folds.
 pub fn fit_predict(
@@ -170,7 +171,8 @@ impl Data<'_> {
         (train, report)
     }
 
-    /// Fits the model of a fold on what the admitted samples hold, and notes in `report` what it saw; `None` when they are too few.
+    /// Fits the model of a fold on what the admitted samples hold, and notes in `report` what it saw; `None` when they
+    /// are too few.
     fn fit(&self, admitted: Vec<usize>, report: &mut FoldReport) -> Result<Option<TextModel>> {
         let Data { samples, counts, dates, walk, params, ctx } = *self;
         // The cuts of the labels are drawn from the middle samples too, so these count for what the model saw.
@@ -227,8 +229,8 @@ impl Data<'_> {
     fn choose_terms(&self, train: &[usize]) -> Result<(Vec<u32>, Weighting)> {
         let Data { counts, params, ctx, .. } = *self;
         let mut terms = vec![Term::default(); counts.cols()];
-        // Of equally frequent terms the earlier in the training rows is kept. The ids cannot decide that: they may have been
-        // given in an order that depends on later texts.
+        // Of equally frequent terms the earlier in the training rows is kept. The ids cannot decide that: they may have
+        // been given in an order that depends on later texts.
         let mut first = vec![u32::MAX; counts.cols()];
         for (at, &i) in train.iter().enumerate() {
             if at % ROWS_PER_CHECK == 0 {

@@ -1,4 +1,5 @@
-//! How well scores fit labels: share of variance, area under the curve, rank correlation. `None` where a measure has no meaning.
+//! How well scores fit labels: share of variance, area under the curve, rank correlation. `None` where a measure has no
+//! meaning.
 
 /// The share of the variance of `y` that `fitted` explains; below 0 when it does worse than the mean.
 pub(super) fn r_squared(fitted: &[f64], y: &[f64]) -> Option<f64> {

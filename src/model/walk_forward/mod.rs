@@ -1,9 +1,9 @@
 //! Walk-forward fitting: a model is fitted on a window of trading days, scores the window after it, and both move on.
 //!
-//! Windows are ranges of indices into an ascending calendar of trading days, half-open. A sample trains a fold only if its
-//! label was known before the fold's first test day, with an embargo (Lopez de Prado 2018, ch. 7, purging), and if no sample of its
-//! group is tested there, since several reports share one event. Vocabulary, document frequencies, label cuts and weights
-//! come from the admitted training samples alone.
+//! Windows are ranges of indices into an ascending calendar of trading days, half-open. A sample trains a fold only if
+//! its label was known before the fold's first test day, with an embargo (Lopez de Prado 2018, ch. 7, purging), and if
+//! no sample of its group is tested there, since several reports share one event. Vocabulary, document frequencies,
+//! label cuts and weights come from the admitted training samples alone.
 
 mod fit;
 mod measure;
@@ -25,8 +25,8 @@ pub struct WalkForward {
     pub train_days: usize,
     /// Trading days of a test window. Default 20.
     pub test_days: usize,
-    /// Trading days from one test window to the next; 0 (default) means `test_days`, so that each day is tested once. Where
-    /// windows overlap the newest model's score stands.
+    /// Trading days from one test window to the next; 0 (default) means `test_days`, so that each day is tested once.
+    /// Where windows overlap the newest model's score stands.
     pub step_days: usize,
     /// Trading days that must lie between the day a training label was known and the first test day. Default 0: a label
     /// known at the close before the first test day may train.
@@ -101,7 +101,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_day_after_the_first_window_is_tested_exactly_once(train in 1usize..20, test in 1usize..9, expanding: bool, days in 21usize..90) {
+        fn each_day_after_the_first_window_is_tested_exactly_once(
+            train in 1usize..20, test in 1usize..9, expanding: bool, days in 21usize..90
+        ) {
             let mut tested = vec![0; days];
             for fold in walk(train, test, 0, expanding).folds(days).unwrap() {
                 prop_assert_eq!(fold.train.end, fold.test.start);

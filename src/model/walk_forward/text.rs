@@ -1,8 +1,8 @@
 //! What a walked text regression takes and gives: samples and parameters in, scores and a report on each fold out.
 //!
-//! A fold chooses its terms, weighs them ([`TfidfParams`]) and fits ridge on the label, or logistic on the outer parts of the labels
-//! (Huatai's event factors: 30 % down, 40 % left out, 30 % up). The score is ridge's estimate in the label's form, or logistic's
-//! log-odds of up.
+//! A fold chooses its terms, weighs them ([`TfidfParams`]) and fits ridge on the label, or logistic on the outer parts
+//! of the labels (Huatai's event factors: 30 % down, 40 % left out, 30 % up). The score is ridge's estimate in the
+//! label's form, or logistic's log-odds of up.
 
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
@@ -16,8 +16,8 @@ use crate::model::tfidf::TfidfParams;
 pub struct Sample {
     /// The first trading day on which the text could be traded, as an index into the calendar.
     pub date: usize,
-    /// Samples of one group (the same code and event) never stand on both sides of a fold. A sample that shares its event with
-    /// no other has a number of its own.
+    /// Samples of one group (the same code and event) never stand on both sides of a fold. A sample that shares its
+    /// event with no other has a number of its own.
     pub group: u64,
     /// What the model learns to foresee, such as the abnormal return; NaN where there is none.
     pub label: f64,
@@ -96,8 +96,8 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    /// When the score of sample `i` was known: the later of the text itself and the last of the data its model saw. `None` without
-    /// a score.
+    /// When the score of sample `i` was known: the later of the text itself and the last of the data its model saw.
+    /// `None` without a score.
     pub fn known_at(&self, i: usize, sample: &Sample) -> Option<NaiveDateTime> {
         let model = self.models[usize::try_from(self.fold[i]).ok()?].as_ref()?;
         Some(sample.known_at.max(model.fitted_until))

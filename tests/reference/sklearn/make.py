@@ -98,7 +98,11 @@ def walk():
         outer = (y <= low) | (y >= high)
         goals = {
             "ridge": (docs[train], np.clip(y, *np.quantile(y, [0.01, 0.99])), Ridge(alpha=0.5, solver="cholesky")),
-            "logistic": (docs[train][outer], y[outer] >= high, LogisticRegression(C=2.0, solver="newton-cholesky", tol=1e-12)),
+            "logistic": (
+                docs[train][outer],
+                y[outer] >= high,
+                LogisticRegression(C=2.0, solver="newton-cholesky", tol=1e-12),
+            ),
         }
         for kind, (fit_docs, goal, model) in goals.items():
             tfidf = TfidfVectorizer(min_df=2)

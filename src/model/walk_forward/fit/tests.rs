@@ -260,6 +260,18 @@ fn the_outer_parts_train_a_logistic_model() {
 }
 
 #[test]
+fn a_cancelled_walk_ends_as_cancelled() {
+    let market = Market::new(1, 10);
+    let mut counts = Csr::new(WORDS as usize);
+    market.texts.iter().for_each(|text| counts.push_counts(&mut text.clone()));
+    let ctx = Ctx::new(1, 1).unwrap();
+    ctx.cancel();
+    let params = TextRegression::default();
+    let error = fit_predict(&market.samples, &counts, &market.dates, &walk(), &params, &ctx).unwrap_err();
+    assert!(error.is::<crate::job::Cancelled>(), "{error:#}");
+}
+
+#[test]
 fn samples_that_contradict_the_calendar_are_refused() {
     let refused = |change: &dyn Fn(&mut Sample), words: &str| {
         let mut market = Market::new(1, 1);
