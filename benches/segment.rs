@@ -1,6 +1,6 @@
 //! Segmentation on all threads against bare jieba-rs under rayon: same text, same dictionary, same cut.
 //!
-//! `cargo bench --bench segment [-- FILE [MIB]]` reads a document a line from FILE, or makes text. The runs of the contenders
+//! `cargo bench --bench segment [-- FILE]` reads a document a line from FILE, or makes 8 MiB of text. The runs of the contenders
 //! alternate within each round, so that a busy machine slows them alike; speeds are medians over the rounds, and so are the
 //! ratios, each of which compares two runs of one round.
 
@@ -21,16 +21,14 @@ const ROUNDS: usize = 7;
 
 fn main() -> Result<()> {
     // Cargo adds `--bench` to what the user gives.
-    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
-    let file = args.next();
-    let mib: usize = args.next().map_or(Ok(8), |n| n.parse()).context("the size is a whole number of MiB")?;
+    let file = std::env::args().skip(1).find(|arg| arg != "--bench");
     let lines = match &file {
         Some(path) => std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {path}"))?
             .lines()
             .map(str::to_owned)
             .collect(),
-        None => made_text(mib << 20),
+        None => made_text(8 << 20),
     };
     let bytes: usize = lines.iter().map(String::len).sum();
     ensure!(bytes > 0, "there is no text");
