@@ -90,7 +90,7 @@ fn fixed_point(text: &str, pass: impl Fn(&str) -> String) -> String {
         }
         clean = next;
         if n == MAX_PASSES {
-            // Without these two there is no markup left to uncover.
+            // Without these two there is no markup left to uncover, and what is left only shrinks until it stands.
             clean.retain(|c| c != '<' && c != '&');
         }
     }
