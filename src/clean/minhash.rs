@@ -11,7 +11,7 @@ use crate::data::Key;
 /// Components of a signature.
 pub(super) const PERMUTATIONS: usize = 96;
 /// Bands of the signature; each is [`BAND_ROWS`] components, which must all agree for two texts to be compared. A pair
-/// at similarity 0.8 meets in some band with probability 1 - 5e-6, at 0.6 with 0.96, at 0.3 with 0.18.
+/// at similarity 0.8 meets in some band with probability 1 - 3e-6, at 0.6 with 0.96, at 0.3 with 0.18.
 pub(super) const BANDS: usize = PERMUTATIONS / BAND_ROWS;
 const BAND_ROWS: usize = 4;
 const NUMBERS: usize = 16;

@@ -1,7 +1,7 @@
 //! Cleaning: one normal form for every text, and a mark on every text that was told before.
 //!
 //! Takes the documents as ingested and gives them part by part with clean text, the key of that text, and the first
-//! mention of what they tell. The normal form is [`normalise`]'s; what counts as a repeat is told in [`duplicates`].
+//! mention of what they tell. The normal form is [`normalise`]'s; what counts as a repeat is told in `duplicates.rs`.
 //! A mark depends on earlier documents only, so a later document never changes what was known before.
 //!
 //! Useful for: whatever reads text after this stage. Not for: judging sources or dropping rows; nothing is dropped.
@@ -12,7 +12,7 @@ mod minhash;
 mod normalise;
 
 use anyhow::{Context, Result, ensure};
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ use crate::data::{Document, Key, Report};
 use crate::disk;
 use crate::job::Ctx;
 
-use duplicates::{Corpus, Mark, Trace};
+use duplicates::{Corpus, Trace};
 use minhash::Sketcher;
 pub use normalise::{normalise, normalise_line};
 
@@ -94,15 +94,9 @@ impl CleanDocument {
 
 /// Clean documents as a frame: the columns of documents, then `text`, `first_mention`, `similarity`.
 pub fn clean_to_frame(docs: &[CleanDocument]) -> Result<DataFrame> {
-    // The document columns are made from a slice of documents; the texts are copied once for that.
     let documents: Vec<Document> = docs.iter().map(|d| d.document.clone()).collect();
-    let mut frame = documents_to_frame(&documents)?;
-    frame.hstack_mut(&[
-        strings("text", docs.iter().map(|d| d.text.hex())),
-        strings("first_mention", docs.iter().map(|d| d.first_mention.clone())),
-        similarities(docs.iter().map(|d| d.similarity)),
-    ])?;
-    Ok(frame)
+    let texts: Vec<Key> = docs.iter().map(|d| d.text).collect();
+    frame_of(&documents, &texts, docs.iter().map(|d| (d.first_mention.as_str(), d.similarity)))
 }
 
 /// Reads back [`clean_to_frame`].
@@ -126,30 +120,20 @@ pub fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
 
 /// Cleans `documents` into `out`, part by part.
 ///
-/// Two passes over the parts: the first sketches every text (about 300 bytes a document stay in memory), the marks
-/// are set in the order of time, and the second pass writes. Normalising twice costs less than writing twice, and each
-/// part is written once, complete.
+/// Two passes over the parts: the first sketches every text (about 330 bytes a document stay in memory), the marks are
+/// set in the order of time, and the second pass writes. Normalising twice costs less than writing twice, and each part
+/// is written once, complete.
 pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result<Report> {
     params.check()?;
     let files = documents.files()?;
     let sketcher = Sketcher::new(params.shingle);
-    let mut report = Report::new("clean");
     let mut corpus = Corpus::default();
-    let (mut bytes_in, mut bytes_out) = (0u64, 0u64);
+    let (mut bytes_in, mut bytes_out) = (0, 0);
     for file in &files {
         let mut docs = documents_from_frame(&disk::read_parquet(file, None)?)?;
         bytes_in += text_bytes(&docs);
-        let keys = clean_texts(&mut docs, 0, params, ctx)?;
+        let traces = clean_each(&mut docs, 0, params, ctx, |doc| Trace::new(doc, &sketcher))?;
         bytes_out += text_bytes(&docs);
-        let traces: Vec<Trace> = ctx.install(|| {
-            docs.par_iter()
-                .zip(keys)
-                .map(|(doc, text)| {
-                    let at = doc.published_at.and_utc().timestamp();
-                    Trace::new(at, text, &doc.title, &doc.body, &sketcher)
-                })
-                .collect()
-        });
         for (doc, trace) in docs.iter().zip(traces) {
             corpus.push(&doc.doc_id, trace);
         }
@@ -158,12 +142,16 @@ pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result
     let mut first_row = 0;
     for (i, file) in files.iter().enumerate() {
         let mut docs = documents_from_frame(&disk::read_parquet(file, None)?)?;
-        let keys = clean_texts(&mut docs, 1, params, ctx)?;
+        let texts = clean_each(&mut docs, 1, params, ctx, duplicates::key_of_text)?;
         let rows = first_row..first_row + docs.len();
-        write_part(out, i, &docs, &keys, &corpus, &marks[rows.clone()])?;
         first_row = rows.end;
+        let marks =
+            marks.get(rows).with_context(|| format!("{} grew while it was cleaned; run again", file.display()))?;
+        let marks = marks.iter().map(|m| (corpus.doc_id(m.first), m.similarity));
+        out.write(i, &mut frame_of(&docs, &texts, marks)?)?;
     }
     out.truncate(files.len())?;
+    let mut report = Report::new("clean");
     report.rows_in = marks.len() as u64;
     report.rows_out = marks.len() as u64;
     duplicates::tell(&corpus, &marks, &mut report);
@@ -172,53 +160,50 @@ pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result
     Ok(report)
 }
 
-/// Brings titles and bodies into normal form and gives the texts' keys.
+/// Brings titles and bodies into normal form, and gives what `then` makes of each document.
 ///
 /// Each document is cleaned in two passes; the first counts the even rows as done, the second the odd ones.
-fn clean_texts(docs: &mut [Document], pass: u64, params: &Params, ctx: &Ctx) -> Result<Vec<Key>> {
+fn clean_each<T: Send>(
+    docs: &mut [Document],
+    pass: usize,
+    params: &Params,
+    ctx: &Ctx,
+    then: impl Fn(&Document) -> T + Sync,
+) -> Result<Vec<T>> {
     ctx.install(|| {
-        docs.par_iter_mut()
-            .enumerate()
-            .map(|(i, doc)| {
-                doc.title = normalise_line(&doc.title, params);
-                doc.body = normalise(&doc.body, params);
-                ctx.advance(u64::from(i as u64 % 2 == pass))?;
-                Ok(Key::of_parts([doc.title.as_bytes(), doc.body.as_bytes()]))
-            })
-            .collect()
+        let rows = docs.par_iter_mut().enumerate();
+        rows.map(|(i, doc)| {
+            doc.title = normalise_line(&doc.title, params);
+            doc.body = normalise(&doc.body, params);
+            ctx.advance(u64::from(i % 2 == pass))?;
+            Ok(then(doc))
+        })
+        .collect()
     })
 }
 
-fn write_part(
-    out: &Parts,
-    part: usize,
+/// The frame of [`clean_to_frame`] from its pieces; `marks` are first mentions and similarities.
+fn frame_of<'a>(
     docs: &[Document],
-    keys: &[Key],
-    corpus: &Corpus,
-    marks: &[Mark],
-) -> Result<()> {
+    texts: &[Key],
+    marks: impl Iterator<Item = (&'a str, f32)> + Clone,
+) -> Result<DataFrame> {
+    let strings = |name: &str, mut values: StringChunked| {
+        values.rename(name.into());
+        values.into_column()
+    };
+    let similarities: Vec<f32> = marks.clone().map(|m| m.1).collect();
     let mut frame = documents_to_frame(docs)?;
     frame.hstack_mut(&[
-        strings("text", keys.iter().map(Key::hex)),
-        strings("first_mention", marks.iter().map(|m| corpus.doc_id(m.first).to_owned())),
-        similarities(marks.iter().map(|m| m.similarity)),
+        strings("text", texts.iter().map(|t| Some(t.hex())).collect()),
+        strings("first_mention", marks.map(|m| Some(m.0)).collect()),
+        Series::new("similarity".into(), similarities).into_column(),
     ])?;
-    out.write(part, &mut frame)
+    Ok(frame)
 }
 
 fn text_bytes(docs: &[Document]) -> u64 {
     docs.iter().map(|d| (d.title.len() + d.body.len()) as u64).sum()
-}
-
-fn strings(name: &str, values: impl Iterator<Item = String>) -> Column {
-    let mut values: StringChunked = values.map(Some).collect();
-    values.rename(name.into());
-    values.into_column()
-}
-
-fn similarities(values: impl Iterator<Item = f32>) -> Column {
-    let values: Vec<f32> = values.collect();
-    Series::new("similarity".into(), values).into_column()
 }
 
 #[cfg(test)]

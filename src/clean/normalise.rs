@@ -80,6 +80,9 @@ pub fn normalise_line(text: &str, params: &Params) -> String {
 /// are repeated until nothing changes; most texts need one that changes and one that does not.
 fn fixed_point(text: &str, pass: impl Fn(&str) -> String) -> String {
     let mut clean = pass(text);
+    if clean == text {
+        return clean;
+    }
     for n in 0.. {
         let next = pass(&clean);
         if next == clean {
@@ -87,7 +90,7 @@ fn fixed_point(text: &str, pass: impl Fn(&str) -> String) -> String {
         }
         clean = next;
         if n == MAX_PASSES {
-            // Without these two there is no markup left to uncover.
+            // Without these two there is no markup left to uncover, and what is left only shrinks until it stands.
             clean.retain(|c| c != '<' && c != '&');
         }
     }
@@ -95,8 +98,8 @@ fn fixed_point(text: &str, pass: impl Fn(&str) -> String) -> String {
 }
 
 fn pass(text: &str, params: &Params, line_end: char) -> String {
-    let mut text = fold(text);
-    if is_nfc_quick(text.chars()) != IsNormalized::Yes {
+    let (mut text, plain) = fold(text);
+    if !plain && is_nfc_quick(text.chars()) != IsNormalized::Yes {
         text = text.nfc().collect();
     }
     if params.markup
@@ -116,20 +119,35 @@ fn pass(text: &str, params: &Params, line_end: char) -> String {
     text
 }
 
-/// Character by character: width, radicals, invisible characters, kinds of spaces and line ends.
-fn fold(text: &str) -> String {
+/// Character by character: width, radicals, invisible characters, kinds of spaces and line ends. Tells as well whether
+/// all that is left is plain, and so in NFC already.
+fn fold(text: &str) -> (String, bool) {
     let mut folded = String::with_capacity(text.len());
+    let mut plain = true;
     for c in text.chars() {
         match c {
-            ' '..='~' | '\n' | '\u{4E00}'..='\u{9FFF}' | '，' | '。' | '、' | '“' | '”' => folded.push(c),
+            _ if is_plain(c) => folded.push(c),
             '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => folded.push('\n'),
             _ if c.is_whitespace() || ('\u{F000}'..='\u{F0FF}').contains(&c) => folded.push(' '),
             _ if is_invisible(c) => {}
-            '\u{2F00}'..='\u{2FD5}' | '⺟' | '⻳' | '\u{FB00}'..='\u{FB06}' => folded.extend(c.nfkc()),
-            _ => folded.push(narrow(c)),
+            '\u{2F00}'..='\u{2FD5}' | '⺟' | '⻳' | '\u{FB00}'..='\u{FB06}' => {
+                folded.extend(c.nfkc());
+                plain = false;
+            }
+            _ => {
+                let narrow = narrow(c);
+                plain &= is_plain(narrow);
+                folded.push(narrow);
+            }
         }
     }
-    folded
+    (folded, plain)
+}
+
+/// Most of Chinese text: characters that are in normal form and combine with nothing.
+fn is_plain(c: char) -> bool {
+    matches!(c, ' '..='~' | '\n' | '\u{4E00}'..='\u{9FFF}' | '，' | '。' | '、' | '：' | '；' | '？' | '！' | '（' | '）'
+        | '“' | '”' | '《' | '》' | '【' | '】')
 }
 
 fn is_invisible(c: char) -> bool {

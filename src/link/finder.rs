@@ -5,7 +5,8 @@
 //!    that is not the security's own speaks of something else (`000001.SH` is an index).
 //! 2. Names count when the table says so for the day of `published_at`, the longest first. A Latin letter or digit next to
 //!    a Latin end is part of another word, and `业` or (behind a bank) `间` makes a trade of a name: 中国银行业.
-//! 3. A broker's own name in its report is the author's, not a subject.
+//! 3. Who speaks is not spoken of: neither the broker whose report it is, nor a broker that the text quotes anywhere
+//!    (`远山证券指出`, `远山证券研报`), unless the source gave its code.
 //! 4. A name that is also a common word (two characters, or listed) counts only with evidence in the document: the source
 //!    gave the code, the code or another name of the company stands in the text, or the name is used as a company's
 //!    somewhere (`远山股份`, `远山：一季度...`, `【远山】`, `远山披露三季报`, `远山2.98亿股`). Otherwise it is refused and counted.
@@ -41,6 +42,25 @@ const COMPANY_WORDS: [&str; 12] = [
 ];
 /// What shows it where the name begins a sentence.
 const COMPANY_ACTS: [&str; 6] = ["：", ":", "发布", "披露", "持股", "收到"];
+/// Listed brokers whose names do not end with 证券.
+const BROKERS: [&str; 5] = ["中信建投", "中金公司", "国泰君安", "申万宏源", "国联民生"];
+/// What shows, right behind a broker's name, that it speaks.
+const SAYING: [&str; 14] = [
+    "指出",
+    "认为",
+    "研报",
+    "发布研报",
+    "研究报告",
+    "研究所",
+    "研究部",
+    "研究院",
+    "分析师",
+    "首席",
+    "策略",
+    "宏观",
+    "统计",
+    "团队",
+];
 /// Words that announce a code, with what may stand between.
 const CODE_WORDS: [&str; 4] = ["代码", "A股", "B股", "股票"];
 
@@ -53,6 +73,8 @@ pub(super) struct Found {
     pub(super) ambiguous: Vec<String>,
     /// Names refused as common words, once per mention.
     pub(super) refused: Vec<String>,
+    /// Mentions of a broker that speaks.
+    pub(super) sources: u64,
 }
 
 /// Finds mentions of the table's securities.
@@ -70,6 +92,8 @@ struct Hit<'a> {
     via: Via,
     /// The name, when it is a common word as well and is not used as a company's here.
     doubtful: bool,
+    /// The name of a broker that speaks here.
+    speaks: bool,
     text: &'a str,
 }
 
@@ -94,7 +118,14 @@ impl Finder {
     pub(super) fn find(&self, row: u32, document: &Document) -> Found {
         let mut hits = self.hits(Field::Title, &document.title, document);
         hits.extend(self.hits(Field::Body, &document.body, document));
-        let sure = self.sure(&hits, document);
+        let given: BTreeSet<u32> = document.codes.iter().filter_map(|c| self.names.number_of.get(c).copied()).collect();
+        let speakers: BTreeSet<u32> = hits.iter().filter(|h| h.speaks).flat_map(|h| h.codes.iter().copied()).collect();
+        let named = hits.len();
+        hits.retain(|h| h.via == Via::Code || h.codes.iter().any(|c| given.contains(c) || !speakers.contains(c)));
+        let sources = (named - hits.len()) as u64;
+        // What the document speaks of without doubt.
+        let told = hits.iter().filter(|h| !h.doubtful && h.codes.len() == 1).map(|h| h.codes[0]);
+        let sure: BTreeSet<u32> = given.iter().copied().chain(told).collect();
         let link = |code: &Code, field: Field, start: usize, end: usize, via: Via, ambiguous: bool| Link {
             row,
             code: code.clone(),
@@ -104,7 +135,7 @@ impl Finder {
             via,
             ambiguous,
         };
-        let mut found = Found::default();
+        let mut found = Found { sources, ..Found::default() };
         found.links.extend(document.codes.iter().map(|code| link(code, Field::Title, 0, 0, Via::Given, false)));
         for hit in hits {
             let known: Vec<u32> = hit.codes.iter().copied().filter(|c| sure.contains(c)).collect();
@@ -123,13 +154,6 @@ impl Finder {
         found
     }
 
-    /// Securities that the document speaks of without doubt.
-    fn sure(&self, hits: &[Hit<'_>], document: &Document) -> BTreeSet<u32> {
-        let given = document.codes.iter().filter_map(|code| self.names.number_of.get(code).copied());
-        let told = hits.iter().filter(|h| !h.doubtful && h.codes.len() == 1).map(|h| h.codes[0]);
-        given.chain(told).collect()
-    }
-
     /// The allowed matches of a field: leftmost, then longest, none inside another.
     fn hits<'a>(&self, field: Field, text: &'a str, document: &Document) -> Vec<Hit<'a>> {
         let day = document.published_at.date();
@@ -142,13 +166,14 @@ impl Finder {
                     Form::Code => self.code_hit(field, place, pattern, day),
                     Form::Name { needs_evidence } => {
                         let (rank, codes) = place.stands_alone().then(|| self.names.meaning(pattern, day)).flatten()?;
-                        if place.is_trade() || is_author(document, place.inside()) {
+                        if place.is_trade() {
                             return None;
                         }
+                        let speaks = place.is_source() || is_author(document, place.inside());
                         let via = if rank == Rank::Name { Via::Name } else { Via::Alias };
                         let doubtful = needs_evidence && !place.is_company();
                         let (start, end, text) = (place.start, place.end, place.inside());
-                        Some(Hit { field, start, end, codes, via, doubtful, text })
+                        Some(Hit { field, start, end, codes, via, doubtful, speaks, text })
                     }
                 }
             })
@@ -176,7 +201,16 @@ impl Finder {
             codes.retain(|&c| self.names.codes[c as usize].as_str().ends_with(usual));
         }
         let (start, end, text) = (place.start, place.end, place.inside());
-        (!codes.is_empty()).then_some(Hit { field, start, end, codes, via: Via::Code, doubtful: false, text })
+        (!codes.is_empty()).then_some(Hit {
+            field,
+            start,
+            end,
+            codes,
+            via: Via::Code,
+            doubtful: false,
+            speaks: false,
+            text,
+        })
     }
 }
 
@@ -231,6 +265,12 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// Whether the name is a broker's that speaks.
+    fn is_source(self) -> bool {
+        let broker = self.inside().ends_with("证券") || BROKERS.contains(&self.inside());
+        broker && SAYING.iter().any(|word| self.after().starts_with(word))
+    }
+
     /// Whether the name is used as a company's in this place.
     fn is_company(self) -> bool {
         let (before, after) = (self.before(), self.after());
@@ -280,6 +320,7 @@ impl<'a> Place<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::codes_of;
     use super::*;
     use proptest::prelude::*;
 
@@ -409,7 +450,7 @@ mod tests {
                 common_words: vec!["岚石证券".into()], plain_names: vec!["前景".into()], ..Params::default()
             };
         let finder = Finder::new(&table(), &params).unwrap();
-        let found = finder.find(0, &document("", "岚石证券认为前景改善", "2024-01-02"));
+        let found = finder.find(0, &document("", "岚石证券预计前景改善", "2024-01-02"));
         assert_eq!(found.refused, ["岚石证券"]);
         assert_eq!(found.links[0].code.as_str(), "000004.SZ");
     }
@@ -421,12 +462,19 @@ mod tests {
     }
 
     #[test]
-    fn the_author_of_a_report_is_not_its_subject() {
+    fn who_speaks_is_not_spoken_of() {
         let news =
-            Document { org: Some("岚石证券研究所".into()), ..document("", "岚石证券看好", "2024-01-02") };
+            Document { org: Some("岚石证券研究所".into()), ..document("", "岚石证券增资", "2024-01-02") };
         assert_eq!(found(&news).links.len(), 1);
         let report = Document { kind: Kind::Report, ..news };
         assert_eq!(found(&report).links.len(), 0);
+        // A quotation anywhere tells of the other mentions too.
+        let quoted = document("岚石证券：看好远山科技", "岚石证券指出，远山科技（600001）订单充足。", "2024-01-02");
+        let quoting = found(&quoted);
+        assert_eq!(codes_of(&quoting.links, 3), [Code::canonical("600001.SH")]);
+        assert_eq!(quoting.sources, 2);
+        let given = Document { codes: vec![Code::canonical("600003.SH")], ..quoted };
+        assert_eq!(codes_of(&found(&given).links, 3).len(), 2);
     }
 
     proptest! {

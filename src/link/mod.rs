@@ -157,6 +157,7 @@ struct Counts {
     by_via: BTreeMap<Via, u64>,
     ambiguous: BTreeMap<String, u64>,
     refused: BTreeMap<String, u64>,
+    sources: u64,
 }
 
 impl Counts {
@@ -166,6 +167,7 @@ impl Counts {
         for via in Via::ALL {
             *self.by_via.entry(via).or_default() += u64::from(found.links.iter().any(|l| l.via == via && !l.ambiguous));
         }
+        self.sources += found.sources;
         for name in &found.ambiguous {
             *self.ambiguous.entry(name.clone()).or_default() += 1;
         }
@@ -184,6 +186,7 @@ impl Counts {
         report.fact("ambiguous_names", most(&self.ambiguous));
         report.fact("refused_as_common_words", self.refused.values().sum::<u64>());
         report.fact("refused_names", most(&self.refused));
+        report.fact("mentions_of_speaking_brokers", self.sources);
         report.fact("patterns", finder.patterns());
     }
 }

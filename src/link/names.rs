@@ -81,9 +81,12 @@ impl Names {
         for row in securities {
             let code = names.number(&row.code);
             let mut add = |text: &str, is_code: bool, rank: Rank, from: Option<NaiveDate>, to: Option<NaiveDate>| {
+                if text.is_empty() {
+                    return;
+                }
                 let known = senses.entry((text.to_owned(), is_code)).or_default();
                 let sense = Sense { code, rank, from, to };
-                if !text.is_empty() && !known.contains(&sense) {
+                if !known.contains(&sense) {
                     known.push(sense);
                 }
             };
@@ -104,7 +107,6 @@ impl Names {
         let plain: FxHashSet<String> = params.plain_names.iter().map(|w| normal(w)).collect();
         names.patterns = senses
             .into_iter()
-            .filter(|((text, _), _)| !text.is_empty())
             .map(|((text, is_code), senses)| {
                 let doubtful = text.chars().count() <= 2 || common.contains(&text);
                 let needs_evidence = doubtful && !plain.contains(&text);
@@ -122,7 +124,7 @@ impl Names {
             }
             match sense.to {
                 Some(to) if day >= to => {
-                    let forgotten = to.checked_add_days(self.former_name_days).is_none_or(|end| day >= end);
+                    let forgotten = to.checked_add_days(self.former_name_days).is_some_and(|end| day >= end);
                     (!forgotten).then_some(Rank::Former)
                 }
                 _ => Some(sense.rank),
@@ -238,5 +240,9 @@ mod tests {
         assert_eq!(meaning("远山科技", "2023-05-01"), Some((Rank::Former, vec![0])));
         // The name's new bearer comes before the one who gave it up.
         assert_eq!(meaning("远山科技", "2023-08-01"), Some((Rank::Name, vec![1])));
+        // A span beyond the calendar is for ever.
+        let for_ever = Names::new(&table[..2], &Params { former_name_days: u32::MAX, ..Params::default() });
+        let pattern = for_ever.patterns.iter().find(|p| p.text == "远山科技").unwrap();
+        assert_eq!(for_ever.meaning(pattern, day("2099-01-01")), Some((Rank::Former, vec![0])));
     }
 }
