@@ -1,5 +1,7 @@
 //! Quantiles of a factor: who is in which, what they earned, how long they and the ranks last.
 
+use std::cmp::Ordering;
+
 use rayon::prelude::*;
 
 use crate::backtest::correlation::{complete, mean, pearson, std};
@@ -42,7 +44,8 @@ fn groups(values: &[f64], n: usize) -> Vec<u16> {
 
 fn descending(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+    // Not the total order, which tells -0 from 0 and would break a tie.
+    order.sort_by(|&a, &b| values[b].partial_cmp(&values[a]).unwrap_or(Ordering::Equal));
     order
 }
 

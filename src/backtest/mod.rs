@@ -14,7 +14,11 @@ mod ic;
 mod layers;
 mod outcome;
 mod params;
+#[cfg(test)]
+mod parity;
 mod portfolio;
+#[cfg(test)]
+mod tests;
 
 use anyhow::{Result, bail};
 
