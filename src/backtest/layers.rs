@@ -1,5 +1,7 @@
 //! Quantiles of a factor: who is in which, what they earned, how long they and the ranks last.
 
+use std::cmp::Ordering;
+
 use rayon::prelude::*;
 
 use crate::backtest::correlation::{complete, mean, pearson, std};
@@ -42,7 +44,8 @@ fn groups(values: &[f64], n: usize) -> Vec<u16> {
 
 fn descending(values: &[f64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+    // Not the total order, which tells -0 from 0 and would break a tie.
+    order.sort_by(|&a, &b| values[b].partial_cmp(&values[a]).unwrap_or(Ordering::Equal));
     order
 }
 
@@ -104,13 +107,23 @@ fn spread(cross: &Cross, h: usize, params: &Params) -> f64 {
     }
 }
 
-/// Persistence of quantiles and ranks between dates of the factor that are `period` apart.
-pub(super) fn stability(crosses: &[Cross], period: usize, width: usize, params: &Params, ctx: &Ctx) -> Stability {
+/// Persistence of quantiles and ranks between dates of the factor that are `period` apart. A date that has values but no
+/// cross counts as a date, so that the distance stays what it is called.
+pub(super) fn stability(
+    crosses: &[Cross],
+    factor_dates: &[usize],
+    period: usize,
+    width: usize,
+    params: &Params,
+    ctx: &Ctx,
+) -> Stability {
+    let at = |t: usize| crosses.binary_search_by_key(&t, |cross| cross.t).ok().map(|k| &crosses[k]);
+    let both = |k: usize| at(factor_dates[k - period]).zip(at(factor_dates[k]));
     let pairs: Vec<(Vec<f64>, f64)> = ctx.install(|| {
-        (period..crosses.len())
+        (period..factor_dates.len())
             .into_par_iter()
-            .map(|k| {
-                let (before, now) = (&crosses[k - period], &crosses[k]);
+            .filter_map(both)
+            .map(|(before, now)| {
                 (new_names(before, now, width, params.quantiles), rank_correlation(before, now, width))
             })
             .collect()

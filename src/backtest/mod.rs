@@ -14,7 +14,11 @@ mod ic;
 mod layers;
 mod outcome;
 mod params;
+#[cfg(test)]
+mod parity;
 mod portfolio;
+#[cfg(test)]
+mod tests;
 
 use anyhow::{Result, bail};
 
@@ -71,8 +75,11 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     outcome.untradable.extend(tally.blocked.iter().map(|(reason, n)| (format!("value: {reason}"), *n)));
 
     let width = market.codes().len();
-    outcome.stability = params.horizons.iter().map(|&p| stability(&crosses, p, width, params, ctx)).collect();
-    let daily = stability(&crosses, 1, width, params, ctx);
+    let factor_dates: Vec<usize> =
+        (0..market.dates().len()).filter(|&t| factor.values.row(t).iter().any(|v| !v.is_nan())).collect();
+    let over = |period: usize| stability(&crosses, &factor_dates, period, width, params, ctx);
+    outcome.stability = params.horizons.iter().map(|&period| over(period)).collect();
+    let daily = over(1);
     outcome.turnover = (daily.turnover[0] + daily.turnover[params.quantiles - 1]) / 2.0;
     outcome.rank_autocorrelation = daily.rank_autocorrelation;
 

@@ -55,7 +55,7 @@ pub(super) fn run(
     let top = params.quantiles as u16;
     let has = |cross: &&Cross, q: u16| cross.quantiles.contains(&q);
     let Some(first) = crosses.iter().find(|c| has(c, top) && has(c, 1)).map(|c| c.entry) else {
-        return (LongShort::default(), BTreeMap::new());
+        return (LongShort { total: figures(&[], 1.0), ..LongShort::default() }, BTreeMap::new());
     };
     let last_entry = crosses.last().map_or(first, |c| c.entry);
     let end = (last_entry + params.rebalance).min(market.dates().len() - 1);

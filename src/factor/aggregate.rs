@@ -73,3 +73,56 @@ fn combine(window: &[Signal], params: &Params, known_at: NaiveDateTime, age: imp
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn market() -> Market {
+        // A Friday, then Monday to Thursday; 000002 only widens the calendar.
+        let mut prices = "date,code,close\n".to_owned();
+        for day in ["05", "08", "09", "10", "11"] {
+            prices += &format!("2024-01-{day},000002.SZ,1\n");
+            if day != "11" {
+                prices += &format!("2024-01-{day},000001.SZ,1\n");
+            }
+        }
+        Market::of_text(&prices, &[]).unwrap()
+    }
+
+    fn signal(date: u32, hour: u32, value: f64) -> Signal {
+        let day = market().dates()[date as usize];
+        Signal { code: 0, date, known_at: day.and_hms_opt(hour, 0, 0).unwrap(), value, first: true }
+    }
+
+    fn values(signals: &[Signal], params: &Params) -> Vec<(usize, f64)> {
+        let cells = column(&mut signals.to_vec(), &market(), 0, params);
+        cells.into_iter().map(|cell| (cell.date, cell.value)).collect()
+    }
+
+    #[test]
+    fn documents_count_for_their_look_back_and_weigh_by_age() {
+        let signals = [signal(0, 9, 1.0), signal(1, 9, 4.0)];
+        let two_days = Params { lookback: 2, ..Params::default() };
+        assert_eq!(values(&signals, &two_days), [(0, 1.0), (1, 2.5), (2, 4.0)]);
+        let decayed = Params { lookback: 3, decay: Decay::Exponential(0.5), ..Params::default() };
+        let by_hand = [(0, 1.0), (1, (0.5 + 4.0) / 1.5), (2, (0.25 + 2.0) / 0.75), (3, 4.0)];
+        assert_eq!(values(&signals, &decayed), by_hand);
+        let linear = Params { decay: Decay::Linear, aggregate: Aggregate::Sum, lookback: 2, ..Params::default() };
+        assert_eq!(values(&signals, &linear), [(0, 1.0), (1, 4.5), (2, 2.0)]);
+        // Friday's news is three natural days old on Monday.
+        let natural = Params { lookback: 3, lookback_unit: LookbackUnit::Natural, ..Params::default() };
+        assert_eq!(values(&signals[..1], &natural), [(0, 1.0)]);
+    }
+
+    #[test]
+    fn a_cell_is_known_when_its_last_document_is_and_ends_with_the_listing() {
+        let mut signals = vec![signal(2, 14, 3.0), signal(2, 10, 7.0)];
+        let last = Params { aggregate: Aggregate::Last, ..Params::default() };
+        let cells = column(&mut signals, &market(), 0, &last);
+        assert_eq!(cells.iter().map(|c| c.date).collect::<Vec<_>>(), [2, 3], "the last close is on date 3");
+        assert!(cells.iter().all(|c| c.value == 3.0 && c.documents == 2 && c.known_at == signals[1].known_at));
+        let count = Params { aggregate: Aggregate::Count, ..Params::default() };
+        assert_eq!(values(&signals, &count), [(2, 2.0), (3, 2.0)]);
+    }
+}

@@ -112,3 +112,74 @@ pub fn build(signals: &[Signal], market: &Market, params: &Params, ctx: &Ctx) ->
     }
     Ok((factor, report))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn market() -> Market {
+        let mut prices = "date,code,close,market_cap\n".to_owned();
+        for day in ["02", "03", "04"] {
+            for i in 1..=6 {
+                prices += &format!("2024-01-{day},00000{i}.SZ,10,{}\n", f64::from(i) * 1e9);
+            }
+        }
+        Market::of_text(&prices, &[]).unwrap()
+    }
+
+    fn signals(market: &Market) -> Vec<Signal> {
+        let at = |date: usize, hour| market.dates()[date].and_hms_opt(hour, 30, 0).unwrap();
+        (0..6u32)
+            .flat_map(|code| (0..2u32).map(move |k| (code, k)))
+            .map(|(code, k)| Signal {
+                code,
+                date: k,
+                known_at: at(k as usize, 10 + code % 3),
+                value: f64::from(code * code) - f64::from(k) / 3.0,
+                first: k == 0 || code != 5,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_factor_is_the_same_for_any_order_of_documents_and_number_of_threads() {
+        let market = market();
+        let mut signals = signals(&market);
+        let params = Params { neutralise: vec![Control::Size], ..Params::default() };
+        let table = |signals: &[Signal], threads| {
+            let ctx = Ctx::new(threads, 1).unwrap();
+            let (factor, report) = build(signals, &market, &params, &ctx).unwrap();
+            assert_eq!((report.rows_in, report.rows_out), (12, 11));
+            assert_eq!(report.dropped["repeat of an earlier document"], 1);
+            factor.to_frame().unwrap()
+        };
+        let first = table(&signals, 1);
+        signals.reverse();
+        assert!(first.equals_missing(&table(&signals, 2)));
+        let (read, report) = Factor::from_frame(&first, "factor", &market).unwrap();
+        assert_eq!(report.rows_in, report.rows_out);
+        assert!(first.equals_missing(&read.to_frame().unwrap()), "the table reads back as it was");
+    }
+
+    #[test]
+    fn no_news_is_nan_and_a_table_of_strangers_is_refused() {
+        let market = market();
+        let ctx = Ctx::new(1, 1).unwrap();
+        let one = [signals(&market)[3]];
+        let (factor, report) = build(&one, &market, &Params { lookback: 1, ..Params::default() }, &ctx).unwrap();
+        assert_eq!(factor.raw.row(0).iter().filter(|v| !v.is_nan()).count(), 0);
+        assert_eq!(factor.raw.at(1, 1), one[0].value);
+        assert_eq!(factor.known_at(1, 1), Some(one[0].known_at));
+        assert_eq!(factor.known_at(1, 2), None);
+        assert!(factor.values.at(1, 1).is_nan(), "one name is no cross-section");
+        assert_eq!(report.facts["values_on_dates_with_too_few_names"], 1);
+        let strangers = crate::disk::frame(vec![
+            polars::prelude::Column::new("date".into(), ["2024-01-02"]),
+            polars::prelude::Column::new("code".into(), ["SZ000001"]),
+            polars::prelude::Column::new("value".into(), [1.0]),
+        ])
+        .unwrap();
+        let error = Factor::from_frame(&strangers, "f", &market).unwrap_err().to_string();
+        assert!(error.contains("SZ000001") && error.contains("000001.SZ"), "{error}");
+    }
+}

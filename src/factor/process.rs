@@ -156,3 +156,58 @@ pub fn average_ranks(x: &[f64]) -> Vec<f64> {
     }
     ranks
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn outliers_are_pulled_to_the_bounds() {
+        // Median 3, deviations 2 1 0 1 97: MAD 1.
+        let x = [1.0, 2.0, 3.0, 4.0, 100.0];
+        let with = |rule| {
+            let mut y = x.to_vec();
+            winsorise(&mut y, rule);
+            y
+        };
+        assert_eq!(with(Winsorise::RawMad(5.0)), [1.0, 2.0, 3.0, 4.0, 8.0]);
+        assert_eq!(with(Winsorise::Mad(1.0))[4], 3.0 + 1.4826);
+        assert_eq!(with(Winsorise::Quantile(0.25)), [2.0, 2.0, 3.0, 4.0, 4.0]);
+        let mut alike = vec![0.0, 0.0, 0.0, 0.0, 5.0];
+        winsorise(&mut alike, Winsorise::Mad(3.0));
+        assert_eq!(alike[4], 5.0, "a MAD of 0 gives no scale");
+    }
+
+    #[test]
+    fn standard_scales_equal_those_by_hand() {
+        let mut z = vec![1.0, 2.0, 3.0];
+        standardise(&mut z, Standardise::Zscore { ddof: 1 });
+        assert_eq!(z, [-1.0, 0.0, 1.0]);
+        let mut rank = vec![5.0, 5.0, 9.0, 1.0, 7.0];
+        standardise(&mut rank, Standardise::Rank);
+        assert_eq!(rank, [-0.25, -0.25, 1.0, -1.0, 0.5]);
+        let mut flat = vec![0.1, 0.1, 0.1];
+        standardise(&mut flat, Standardise::Zscore { ddof: 1 });
+        assert_eq!(flat, [0.0, 0.0, 0.0]);
+    }
+
+    proptest! {
+        #[test]
+        fn residuals_are_orthogonal_to_what_was_regressed_out(
+            rows in prop::collection::vec((-5.0f64..5.0, 0u32..4, 18.0f64..28.0), 3..60)
+        ) {
+            let mut x: Vec<f64> = rows.iter().map(|r| r.0).collect();
+            let groups: Vec<Option<u32>> = rows.iter().map(|r| (r.1 > 0).then_some(r.1)).collect();
+            let size: Vec<f64> = rows.iter().map(|r| r.2).collect();
+            neutralise(&mut x, &groups, Some(&size));
+            for group in &groups {
+                let sum: f64 = x.iter().zip(&groups).filter(|(_, g)| *g == group).map(|(x, _)| x).sum();
+                prop_assert!(sum.abs() < 1e-9);
+            }
+            let along: f64 = x.iter().zip(&size).map(|(x, s)| x * s).sum();
+            prop_assert!(along.abs() < 1e-7);
+        }
+    }
+}

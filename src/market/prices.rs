@@ -266,3 +266,72 @@ impl Market {
         self.names[i].spans.iter().find(|span| span.from <= t && t < span.to)
     }
 }
+
+#[cfg(test)]
+impl Market {
+    /// The market of a price table written as CSV text.
+    pub(crate) fn of_text(prices: &str, securities: &[Security]) -> Result<Market> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("prices.csv");
+        std::fs::write(&path, prices)?;
+        Market::read(&path, securities)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_table_becomes_panels_whatever_its_order_and_names() {
+        let market = Market::of_text(
+            "trade_date,ticker,OPEN,close,vol\n20240103,000002,9.1,9.2,100\n20240102,000002,9,0,0\n2024/1/3,000001,1,1.5,0\n",
+            &[],
+        )
+        .unwrap();
+        assert_eq!(market.codes().iter().map(Code::as_str).collect::<Vec<_>>(), ["000001", "000002"]);
+        assert_eq!(market.dates().len(), 2);
+        let close = market.price(Price::Close).unwrap();
+        assert_eq!([close.at(1, 0), close.at(1, 1)], [1.5, 9.2]);
+        assert!(close.at(0, 1).is_nan(), "a price of 0 is no price");
+        assert_eq!([market.traded(0, 1), market.traded(1, 0), market.traded(1, 1)], [false, false, true]);
+        assert_eq!([market.life(0), market.life(1)], [Some((1, 1)), Some((1, 1))]);
+        let error = market.price(Price::Vwap).unwrap_err().to_string();
+        assert!(error.contains("[backtest] price"), "{error}");
+    }
+
+    #[test]
+    fn bad_tables_are_told_where_they_are_wrong() {
+        let error = |text: &str| format!("{:#}", Market::of_text(text, &[]).unwrap_err());
+        let twice = error("date,code,close\n2024-01-02,000001,1\n2024-01-02,000001,2\n");
+        assert!(twice.contains("000001 has two rows on 2024-01-02"), "{twice}");
+        let text = error("date,code,close\n2024-01-02,000001,1\n2024-01-03,000001,一\n");
+        assert!(text.contains("row 2 of column close"), "{text}");
+        assert!(error("date,code,open\n2024-01-02,000001,1\n").contains("no column is named close"));
+        assert!(error("date,close\n2024-01-02,1\n").contains("code or asset"));
+        assert!(error("date,code,close\n2024-13-02,000001,1\n").contains("is not a date"));
+    }
+
+    #[test]
+    fn industries_and_marks_hold_for_their_days_only() {
+        let row = |from: Option<&str>, to: Option<&str>, industry: &str, st| Security {
+            code: Code::canonical("600001.SH"),
+            name: "远山".into(),
+            from: from.map(|d| d.parse().unwrap()),
+            to: to.map(|d| d.parse().unwrap()),
+            industry: Some(industry.into()),
+            board: None,
+            listed: None,
+            delisted: None,
+            st,
+            aliases: vec![],
+        };
+        let securities = [row(None, Some("2024-01-03"), "电力", false), row(Some("2024-01-03"), None, "传媒", true)];
+        let prices = "date,code,close\n2024-01-02,600001.SH,1\n2024-01-03,600001.SH,1\n";
+        let market = Market::of_text(prices, &securities).unwrap();
+        let industry = |t| market.industry(t, 0).map(|k| market.industries()[k as usize].as_str());
+        assert_eq!([industry(0), industry(1)], [Some("电力"), Some("传媒")]);
+        assert_eq!([market.is_st(0, 0), market.is_st(1, 0)], [false, true]);
+        assert_eq!(market.board(0), Some(Board::Main));
+    }
+}

@@ -152,3 +152,70 @@ impl Market {
         in_force(day).map(|rule| if self.is_st(t, i) { rule.st } else { rule.limit })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::market::{Code, Security};
+
+    fn security(code: &str, listed: Option<&str>, st: bool) -> Security {
+        Security {
+            code: Code::canonical(code),
+            name: "某某".into(),
+            from: None,
+            to: None,
+            industry: None,
+            board: None,
+            listed: listed.map(|d| d.parse().unwrap()),
+            delisted: None,
+            st,
+            aliases: vec![],
+        }
+    }
+
+    fn gates(prices: &str, securities: &[Security], price: Price) -> Vec<Gate> {
+        let market = Market::of_text(prices, securities).unwrap();
+        let tradability = Tradability::new(&market, price, &LimitRule::defaults()).unwrap();
+        (0..market.dates().len()).map(|t| tradability.gate(t, 0)).collect()
+    }
+
+    #[test]
+    fn limits_are_found_at_the_rounded_price_and_not_a_tick_below() {
+        // 10 % of 10.05 ends at 11.055, rounded to 11.06; from 11.05 down to 9.945, rounded to 9.95.
+        let up = "date,code,close\n2024-01-02,600001.SH,10.05\n2024-01-03,600001.SH,";
+        assert_eq!(gates(&format!("{up}11.06\n"), &[], Price::Close)[1], Gate::LockedUp);
+        assert_eq!(gates(&format!("{up}11.04\n"), &[], Price::Close)[1], Gate::Free);
+        assert_eq!(gates(&format!("{up}9.04\n"), &[], Price::Close)[1], Gate::LockedDown);
+        assert_eq!(gates(&format!("{up}9.06\n"), &[], Price::Close)[1], Gate::Free);
+        let st = [security("600001.SH", None, true)];
+        assert_eq!(gates(&format!("{up}10.55\n"), &st, Price::Close)[1], Gate::LockedUp);
+        assert_eq!(gates(&format!("{up}10.53\n"), &st, Price::Close)[1], Gate::Free);
+    }
+
+    #[test]
+    fn limits_depend_on_board_date_and_listing() {
+        let chinext = "date,code,close\n2020-08-20,300001.SZ,10\n2020-08-21,300001.SZ,11\n2020-08-24,300001.SZ,12.1\n";
+        assert_eq!(gates(chinext, &[], Price::Close), [Gate::Free, Gate::LockedUp, Gate::Free]);
+        let tickers = "date,code,close\n2024-01-02,ABC,10\n2024-01-03,ABC,20\n";
+        assert_eq!(gates(tickers, &[], Price::Close), [Gate::Free, Gate::Free]);
+        // A newcomer of the main board: no limit for five days, the sixth day has one.
+        let mut prices = "date,code,close\n2024-01-02,600002.SH,1\n".to_owned();
+        for (k, day) in ["03", "04", "05", "08", "09", "10"].iter().enumerate() {
+            prices += &format!("2024-01-{day},600001.SH,{}\n", 10.0 * 1.5_f64.powi(k as i32));
+        }
+        let newcomer = [security("600001.SH", Some("2024-01-03"), false)];
+        let gates = gates(&prices, &newcomer, Price::Close);
+        assert_eq!(gates[0], Gate::Shut, "not listed yet");
+        assert_eq!(gates[1..6], [Gate::Free; 5]);
+        assert_eq!(gates[6], Gate::LockedUp);
+    }
+
+    #[test]
+    fn explicit_limits_win_and_only_the_traded_price_counts() {
+        let prices = "date,code,open,close,volume,up_limit,down_limit\n\
+            2024-01-02,600001.SH,10,10,5,10.5,9.5\n2024-01-03,600001.SH,10.5,10.2,5,10.5,9.5\n\
+            2024-01-04,600001.SH,9.5,9.5,5,10.7,9.5\n2024-01-05,600001.SH,9.5,9.5,0,10.7,9.5\n";
+        assert_eq!(gates(prices, &[], Price::Open), [Gate::Free, Gate::LockedUp, Gate::LockedDown, Gate::Shut]);
+        assert_eq!(gates(prices, &[], Price::Close)[1], Gate::Free, "it fell back before the close");
+    }
+}
