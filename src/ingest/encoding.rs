@@ -188,7 +188,12 @@ pub(super) fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -
                 found.by
             );
         }
-        return Ok(Encoded { name: declared.name().into(), by: "declared".into(), sure: fits, bom: agrees && found.bom });
+        return Ok(Encoded {
+            name: declared.name().into(),
+            by: "declared".into(),
+            sure: fits,
+            bom: agrees && found.bom,
+        });
     }
     if fits < 0.95 {
         let percent = 100.0 * (1.0 - fits);
@@ -214,7 +219,14 @@ fn detect_in(head: &[u8], samples: &[Vec<u8>]) -> Result<Option<Encoded>> {
         let score = |charset: Charset| samples.iter().map(|s| utf16_plausibility(s, charset)).fold(1.0, f64::min);
         let (le, be) = (score(Charset::Utf16Le), score(Charset::Utf16Be));
         let (charset, best) = if le >= be { (Charset::Utf16Le, le) } else { (Charset::Utf16Be, be) };
-        return if best > 0.9 { found(charset, "utf-16 pattern", best, false) } else { Ok(None) };
+        if best > 0.9 {
+            return found(charset, "utf-16 pattern", best, false);
+        }
+        // A stray zero byte spoils its row only; many are no text.
+        let zeros: usize = samples.iter().map(|s| s.iter().filter(|b| **b == 0).count()).sum();
+        if 100 * zeros > samples.iter().map(Vec::len).sum() {
+            return Ok(None);
+        }
     }
     if samples.iter().all(|s| s.is_ascii()) {
         return found(Charset::Utf8, "ascii", 1.0, false);
@@ -264,7 +276,9 @@ fn sample(file: &mut (impl Read + Seek)) -> Result<Vec<Vec<u8>>> {
         if whole || utf16 {
             continue;
         }
-        if i > 0 && let Some(first) = sample.iter().position(|b| *b == b'\n') {
+        if i > 0
+            && let Some(first) = sample.iter().position(|b| *b == b'\n')
+        {
             sample.drain(..=first);
         }
         if sample.len() >= WINDOW / 2 || i < last {
@@ -330,7 +344,9 @@ fn commonness(charset: Charset, samples: &[Vec<u8>]) -> f64 {
         for c in charset.encoding().decode_without_bom_handling(sample).0.chars().filter(|c| !c.is_ascii()) {
             all += 1;
             broken += u64::from(c == '\u{fffd}');
-            hit += u64::from(common.contains(&c) || matches!(c, '，' | '。' | '、' | '：' | '（' | '）' | '“' | '”' | '；'));
+            hit += u64::from(
+                common.contains(&c) || matches!(c, '，' | '。' | '、' | '：' | '（' | '）' | '“' | '”' | '；'),
+            );
         }
     }
     if all == 0 { 0.0 } else { (hit as f64 - broken as f64) / all as f64 }
@@ -386,7 +402,10 @@ impl<R: Read> Utf16Reader<R> {
             let unit = if self.big_endian { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) };
             match (self.high.take(), unit) {
                 (Some(high), 0xdc00..=0xdfff) => {
-                    push_generous(&mut self.ready, 0x1_0000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(unit) - 0xdc00));
+                    push_generous(
+                        &mut self.ready,
+                        0x1_0000 + ((u32::from(high) - 0xd800) << 10) + (u32::from(unit) - 0xdc00),
+                    );
                 }
                 (high, unit) => {
                     if let Some(high) = high {
@@ -441,8 +460,10 @@ mod tests {
     use super::*;
     use std::io::Cursor;
 
-    const SIMPLE: &str = "id,title,body\n1,业绩预告,公司预计上半年净利润增长，主要因为产品价格上涨。\n2,公告,董事会同意投资新的产线\n";
-    const TRADITIONAL: &str = "id,title,body\n1,業績預告,公司預計上半年淨利潤增長，主要因為產品價格上漲。\n2,公告,董事會同意投資新的產線\n";
+    const SIMPLE: &str =
+        "id,title,body\n1,业绩预告,公司预计上半年净利润增长，主要因为产品价格上涨。\n2,公告,董事会同意投资新的产线\n";
+    const TRADITIONAL: &str =
+        "id,title,body\n1,業績預告,公司預計上半年淨利潤增長，主要因為產品價格上漲。\n2,公告,董事會同意投資新的產線\n";
 
     fn found(bytes: &[u8]) -> (String, String) {
         let encoded = detect(&mut Cursor::new(bytes), None).unwrap();
@@ -482,6 +503,8 @@ mod tests {
     fn a_few_broken_bytes_change_no_verdict() {
         let mut bytes = SIMPLE.repeat(5).into_bytes();
         bytes[60] = 0xff;
+        assert_eq!(found(&bytes).0, "UTF-8");
+        bytes[61] = 0;
         assert_eq!(found(&bytes).0, "UTF-8");
         let mut gbk = encoding_rs::GBK.encode(&SIMPLE.repeat(5)).0.into_owned();
         gbk[20] = 0xff;

@@ -12,34 +12,140 @@ use crate::ingest::source::{Column, Source, Table};
 
 /// Fields of documents, with the usual names of their columns, best first.
 const DOCUMENTS: &[(&str, &[&str])] = &[
-    ("doc_id", &["docid", "id", "newsid", "articleid", "reportid", "infocode", "uid", "编号", "文档编号", "新闻编号", "报告编号", "序号"]),
-    ("title", &["title", "newstitle", "headline", "reporttitle", "标题", "新闻标题", "公告标题", "报告标题", "研报标题", "题目"]),
+    (
+        "doc_id",
+        &[
+            "docid",
+            "id",
+            "newsid",
+            "articleid",
+            "reportid",
+            "infocode",
+            "uid",
+            "编号",
+            "文档编号",
+            "新闻编号",
+            "报告编号",
+        ],
+    ),
+    (
+        "title",
+        &[
+            "title",
+            "newstitle",
+            "headline",
+            "reporttitle",
+            "标题",
+            "新闻标题",
+            "公告标题",
+            "报告标题",
+            "研报标题",
+            "题目",
+        ],
+    ),
     (
         "body",
         &[
-            "body", "content", "text", "newscontent", "article", "fulltext", "正文", "内容", "新闻内容", "公告内容", "正文内容", "全文", "文本", "texta",
-            "摘要", "abstract", "summary", "digest",
+            "body",
+            "content",
+            "text",
+            "newscontent",
+            "article",
+            "fulltext",
+            "正文",
+            "内容",
+            "新闻内容",
+            "公告内容",
+            "正文内容",
+            "全文",
+            "文本",
+            "texta",
+            "摘要",
+            "abstract",
+            "summary",
+            "digest",
         ],
     ),
     (
         "codes",
         &[
-            "codes", "code", "tscode", "stockcode", "stockcodes", "secucode", "securitycode", "symbol", "symbols", "ticker", "tickers", "windcode",
-            "ordercode", "证券代码", "股票代码", "代码", "相关代码", "相关股票", "公司代码",
+            "codes",
+            "code",
+            "tscode",
+            "stockcode",
+            "stockcodes",
+            "secucode",
+            "securitycode",
+            "symbol",
+            "symbols",
+            "ticker",
+            "tickers",
+            "windcode",
+            "ordercode",
+            "证券代码",
+            "股票代码",
+            "代码",
+            "相关代码",
+            "相关股票",
+            "公司代码",
         ],
     ),
     (
         "published_at",
         &[
-            "publishedat", "publishtime", "publishedtime", "pubtime", "publishdate", "pubdate", "datetime", "releasetime", "anndate", "showtime",
-            "发布时间", "发布日期", "发表时间", "发表日期", "公告时间", "公告日期", "报告日期", "研报日期", "新闻时间", "日期时间", "date", "time", "日期", "时间",
-            "ctime", "createdat", "createtime",
+            "publishedat",
+            "publishtime",
+            "publishedtime",
+            "pubtime",
+            "publishdate",
+            "pubdate",
+            "datetime",
+            "releasetime",
+            "anndate",
+            "showtime",
+            "发布时间",
+            "发布日期",
+            "发表时间",
+            "发表日期",
+            "公告时间",
+            "公告日期",
+            "报告日期",
+            "研报日期",
+            "新闻时间",
+            "日期时间",
+            "date",
+            "time",
+            "日期",
+            "时间",
+            "ctime",
+            "createdat",
+            "createtime",
         ],
     ),
     ("event_at", &["eventat", "eventtime", "eventdate", "事件时间", "事件日期", "发生日期"]),
-    ("ingested_at", &["ingestedat", "receivedat", "inserttime", "updatetime", "入库时间", "采集时间", "抓取时间", "更新时间"]),
+    (
+        "ingested_at",
+        &["ingestedat", "receivedat", "inserttime", "updatetime", "入库时间", "采集时间", "抓取时间", "更新时间"],
+    ),
     ("author", &["author", "authors", "analyst", "researcher", "作者", "研究员", "分析师"]),
-    ("org", &["org", "orgname", "orgsname", "institution", "broker", "media", "机构", "机构名称", "研究机构", "评级机构", "媒体", "媒体名称", "券商"]),
+    (
+        "org",
+        &[
+            "org",
+            "orgname",
+            "orgsname",
+            "institution",
+            "broker",
+            "media",
+            "机构",
+            "机构名称",
+            "研究机构",
+            "评级机构",
+            "媒体",
+            "媒体名称",
+            "券商",
+        ],
+    ),
     ("rating", &["rating", "emratingname", "评级", "投资评级", "最新评级", "评级名称"]),
     ("label", &["label", "labels", "category", "class", "sentiment", "标签", "类别", "情感"]),
 ];
@@ -47,7 +153,22 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
 /// Fields of prices.
 const PRICES: &[(&str, &[&str])] = &[
     ("date", &["date", "tradedate", "tradingday", "tradeday", "datetime", "日期", "交易日期", "交易日", "时间"]),
-    ("code", &["code", "tscode", "symbol", "ticker", "instrument", "stockcode", "secucode", "windcode", "代码", "证券代码", "股票代码"]),
+    (
+        "code",
+        &[
+            "code",
+            "tscode",
+            "symbol",
+            "ticker",
+            "instrument",
+            "stockcode",
+            "secucode",
+            "windcode",
+            "代码",
+            "证券代码",
+            "股票代码",
+        ],
+    ),
     ("open", &["open", "openprice", "开盘", "开盘价"]),
     ("high", &["high", "highprice", "最高", "最高价"]),
     ("low", &["low", "lowprice", "最低", "最低价"]),
@@ -62,8 +183,26 @@ const PRICES: &[(&str, &[&str])] = &[
 
 /// Fields of securities.
 const SECURITIES: &[(&str, &[&str])] = &[
-    ("code", &["code", "tscode", "symbol", "ticker", "stockcode", "secucode", "windcode", "代码", "证券代码", "股票代码"]),
-    ("name", &["name", "shortname", "secname", "stockname", "displayname", "简称", "证券简称", "股票简称", "名称", "证券名称", "股票名称"]),
+    (
+        "code",
+        &["code", "tscode", "symbol", "ticker", "stockcode", "secucode", "windcode", "代码", "证券代码", "股票代码"],
+    ),
+    (
+        "name",
+        &[
+            "name",
+            "shortname",
+            "secname",
+            "stockname",
+            "displayname",
+            "简称",
+            "证券简称",
+            "股票简称",
+            "名称",
+            "证券名称",
+            "股票名称",
+        ],
+    ),
     ("from", &["from", "startdate", "validfrom", "begindate", "开始日期", "起始日期", "生效日期"]),
     ("to", &["to", "enddate", "validto", "结束日期", "截止日期", "失效日期"]),
     ("industry", &["industry", "industryname", "sector", "行业", "所属行业", "行业名称"]),
@@ -209,7 +348,9 @@ impl Mapping {
                     lacking.push("published_at (or set published_at_default for a corpus without times)".to_owned());
                 }
             }
-            Table::Prices => lacking.extend(["date", "code", "close"].into_iter().filter(|f| absent(f)).map(str::to_owned)),
+            Table::Prices => {
+                lacking.extend(["date", "code", "close"].into_iter().filter(|f| absent(f)).map(str::to_owned))
+            }
             Table::Securities => lacking.extend(["code", "name"].into_iter().filter(|f| absent(f)).map(str::to_owned)),
         }
         lacking
@@ -252,10 +393,11 @@ fn two_columns(source: &Source, columns: &[String]) -> Option<Pick> {
     if source.table != Table::Documents || source.columns.contains_key("published_at") {
         return None;
     }
-    let better = columns.iter().any(|c| DOCUMENTS[4].1[..19].contains(&plain(c).as_str()));
+    let (_, names) = DOCUMENTS.iter().find(|(field, _)| *field == "published_at")?;
+    let better = |c: &String| names.iter().take_while(|name| **name != "date").any(|name| plain(c) == *name);
     let find = |names: [&str; 2]| columns.iter().position(|c| names.contains(&plain(c).as_str()));
     let (date, time) = (find(["date", "日期"])?, find(["time", "时间"])?);
-    (!better).then_some(Pick::Two(date, time))
+    (!columns.iter().any(better)).then_some(Pick::Two(date, time))
 }
 
 fn usual(columns: &[String], names: &[&str], taken: &[bool]) -> Option<usize> {
@@ -332,7 +474,13 @@ mod tests {
         let columns = columns.into_iter().map(|(f, c)| (f.to_owned(), c)).collect();
         let source = Source { name: "news".into(), columns, ..Source::default() };
         let error = resolve(&source, &["id", "content", "text"]).unwrap_err().to_string();
-        for part in ["body = \"contents\" (nearest: \"content\")", "title = \"標題\"", "published_at", "\"id\", \"content\", \"text\"", "\"news\""] {
+        for part in [
+            "body = \"contents\" (nearest: \"content\")",
+            "title = \"標題\"",
+            "published_at",
+            "\"id\", \"content\", \"text\"",
+            "\"news\"",
+        ] {
             assert!(error.contains(part), "{part} in {error}");
         }
     }

@@ -163,7 +163,8 @@ impl Source {
         for (field, column) in &self.columns {
             let fields = mapping::fields(self.table);
             if !fields.contains(&field.as_str()) {
-                let hint = nearest(field, fields.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+                let hint =
+                    nearest(field, fields.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
                 problems.push(format!(
                     "{} has no field {field:?} in the table {}{hint} (fields: {})",
                     at("columns"),

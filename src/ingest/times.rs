@@ -89,7 +89,9 @@ impl TimeFormat {
             Some(pattern) => {
                 let items = chrono::format::StrftimeItems::new(pattern);
                 if !pattern.contains('%') || items.into_iter().any(|i| matches!(i, chrono::format::Item::Error)) {
-                    bail!("time_format = {pattern:?} is neither unix, unix_ms, excel nor a pattern like %Y-%m-%d %H:%M:%S");
+                    bail!(
+                        "time_format = {pattern:?} is neither unix, unix_ms, excel nor a pattern like %Y-%m-%d %H:%M:%S"
+                    );
                 }
                 TimeFormat::Pattern(pattern.to_owned())
             }
@@ -285,7 +287,8 @@ impl<'a> Cursor<'a> {
         let rest = self.0.trim_start().trim_start_matches('(');
         for mark in ["星期", "周"] {
             if let Some(day) = rest.strip_prefix(mark) {
-                self.0 = day.trim_start_matches(['一', '二', '三', '四', '五', '六', '日', '天']).trim_start_matches(')');
+                self.0 =
+                    day.trim_start_matches(['一', '二', '三', '四', '五', '六', '日', '天']).trim_start_matches(')');
             }
         }
     }
@@ -318,7 +321,8 @@ impl<'a> Cursor<'a> {
         if !style.contains('年') && self.0.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(NoTime::Unreadable);
         }
-        Ok((NaiveDate::from_ymd_opt(year as i32, month, day).ok_or(NoTime::Impossible)?, style))
+        let date = NaiveDate::from_ymd_opt(year as i32, month, day).filter(|_| (1900..=2100).contains(&year));
+        Ok((date.ok_or(NoTime::Impossible)?, style))
     }
 
     /// Seconds since midnight, microseconds, and the form.
@@ -392,7 +396,13 @@ impl<'a> Cursor<'a> {
         }
         let sign = match self.eat(&["+", "-"]) {
             None => return Ok(None),
-            Some(sign) => if sign == "-" { -1 } else { 1 },
+            Some(sign) => {
+                if sign == "-" {
+                    -1
+                } else {
+                    1
+                }
+            }
         };
         let hours = i64::from(self.digits(1, 2)?);
         self.eat(&[":"]);
@@ -460,7 +470,15 @@ mod tests {
 
     #[test]
     fn impossible_and_unreadable_times_are_told_apart() {
-        for text in ["2024-02-30", "20240230", "2023-02-29 10:00", "2024-13-01", "2024-03-01 25:00:00", "2024-03-01 12:60"] {
+        for text in [
+            "2024-02-30",
+            "20240230",
+            "2023-02-29 10:00",
+            "2024-13-01",
+            "2024-03-01 25:00:00",
+            "2024-03-01 12:60",
+            "0024-03-01",
+        ] {
             assert_eq!(read(text), Err(NoTime::Impossible), "{text}");
         }
         for text in ["", "昨天", "2024", "2024-03", "2024-03-01 abc", "24-03-01", "2024-03-011", "3.14", "123456"] {

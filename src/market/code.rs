@@ -82,7 +82,8 @@ fn parse_plain(text: &str) -> Option<Code> {
     if !text.is_ascii() || is_absent(text) {
         return None;
     }
-    let digits = |s: &str| (!s.is_empty() && s.len() <= 6 && s.bytes().all(|b| b.is_ascii_digit())).then(|| s.to_owned());
+    let digits =
+        |s: &str| (!s.is_empty() && s.len() <= 6 && s.bytes().all(|b| b.is_ascii_digit())).then(|| s.to_owned());
     // A number that a spreadsheet or a data frame made floating.
     let unfloated = text.split_once('.').filter(|(_, f)| !f.is_empty() && f.bytes().all(|b| b == b'0'));
     if let Some(bare) = digits(unfloated.map_or(text, |(whole, _)| whole)) {
@@ -209,7 +210,21 @@ mod tests {
 
     #[test]
     fn what_is_no_code_is_not_guessed() {
-        for text in ["", "nan", "None", "浦发银行", "00700", "0000000", "000000", "6000000", "aapl", "600000.XX1", "-", "700001", "6e5"] {
+        for text in [
+            "",
+            "nan",
+            "None",
+            "浦发银行",
+            "00700",
+            "0000000",
+            "000000",
+            "6000000",
+            "aapl",
+            "600000.XX1",
+            "-",
+            "700001",
+            "6e5",
+        ] {
             assert_eq!(Code::parse(text), None, "{text}");
         }
     }
