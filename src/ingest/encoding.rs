@@ -219,7 +219,14 @@ fn detect_in(head: &[u8], samples: &[Vec<u8>]) -> Result<Option<Encoded>> {
         let score = |charset: Charset| samples.iter().map(|s| utf16_plausibility(s, charset)).fold(1.0, f64::min);
         let (le, be) = (score(Charset::Utf16Le), score(Charset::Utf16Be));
         let (charset, best) = if le >= be { (Charset::Utf16Le, le) } else { (Charset::Utf16Be, be) };
-        return if best > 0.9 { found(charset, "utf-16 pattern", best, false) } else { Ok(None) };
+        if best > 0.9 {
+            return found(charset, "utf-16 pattern", best, false);
+        }
+        // A stray zero byte spoils its row only; many are no text.
+        let zeros: usize = samples.iter().map(|s| s.iter().filter(|b| **b == 0).count()).sum();
+        if 100 * zeros > samples.iter().map(Vec::len).sum() {
+            return Ok(None);
+        }
     }
     if samples.iter().all(|s| s.is_ascii()) {
         return found(Charset::Utf8, "ascii", 1.0, false);
@@ -496,6 +503,8 @@ mod tests {
     fn a_few_broken_bytes_change_no_verdict() {
         let mut bytes = SIMPLE.repeat(5).into_bytes();
         bytes[60] = 0xff;
+        assert_eq!(found(&bytes).0, "UTF-8");
+        bytes[61] = 0;
         assert_eq!(found(&bytes).0, "UTF-8");
         let mut gbk = encoding_rs::GBK.encode(&SIMPLE.repeat(5)).0.into_owned();
         gbk[20] = 0xff;

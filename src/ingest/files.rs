@@ -111,7 +111,12 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
 /// A path relative to `base` where it is below it, with `/` on every system.
 fn shown(path: &Path, base: &Path) -> String {
     let relative = path.strip_prefix(base).unwrap_or(path);
-    relative.components().map(|c| c.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/").replacen("//", "/", 1)
+    relative
+        .components()
+        .map(|c| c.as_os_str().to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join("/")
+        .replacen("//", "/", 1)
 }
 
 impl Unit<'_> {
@@ -139,7 +144,7 @@ impl Unit<'_> {
         }
         let path = &self.files[0].0;
         size += length_of(path)?;
-        let grown = match known.filter(|k| k.size < size && k.resume_at == Some(k.size)) {
+        let grown = match known.filter(|k| k.size < size && k.resume().is_some()) {
             Some(known) => hash(path, known.size)? == known.hash,
             None => false,
         };

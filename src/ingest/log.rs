@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::data::{Key, Report};
 use crate::disk;
 use crate::ingest::encoding::Encoded;
+use crate::ingest::reader::Resume;
 use crate::ingest::source::{Format, Table};
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
@@ -97,6 +98,13 @@ impl FileEntry {
         }
     }
 
+    /// Where to go on when the file has grown; `None` when it has to be read from its beginning, as after plain ASCII, which
+    /// tells nothing of the encoding of what comes.
+    pub(super) fn resume(&self) -> Option<Resume> {
+        let encoded = self.encoding.clone().filter(|e| e.by != "ascii")?;
+        Some(Resume { offset: self.resume_at.filter(|at| *at == self.size)?, rows: self.rows_in, encoded })
+    }
+
     /// Rows set aside: its lines in the rejects file.
     pub(super) fn rejects(&self) -> u64 {
         self.dropped.values().sum()
@@ -129,7 +137,10 @@ impl Log {
     }
 
     /// Counts of one kind over all files.
-    pub(super) fn total<'a>(&'a self, of: impl Fn(&'a FileEntry) -> &'a BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    pub(super) fn total<'a>(
+        &'a self,
+        of: impl Fn(&'a FileEntry) -> &'a BTreeMap<String, u64>,
+    ) -> BTreeMap<String, u64> {
         let mut total = BTreeMap::new();
         for (name, n) in self.files.iter().flat_map(|f| of(f).iter()) {
             *total.entry(name.clone()).or_default() += n;

@@ -26,7 +26,6 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
             "文档编号",
             "新闻编号",
             "报告编号",
-            "序号",
         ],
     ),
     (
@@ -394,10 +393,11 @@ fn two_columns(source: &Source, columns: &[String]) -> Option<Pick> {
     if source.table != Table::Documents || source.columns.contains_key("published_at") {
         return None;
     }
-    let better = columns.iter().any(|c| DOCUMENTS[4].1[..19].contains(&plain(c).as_str()));
+    let (_, names) = DOCUMENTS.iter().find(|(field, _)| *field == "published_at")?;
+    let better = |c: &String| names.iter().take_while(|name| **name != "date").any(|name| plain(c) == *name);
     let find = |names: [&str; 2]| columns.iter().position(|c| names.contains(&plain(c).as_str()));
     let (date, time) = (find(["date", "日期"])?, find(["time", "时间"])?);
-    (!better).then_some(Pick::Two(date, time))
+    (!columns.iter().any(better)).then_some(Pick::Two(date, time))
 }
 
 fn usual(columns: &[String], names: &[&str], taken: &[bool]) -> Option<usize> {

@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Days, NaiveDate};
 use polars::prelude::{AnyValue, Column, DataType, ParquetReader, SerReader, TimeUnit};
 use rayon::prelude::*;
-use serde_json::Value;
 
 use crate::ingest::reader::{Cells, Row};
 
@@ -29,7 +28,8 @@ impl ParquetRows {
     pub(super) fn open(path: &Path) -> Result<ParquetRows> {
         let path_text = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {path_text}"))?;
-        let unreadable = || format!("{path_text} is not a whole Parquet file (cut short while it was copied, or another format?)");
+        let unreadable =
+            || format!("{path_text} is not a whole Parquet file (cut short while it was copied, or another format?)");
         let mut reader = ParquetReader::new(file.try_clone()?);
         let total = reader.num_rows().with_context(unreadable)?;
         let columns = reader.schema().with_context(unreadable)?.iter_names().map(ToString::to_string).collect();
@@ -61,17 +61,11 @@ impl ParquetRows {
             .with_context(|| self.path.clone())?;
         let row = |i: usize| -> Row {
             let cells: Cells = texts.iter().map(|column| column.as_ref().and_then(|c| c[i].clone())).collect();
-            Row { number: (self.given + i + 1) as u64, bytes: self.as_json(&cells), cells: Ok(cells) }
+            Row { number: (self.given + i + 1) as u64, bytes: Vec::new(), cells: Ok(cells) }
         };
         let rows = (0..frame.height()).map(row).collect();
         self.given += height;
         Ok(rows)
-    }
-
-    /// A row has no bytes of its own in this format; rejects show its cells as JSON.
-    fn as_json(&self, cells: &Cells) -> Vec<u8> {
-        let shown = self.columns.iter().zip(cells).filter_map(|(c, v)| Some((c.clone(), Value::String(v.clone()?))));
-        Value::Object(shown.collect()).to_string().into_bytes()
     }
 }
 
@@ -82,11 +76,16 @@ fn texts_of(column: &Column) -> Result<Vec<Option<String>>> {
             let days = column.cast(&DataType::Int32)?;
             days.i32()?.iter().map(|d| d.and_then(date_of).map(|d| d.to_string())).collect()
         }
-        DataType::Datetime(_, zone) => {
+        DataType::Datetime(unit, zone) => {
             let mark = if zone.is_some() { "Z" } else { "" };
-            let micros = column.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.cast(&DataType::Int64)?;
-            let text = |t: i64| DateTime::from_timestamp_micros(t).map(|t| format!("{}{mark}", t.format("%Y-%m-%d %H:%M:%S%.f")));
-            micros.i64()?.iter().map(|t| t.and_then(text)).collect()
+            let time = |t: i64| match unit {
+                TimeUnit::Milliseconds => DateTime::from_timestamp_millis(t),
+                TimeUnit::Microseconds => DateTime::from_timestamp_micros(t),
+                TimeUnit::Nanoseconds => Some(DateTime::from_timestamp_nanos(t)),
+            };
+            let text = |t: i64| time(t).map(|t| format!("{}{mark}", t.format("%Y-%m-%d %H:%M:%S%.f")));
+            let ticks = column.to_physical_repr();
+            ticks.i64()?.iter().map(|t| t.and_then(text)).collect()
         }
         _ => (0..column.len()).map(|i| Ok(text_of(&column.get(i)?))).collect::<Result<_>>()?,
     })
@@ -106,4 +105,38 @@ fn text_of(value: &AnyValue) -> Option<String> {
 fn date_of(days: i32) -> Option<NaiveDate> {
     let (origin, span) = (NaiveDate::default(), Days::new(days.unsigned_abs().into()));
     if days >= 0 { origin.checked_add_days(span) } else { origin.checked_sub_days(span) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk;
+    use polars::prelude::{IntoColumn, NamedFrom, Series, TimeZone};
+
+    #[test]
+    fn every_type_becomes_the_text_of_a_csv() {
+        let micros = || Series::new("t".into(), [Some(1_709_276_400_500_000i64), None]);
+        let as_time = |name: &str, unit: TimeUnit, zone: Option<TimeZone>| {
+            micros().cast(&DataType::Datetime(unit, zone)).unwrap().with_name(name.into()).into_column()
+        };
+        let mut frame = disk::frame(vec![
+            Series::new("code".into(), [Some(609i64), None]).into_column(),
+            Series::new("price".into(), [Some(4.25), None]).into_column(),
+            Series::new("st".into(), [Some(true), None]).into_column(),
+            Series::new("day".into(), [Some(19_783i32), None]).cast(&DataType::Date).unwrap().into_column(),
+            as_time("local", TimeUnit::Microseconds, None),
+            as_time("utc", TimeUnit::Microseconds, Some(TimeZone::UTC)),
+        ])
+        .unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.parquet");
+        disk::write_parquet(&path, &mut frame).unwrap();
+        let mut rows = ParquetRows::open(&path).unwrap();
+        let batch = rows.next_batch(&[true; 6]).unwrap();
+        let texts = |i: usize| batch[i].cells.clone().unwrap();
+        let expected = ["609", "4.25", "true", "2024-03-01", "2024-03-01 07:00:00.500", "2024-03-01 07:00:00.500Z"];
+        assert_eq!(texts(0), expected.map(|t| Some(t.to_owned())));
+        assert_eq!(texts(1), vec![None; 6]);
+        assert!(rows.next_batch(&[true; 6]).unwrap().is_empty());
+    }
 }

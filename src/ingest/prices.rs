@@ -1,5 +1,6 @@
 //! Rows become the price table: typed, checked, sorted by date and code, unique.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -64,15 +65,17 @@ pub(super) struct Prices {
 }
 
 impl Prices {
-    /// Takes a price; `false` when that code has one of that date already.
-    pub(super) fn take(&mut self, price: Price) -> bool {
+    /// Takes a price; gives its date and code back when that code has one of that date already.
+    pub(super) fn take(&mut self, price: Price) -> Result<(), String> {
         let next = self.codes.len() as u32;
-        let code = *self.codes.entry(price.code).or_insert(next);
-        let free = !self.rows.contains_key(&(price.date, code));
-        if free {
-            self.rows.insert((price.date, code), price.values);
+        let code = *self.codes.entry(price.code.clone()).or_insert(next);
+        match self.rows.entry((price.date, code)) {
+            Entry::Occupied(_) => Err(format!("{} {}", price.date, price.code)),
+            Entry::Vacant(free) => {
+                free.insert(price.values);
+                Ok(())
+            }
         }
-        free
     }
 
     /// Writes the table; gives the codes of each date, counted.
@@ -84,9 +87,11 @@ impl Prices {
         let mut rows: Vec<((NaiveDate, u32), [f64; VALUES])> =
             self.rows.into_iter().map(|((date, code), values)| ((date, rank[code as usize]), values)).collect();
         rows.sort_unstable_by_key(|(key, _)| *key);
-        let mut names: StringChunked = rows.iter().map(|((_, code), _)| Some(codes[*code as usize].0.as_str())).collect();
+        let mut names: StringChunked =
+            rows.iter().map(|((_, code), _)| Some(codes[*code as usize].0.as_str())).collect();
         names.rename("code".into());
-        let mut columns = vec![dates_column("date", rows.iter().map(|((date, _), _)| Some(*date)))?, names.into_column()];
+        let mut columns =
+            vec![dates_column("date", rows.iter().map(|((date, _), _)| Some(*date)))?, names.into_column()];
         for (i, name) in PRICE_COLUMNS[2..].iter().enumerate() {
             let values: Vec<Option<f64>> = rows.iter().map(|(_, v)| (!v[i].is_nan()).then_some(v[i])).collect();
             columns.push(Series::new((*name).into(), values).into_column());

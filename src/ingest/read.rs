@@ -61,7 +61,13 @@ impl Staged {
     }
 }
 
-fn new_entry(unit: &Unit<'_>, content: &Content, setting: &Setting<'_>, opened: &Opened, mapping: &Mapping) -> FileEntry {
+fn new_entry(
+    unit: &Unit<'_>,
+    content: &Content,
+    setting: &Setting<'_>,
+    opened: &Opened,
+    mapping: &Mapping,
+) -> FileEntry {
     FileEntry {
         size: content.size,
         format: opened.format,
@@ -81,8 +87,7 @@ pub(super) fn read_documents(
     project: &Project,
     setting: &Setting<'_>,
 ) -> Result<Staged> {
-    let resume = known.and_then(resume_of);
-    let known = known.filter(|_| resume.is_some());
+    let resume = known.and_then(FileEntry::resume);
     let default_time = unit.source.published_at_default.as_deref().and_then(|t| times::parse(t).ok()).map(|m| m.time);
     let (kept_parts, pending) = match known {
         Some(known) => tail_of(known, project)?,
@@ -126,14 +131,9 @@ pub(super) fn read_documents(
     Ok(staged)
 }
 
-/// Where to go on in a file that has grown.
-fn resume_of(known: &FileEntry) -> Option<Resume> {
-    Some(Resume { offset: known.resume_at?, rows: known.rows_in, encoded: known.encoding.clone()? })
-}
-
 /// Full parts of a file that has grown, counted, and the documents of its last part when that is not full.
 fn tail_of(known: &FileEntry, project: &Project) -> Result<(usize, Vec<Document>)> {
-    if known.rows_out % PART_ROWS as u64 == 0 {
+    if known.rows_out.is_multiple_of(PART_ROWS as u64) {
         return Ok((known.parts, Vec::new()));
     }
     let last = known.first_part + known.parts - 1;
@@ -150,7 +150,7 @@ pub(super) fn read_prices(
     setting: &Setting<'_>,
 ) -> Result<FileEntry> {
     let take = |price: prices::Price| {
-        Ok((!into.take(price)).then(|| Fault::new("date, code", "duplicate date and code", "")))
+        Ok(into.take(price).err().map(|key| Fault::new("date, code", "duplicate date and code", &key)))
     };
     read_unit(unit, content, None, rejects, setting, |view, _| prices::price(view), take)
 }
@@ -164,7 +164,7 @@ pub(super) fn read_securities(
     setting: &Setting<'_>,
 ) -> Result<FileEntry> {
     let take = |security: crate::market::Security| {
-        Ok((!into.take(security)).then(|| Fault::new("code, from", "duplicate code and first day", "")))
+        Ok(into.take(security).err().map(|key| Fault::new("code, from", "duplicate code and first day", &key)))
     };
     read_unit(unit, content, None, rejects, setting, |view, _| securities::security(view), take)
 }
@@ -219,7 +219,7 @@ fn read_unit<T: Send>(
                     Some(fault) => {
                         *entry.dropped.entry(fault.reason.clone()).or_default() += 1;
                         let file = unit.file_of(row.number, setting.base);
-                        Reject::new(&unit.source.name, &file, row.number, fault, &opened.original(&row.bytes)).write(out)?;
+                        Reject::new(&unit.source.name, &file, row.number, fault, &opened.original(&row)).write(out)?;
                     }
                 }
             }

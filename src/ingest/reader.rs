@@ -42,7 +42,7 @@ impl Fault {
 /// The cells of a row.
 pub(super) type Cells = Vec<Option<String>>;
 
-/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from.
+/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from (none for Parquet).
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) number: u64,
@@ -133,9 +133,17 @@ impl Opened {
         }
     }
 
-    /// The bytes of the file that a row was cut from.
-    pub(super) fn original(&self, bytes: &[u8]) -> Vec<u8> {
-        self.encoded.as_ref().map_or_else(|| bytes.to_vec(), |e| e.charset().original(bytes))
+    /// The bytes of the file that a row was cut from; of Parquet, which has none, the row's cells as JSON.
+    pub(super) fn original(&self, row: &Row) -> Vec<u8> {
+        match (&self.rows, &self.encoded, &row.cells) {
+            (Rows::Parquet(_), _, Ok(cells)) => {
+                let shown =
+                    self.columns.iter().zip(cells).filter_map(|(c, v)| Some((c.clone(), Value::from(v.clone()?))));
+                Value::Object(shown.collect()).to_string().into_bytes()
+            }
+            (_, Some(encoded), _) => encoded.charset().original(&row.bytes),
+            _ => row.bytes.clone(),
+        }
     }
 
     /// Where reading may go on when the file grows.
@@ -226,7 +234,8 @@ impl ByteRows {
             let names: Option<Vec<String>> =
                 names.iter().map(|n| charset.decode(n).map(|n| n.trim().to_owned())).collect();
             let names = names.context("the header row is not in the file's encoding")?;
-            let mut rows = ByteRows { records, layout: Layout { cut, charset, width: names.len() }, first_row: None, number: 0 };
+            let mut rows =
+                ByteRows { records, layout: Layout { cut, charset, width: names.len() }, first_row: None, number: 0 };
             rows.expect_width();
             // A mapping by position alone says that there is no header.
             let positions: Vec<String> = (0..names.len()).map(|i| i.to_string()).collect();
@@ -289,8 +298,8 @@ impl Layout {
         };
         let Cut::Rows(delimiter) = self.cut else {
             let text = self.charset.decode(&record.bytes).ok_or_else(|| undecodable("", &record.bytes))?;
-            let value: Value =
-                serde_json::from_str(&text).map_err(|e| Fault::new("", format!("not JSON: {}", category(&e)), &text))?;
+            let value: Value = serde_json::from_str(&text)
+                .map_err(|e| Fault::new("", format!("not JSON: {}", category(&e)), &text))?;
             return match value {
                 Value::Object(_) | Value::Array(_) => {
                     Ok(columns.iter().zip(used).map(|(c, used)| if *used { find(&value, c) } else { None }).collect())
@@ -302,7 +311,11 @@ impl Layout {
         let surplus = fields.iter().skip(self.width).any(|f| !f.is_empty());
         if fields.len() < self.width || surplus {
             let value = self.charset.decode_lossy(&record.bytes);
-            return Err(Fault::new("", "wrong number of fields", &format!("{} for {}: {value}", fields.len(), self.width)));
+            return Err(Fault::new(
+                "",
+                "wrong number of fields",
+                &format!("{} for {}: {value}", fields.len(), self.width),
+            ));
         }
         let cell = |((field, column), used): ((&Vec<u8>, &String), &bool)| -> Result<Option<String>, Fault> {
             if !used || field.is_empty() {
@@ -367,21 +380,16 @@ fn name_all(value: &Value, prefix: &str, columns: &mut Vec<String>) {
 
 /// The value at a dotted name (`stock.code`), or at a position of an array.
 fn find(value: &Value, name: &str) -> Option<String> {
-    let step = |value: &'_ Value, key: &str| -> Option<Value> {
-        match value {
-            Value::Object(map) => map.get(key).cloned(),
-            Value::Array(items) => items.get(key.parse::<usize>().ok()?).cloned(),
-            _ => None,
-        }
+    let found = match value {
+        Value::Object(map) => map.get(name),
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        _ => None,
     };
-    let found = step(value, name).or_else(|| {
-        let (first, rest) = name.split_once('.')?;
-        match value.get(first)? {
-            inner @ Value::Object(_) => return find(inner, rest).map(Value::String),
-            _ => None,
-        }
-    })?;
-    text_of(&found)
+    match (found, name.split_once('.')) {
+        (Some(found), _) => text_of(found),
+        (None, Some((first, rest))) => value.get(first).and_then(|inner| find(inner, rest)),
+        (None, None) => None,
+    }
 }
 
 fn text_of(value: &Value) -> Option<String> {

@@ -415,7 +415,8 @@ mod tests {
 
     #[test]
     fn a_stray_quote_that_a_later_one_closes_costs_its_line_only() {
-        let mut records = Records::new("1,\"a,x\n2,b,y\n3,\"c\",z\n4,d,w\n".as_bytes(), Cut::Rows(b','), Charset::Utf8, 0);
+        let mut records =
+            Records::new("1,\"a,x\n2,b,y\n3,\"c\",z\n4,d,w\n".as_bytes(), Cut::Rows(b','), Charset::Utf8, 0);
         records.expect_width(3);
         let mut good = Vec::new();
         while let Some(record) = records.next().unwrap() {

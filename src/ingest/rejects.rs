@@ -72,7 +72,10 @@ impl Lines {
                 Some(input) => input.read_until(b'\n', &mut self.line)?,
                 None => 0,
             };
-            ensure!(read > 0, "the rejects file has fewer lines than its log says; remove the log to read everything again");
+            ensure!(
+                read > 0,
+                "the rejects file has fewer lines than its log says; remove the log to read everything again"
+            );
             if i >= skip {
                 out.write_all(&self.line)?;
             }

@@ -30,7 +30,11 @@ use crate::project::Project;
 /// `unchanged` when every file was as the last run left it.
 pub fn run(sources: &[Source], params: &Params, base: &Path, project: &Project, ctx: &Ctx) -> Result<Report> {
     Source::check_all(sources)?;
-    ensure!((0.0..=1.0).contains(&params.max_loss), "[ingest] max_loss = {} is not a share between 0 and 1", params.max_loss);
+    ensure!(
+        (0.0..=1.0).contains(&params.max_loss),
+        "[ingest] max_loss = {} is not a share between 0 and 1",
+        params.max_loss
+    );
     disk::make_dir(project.dir())?;
     commit::finish_interrupted(project)?;
     disk::sweep(project.dir())?;
@@ -131,8 +135,8 @@ impl<'a> Run<'a> {
         }
         // A removed or rewritten file sets ids free that rows elsewhere were refused for.
         let known: BTreeSet<usize> = tasks.iter().filter(|t| t.state != State::Fresh).filter_map(|t| t.known).collect();
-        let freed = (0..self.log.files.len())
-            .any(|i| self.log.files[i].table == Table::Documents && !known.contains(&i));
+        let freed =
+            (0..self.log.files.len()).any(|i| self.log.files[i].table == Table::Documents && !known.contains(&i));
         if freed {
             for task in &mut tasks {
                 let refused = |i: usize| self.log.files[i].dropped.contains_key(DUPLICATE_ID);
@@ -172,7 +176,8 @@ impl<'a> Run<'a> {
         }
         let kept: Vec<Option<usize>> = tasks.iter().map(|t| t.known).collect();
         let rejects = self.compose_rejects(&outcomes, &kept)?;
-        let mut log = Log { version: VERSION, files: outcomes.into_iter().map(|o| o.entry).collect(), ..Log::default() };
+        let mut log =
+            Log { version: VERSION, files: outcomes.into_iter().map(|o| o.entry).collect(), ..Log::default() };
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;
@@ -215,11 +220,18 @@ impl<'a> Run<'a> {
     /// An empty file among others has no rows; alone, it is an error.
     fn empty(&self, task: &Task<'_>) -> Outcome {
         let unit = &task.unit;
-        let entry = FileEntry::empty(&unit.source.name, &unit.path, unit.source.table, task.content.hash, task.settings);
+        let entry =
+            FileEntry::empty(&unit.source.name, &unit.path, unit.source.table, task.content.hash, task.settings);
         Outcome { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: None }
     }
 
-    fn read(&self, task: &Task<'_>, ids: &mut Ids, prices: &mut Prices, securities: &mut Securities) -> Result<Outcome> {
+    fn read(
+        &self,
+        task: &Task<'_>,
+        ids: &mut Ids,
+        prices: &mut Prices,
+        securities: &mut Securities,
+    ) -> Result<Outcome> {
         let unit = &task.unit;
         let setting = Setting { base: self.base, latest: self.latest, settings: task.settings, ctx: self.ctx };
         let folder = self.staging.unit(&unit.source.name, &unit.path);
@@ -245,7 +257,13 @@ impl<'a> Run<'a> {
     }
 
     /// What an interrupted run read of this file, when it would be read the same way now.
-    fn staged_before(&self, task: &Task<'_>, known: Option<&FileEntry>, ids: &mut Ids, folder: &Path) -> Result<Option<Staged>> {
+    fn staged_before(
+        &self,
+        task: &Task<'_>,
+        known: Option<&FileEntry>,
+        ids: &mut Ids,
+        folder: &Path,
+    ) -> Result<Option<Staged>> {
         let record = Staged::record(folder);
         if !record.exists() {
             return Ok(None);
@@ -338,7 +356,9 @@ impl<'a> Run<'a> {
         facts.fact("time_formats", log.total(|f| &f.times));
         facts.fact("left_out", log.total(|f| &f.left_out));
         let empty: Vec<&str> = log.files.iter().filter(|f| f.rows_in == 0).map(|f| f.path.as_str()).collect();
-        for (name, paths) in [("files_without_rows", empty), ("files_passed_over", passed_over.iter().map(String::as_str).collect())] {
+        for (name, paths) in
+            [("files_without_rows", empty), ("files_passed_over", passed_over.iter().map(String::as_str).collect())]
+        {
             if !paths.is_empty() {
                 facts.fact(name, paths.len());
                 facts.fact(&format!("{name}_first"), &paths[..paths.len().min(5)]);

@@ -1,6 +1,7 @@
 //! Rows become the dated table of securities, sorted by code and first day.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 
 use anyhow::Result;
@@ -51,14 +52,19 @@ pub(super) fn security(view: &View<'_>) -> Result<Security, Fault> {
 pub(super) struct Securities(BTreeMap<(Code, Option<NaiveDate>), Security>);
 
 impl Securities {
-    /// Takes a row; `false` when that code has one that begins on the same day.
-    pub(super) fn take(&mut self, security: Security) -> bool {
-        let key = (security.code.clone(), security.from);
-        let free = !self.0.contains_key(&key);
-        if free {
-            self.0.insert(key, security);
+    /// Takes a row; gives its code and first day back when that code has one that begins on the same day.
+    pub(super) fn take(&mut self, security: Security) -> Result<(), String> {
+        match self.0.entry((security.code.clone(), security.from)) {
+            Entry::Occupied(_) => Err(format!(
+                "{} {}",
+                security.code,
+                security.from.map_or("from the beginning".into(), |d| d.to_string())
+            )),
+            Entry::Vacant(free) => {
+                free.insert(security);
+                Ok(())
+            }
         }
-        free
     }
 
     /// Writes the table.

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use crate::ingest::encoding::{self, Charset};
-use crate::ingest::records::RECORD_LIMIT;
 use crate::ingest::reader::{Cells, Fault, Row};
+use crate::ingest::records::RECORD_LIMIT;
 
 /// Files read at a time.
 const BATCH: usize = 256;
@@ -88,7 +88,9 @@ fn cells_of(bytes: &[u8], id: &str, declared: Option<Charset>) -> (Result<Cells,
     };
     let cells = match text {
         Some(text) => Ok(split_head(&text, id)),
-        None => Err(Fault::new("body", format!("bytes that are not {}", charset.name()), &charset.decode_lossy(content))),
+        None => {
+            Err(Fault::new("body", format!("bytes that are not {}", charset.name()), &charset.decode_lossy(content)))
+        }
     };
     (cells, Some(encoded.name))
 }

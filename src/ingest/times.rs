@@ -321,7 +321,8 @@ impl<'a> Cursor<'a> {
         if !style.contains('年') && self.0.starts_with(|c: char| c.is_ascii_digit()) {
             return Err(NoTime::Unreadable);
         }
-        Ok((NaiveDate::from_ymd_opt(year as i32, month, day).ok_or(NoTime::Impossible)?, style))
+        let date = NaiveDate::from_ymd_opt(year as i32, month, day).filter(|_| (1900..=2100).contains(&year));
+        Ok((date.ok_or(NoTime::Impossible)?, style))
     }
 
     /// Seconds since midnight, microseconds, and the form.
@@ -469,9 +470,15 @@ mod tests {
 
     #[test]
     fn impossible_and_unreadable_times_are_told_apart() {
-        for text in
-            ["2024-02-30", "20240230", "2023-02-29 10:00", "2024-13-01", "2024-03-01 25:00:00", "2024-03-01 12:60"]
-        {
+        for text in [
+            "2024-02-30",
+            "20240230",
+            "2023-02-29 10:00",
+            "2024-13-01",
+            "2024-03-01 25:00:00",
+            "2024-03-01 12:60",
+            "0024-03-01",
+        ] {
             assert_eq!(read(text), Err(NoTime::Impossible), "{text}");
         }
         for text in ["", "昨天", "2024", "2024-03", "2024-03-01 abc", "24-03-01", "2024-03-011", "3.14", "123456"] {

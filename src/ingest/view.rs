@@ -60,9 +60,7 @@ impl View<'_> {
     pub(super) fn time(&self, field: &str) -> Result<Option<Moment>, Fault> {
         let Some(text) = self.value(field) else { return Ok(None) };
         let parsed = match self.rules.mapping.pick(field) {
-            Pick::Two(i, j) => {
-                times::parse_two(self.cell(*i).unwrap_or_default(), self.cell(*j).unwrap_or_default())
-            }
+            Pick::Two(i, j) => times::parse_two(self.cell(*i).unwrap_or_default(), self.cell(*j).unwrap_or_default()),
             _ => self.rules.time_format.parse(&text),
         };
         match parsed {
