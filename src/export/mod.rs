@@ -24,6 +24,9 @@ mod qlib_bin;
 mod shapes;
 mod tables;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use super::block;
 use super::database::{Database, FLUSH_BYTES};
 use super::layout::{Address, BatchEntry, BatchRecord, Header, SetSpec, seal};
-use super::{Rows, read_record};
+use super::{RowKind, Rows, read_record};
 use crate::data::Key;
 
 /// A writer of one feature set. Threads may share it.
@@ -20,6 +20,11 @@ pub struct Writer<'s> {
 
 impl<'s> Writer<'s> {
     pub(super) fn new(database: &'s Database, spec: &SetSpec) -> Result<Writer<'s>> {
+        ensure!(
+            spec.kind != RowKind::Dense { dim: 0 },
+            "feature set {:?} would have rows without values: its dim is 0",
+            spec.name
+        );
         Ok(Writer { database, spec: spec.clone(), set: spec.id(), unflushed: AtomicU64::new(0) })
     }
 
