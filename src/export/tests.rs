@@ -289,5 +289,7 @@ fn names_that_cannot_be_files_or_columns_are_refused() {
     assert!(error(&[""]).contains("would be a file name"));
     assert!(error(&["Date"]).contains("for another column"));
     assert!(error(&["tone", "Tone"]).contains("two factors"));
+    let no_format = Params { formats: Vec::new(), ..Params::default() };
+    assert!(export(&dir.path().join("out"), &no_format).unwrap_err().to_string().contains("[export] formats is empty"));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }

@@ -39,7 +39,8 @@ impl<'s> Writer<'s> {
     }
 
     /// Keeps the rows of a batch; whole, or after a kill not at all. `batch` is the content hash of the batch's text
-    /// keys. Rows that were there under the same key are replaced.
+    /// keys. Rows that were there under the same key are replaced, and a finished set whose rows change is unfinished
+    /// from then on.
     pub fn put(&self, batch: Key, rows: &Rows) -> Result<()> {
         let name = || format!("cannot keep batch {batch} of feature set {:?}", self.spec.name);
         rows.check().with_context(name)?;
@@ -51,7 +52,7 @@ impl<'s> Writer<'s> {
             self.spec.kind
         );
         let blocks = block::pack(rows).with_context(name)?;
-        let old = self.record(batch)?.map_or(0, |record| record.blocks);
+        let old = self.record(batch)?;
         let record = BatchRecord {
             rows: rows.len() as u64,
             blocks: blocks.len() as u32,
@@ -68,7 +69,11 @@ impl<'s> Writer<'s> {
         let key = Address::Batch { set: self.set, batch }.bytes();
         let value = seal(&key, &serde_json::to_vec(&record)?);
         writes.push((key, value));
-        let removals = (record.blocks..old).map(address).collect();
+        let mut removals = Vec::new();
+        if let Some(old) = old.filter(|old| *old != record) {
+            removals.extend((record.blocks..old.blocks).map(address));
+            removals.push(Address::Header { set: self.set }.bytes());
+        }
         self.database.apply(writes, removals).with_context(name)?;
         if self.unflushed.fetch_add(record.bytes, Ordering::Relaxed) + record.bytes >= FLUSH_BYTES {
             self.unflushed.store(0, Ordering::Relaxed);
