@@ -24,6 +24,9 @@ mod qlib_bin;
 mod shapes;
 mod tables;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
@@ -113,6 +116,10 @@ pub fn run(
 ) -> Result<(Manifest, Report)> {
     check_names(factors.iter().map(|f| f.name))?;
     check_names(outcomes.iter().map(|o| o.factor.as_str()))?;
+    ensure!(
+        !params.formats.is_empty() || params.shapes.iter().all(|&s| s == Shape::QlibBin),
+        "[export] formats is empty, so the tables of [export] shapes cannot be written: name parquet, csv or both"
+    );
     let mut folder = Folder::begin(out, params.bom)?;
     let grid = Grid::new(factors);
     let formats = distinct(&params.formats);

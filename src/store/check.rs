@@ -61,7 +61,13 @@ impl Store {
                     batches.insert((set, batch), BatchEntry { key: batch, record });
                 }
                 (Some(Address::Batch { set, batch }), Err(error)) => {
-                    found.add(set, Some(batch), format!("{:#}", error.root_cause()), false, vec![key.to_vec()]);
+                    found.add(
+                        set,
+                        Some(batch),
+                        format!("its record {}", error.root_cause()),
+                        false,
+                        vec![key.to_vec()],
+                    );
                 }
                 _ => {
                     found.doomed.insert(key.to_vec());
@@ -92,7 +98,7 @@ impl Store {
             let header = match read_header(&key, &value) {
                 Ok(header) => header,
                 Err(error) => {
-                    found.add(set, None, format!("{:#}", error.root_cause()), true, vec![key.to_vec()]);
+                    found.add(set, None, format!("its header {}", error.root_cause()), true, vec![key.to_vec()]);
                     continue;
                 }
             };

@@ -10,11 +10,12 @@ use std::io::{Read, Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::disk;
 
-/// Bytes written between two flushes by whoever writes much: what a kill can lose.
+/// Bytes written between two flushes by whoever writes much: what a loss of power can cost. A kill of the process costs
+/// less, because the database hands its buffers to the system as they fill.
 pub(super) const FLUSH_BYTES: u64 = 32 << 20;
 
 /// Bytes of pages that the database keeps in memory. It keeps 256 pages at least, of up to 16 blocks each.
@@ -44,9 +45,6 @@ impl Database {
         let generation = read_current(root)?;
         remove_leftovers(root, generation)?;
         let db = open_generation(root, generation)?;
-        if !root.join("current").exists() {
-            write_current(root, generation)?;
-        }
         Ok(Database { root: root.to_owned(), generation, db, _lock: lock })
     }
 
@@ -143,7 +141,9 @@ impl Database {
         write_current(&self.root, generation)?;
         let old = generation_folder(&self.root, self.generation);
         (self.db, self.generation) = (db, generation);
-        std::fs::remove_dir_all(&old).with_context(|| format!("cannot remove the old database {}", old.display()))
+        // The new one is in use already. If the old one stays, it is a leftover for the next opening.
+        let _ = std::fs::remove_dir_all(&old);
+        Ok(())
     }
 
     fn guard<T>(&self, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
@@ -232,16 +232,23 @@ fn generation_folder(root: &Path, generation: u32) -> PathBuf {
     root.join(format!("db-{generation:06}"))
 }
 
+/// The number of the database in use; a new store begins with 1.
 fn read_current(root: &Path) -> Result<u32> {
     let path = root.join("current");
+    let lost = || {
+        format!(
+            "{} does not say which database is in use; write the name of the db- folder beside it into it, or remove \
+             the store: features are computed again from the corpus",
+            path.display()
+        )
+    };
     if !path.exists() {
-        return Ok(1);
+        // Written before the first database is made, so a database without it is not a new store.
+        ensure!(databases(root)?.is_empty(), lost());
+        write_current(root, 1)?;
     }
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let number = text.trim().strip_prefix("db-").and_then(|n| n.parse().ok());
-    number.with_context(|| {
-        format!("{} names no database; write the name of the db- folder beside it into it", path.display())
-    })
+    text.trim().strip_prefix("db-").and_then(|n| n.parse().ok()).with_context(lost)
 }
 
 fn write_current(root: &Path, generation: u32) -> Result<()> {
@@ -251,13 +258,20 @@ fn write_current(root: &Path, generation: u32) -> Result<()> {
 fn remove_leftovers(root: &Path, generation: u32) -> Result<()> {
     disk::sweep(root)?;
     let current = generation_folder(root, generation);
-    let entries = std::fs::read_dir(root).with_context(|| format!("cannot list {}", root.display()))?;
-    for entry in entries {
-        let path = entry.with_context(|| format!("cannot list {}", root.display()))?.path();
-        let is_database = path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("db-"));
-        if is_database && path != current {
-            std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove the leftover {}", path.display()))?;
-        }
+    for path in databases(root)?.into_iter().filter(|path| *path != current) {
+        std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove the leftover {}", path.display()))?;
     }
     Ok(())
+}
+
+fn databases(root: &Path) -> Result<Vec<PathBuf>> {
+    let cannot = || format!("cannot list {}", root.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
+        if path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("db-")) {
+            found.push(path);
+        }
+    }
+    Ok(found)
 }

@@ -8,6 +8,9 @@
 //! block, and never served. [`Store::verify`] reads everything, [`Store::repair`] drops what is damaged so that the next
 //! run computes only that again, [`Store::compact`] gives back the space of what was overwritten or removed.
 //!
+//! Half a gigabyte of rows was seen to take 1.3 to 1.5 times its size on disk (1.4 when compacted), and reading or
+//! writing any amount takes at most some 350 MB of memory. A small store takes about 20 MB more than it holds.
+//!
 //! Useful for: rows that are costly to compute. Not for: tables that a person opens (those are Parquet files).
 //! The database is sled; nothing outside this module knows it.
 

@@ -103,6 +103,7 @@ fn rows_of_the_wrong_shape_are_refused_with_both_numbers() {
     assert!(error(Rows::dense(vec![Key::default()], 4, vec![0.0; 5])).contains("5 dense values do not make 1 rows"));
     let falling = Rows::sparse(vec![Key::default(); 2], vec![0, 2, 1], vec![1], vec![1.0]);
     assert!(error(falling).contains("without falling"));
+    assert!(store.writer(&spec("none", RowKind::Dense { dim: 0 })).is_err());
 }
 
 #[test]
@@ -113,6 +114,16 @@ fn a_second_opener_is_told_who_holds_the_store() {
     assert!(error.contains(&format!("in use by another run (process {})", std::process::id())), "{error}");
     drop(held);
     Store::open(dir.path()).unwrap();
+}
+
+#[test]
+fn a_store_that_lost_its_pointer_is_not_taken_for_a_new_one() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Store::open(dir.path()).unwrap());
+    std::fs::remove_file(dir.path().join("current")).unwrap();
+    let error = Store::open(dir.path()).err().unwrap().to_string();
+    assert!(error.contains("does not say which database is in use"), "{error}");
+    assert!(dir.path().join("db-000001").exists());
 }
 
 #[test]
@@ -154,8 +165,14 @@ fn missing_batches_strange_rows_and_orphans_are_found() {
     let store = Store::open(dir.path()).unwrap();
     let (spec, order) = finished(&store);
     let set = spec.id();
-    // Other rows than those that the header was written for.
+    // Other rows than those that the header was written for: the set is finished no more, unless the header comes back.
+    let header = Address::Header { set }.bytes();
+    let kept = store.database.get(&header).unwrap().unwrap().to_vec();
+    store.writer(&spec).unwrap().put(order[1], &dense_rows(1, 100, 300)).unwrap();
+    assert!(store.set(&set).unwrap().is_some(), "the same rows again change nothing");
     store.writer(&spec).unwrap().put(order[0], &dense_rows(9, 100, 300)).unwrap();
+    assert!(store.set(&set).unwrap().is_none());
+    store.database.apply(vec![(header.clone(), kept)], Vec::new()).unwrap();
     // A record without which its blocks are nobody's.
     store.database.apply(Vec::new(), vec![Address::Batch { set, batch: order[2] }.bytes()]).unwrap();
     let problems = store.verify(&ctx()).unwrap();
@@ -165,7 +182,6 @@ fn missing_batches_strange_rows_and_orphans_are_found() {
     let read = store.set(&set).unwrap().unwrap().batch(&order[0]);
     assert!(format!("{:#}", read.unwrap_err()).contains("not those that the set was finished with"));
     // A damaged header: the set cannot be opened, its batches need no computing.
-    let header = Address::Header { set }.bytes();
     store.database.apply(vec![(header, b"IKS1".to_vec())], Vec::new()).unwrap();
     assert!(format!("{:#}", store.sets().unwrap_err()).contains("cut short"));
     store.repair(&ctx()).unwrap();
@@ -257,8 +273,18 @@ fn contents(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
 #[test]
 fn a_run_killed_at_any_moment_ends_with_the_bytes_of_an_undisturbed_one() {
     const CHILD: &str = "INKSTONE_TEST_STORE_TO_FILL";
+    const STOP: &str = "INKSTONE_TEST_STORE_STOP_AFTER";
     if let Some(path) = std::env::var_os(CHILD).map(PathBuf::from) {
-        run_to_the_end(&path, |b| writeln!(std::io::stdout(), "batch {b}").unwrap());
+        let stop: usize = std::env::var(STOP).unwrap().parse().unwrap();
+        run_to_the_end(&path, |b| {
+            writeln!(std::io::stdout(), "batch {b}").unwrap();
+            // Work goes on while the kill is on its way, but on a busy machine not to the end.
+            if b >= stop + 3 {
+                loop {
+                    std::thread::park();
+                }
+            }
+        });
         return;
     }
     let dir = tempfile::tempdir().unwrap();
@@ -270,6 +296,7 @@ fn a_run_killed_at_any_moment_ends_with_the_bytes_of_an_undisturbed_one() {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([this, "--exact", "--nocapture"])
             .env(CHILD, &killed)
+            .env(STOP, stop_after.to_string())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -292,37 +319,76 @@ fn a_run_killed_at_any_moment_ends_with_the_bytes_of_an_undisturbed_one() {
     assert!(contents(&killed) == contents(&calm));
 }
 
+/// The files below a folder, sorted.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().map(Result::unwrap);
+    entries.filter(|e| e.file_type().is_file()).map(|e| e.into_path()).collect()
+}
+
 #[test]
 fn damage_to_the_files_themselves_never_changes_a_row() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store");
-    let (spec, whole) = {
+    let spec = spec("torn", RowKind::Dense { dim: 300 });
+    let whole = {
         let store = Store::open(&path).unwrap();
-        let (spec, _) = finished(&store);
-        (spec.clone(), read_all(&store, &spec.id()))
-    };
-    let file = path.join("db-000001/db");
-    let sound = std::fs::read(&file).unwrap();
-    let mut noticed = 0;
-    for step in 0..24 {
-        let mut torn = sound.clone();
-        torn[step * sound.len() / 24 + 13] ^= 0x40;
-        let copy = dir.path().join(format!("copy-{step}"));
-        std::fs::create_dir_all(copy.join("db-000001")).unwrap();
-        for name in ["current", "db-000001/conf"] {
-            std::fs::copy(path.join(name), copy.join(name)).unwrap();
+        let writer = store.writer(&spec).unwrap();
+        let order: Vec<Key> = (0..3).map(|b| key("batch", b)).collect();
+        for (b, &batch) in order.iter().enumerate() {
+            writer.put(batch, &dense_rows(b, 800, 300)).unwrap();
         }
-        std::fs::write(copy.join("db-000001/db"), &torn).unwrap();
-        let rows = Store::open(&copy).and_then(|store| {
-            let set = store.set(&spec.id())?;
-            set.map(|set| set.batches().collect::<Result<Vec<_>>>()).transpose()
-        });
-        match rows {
-            Ok(Some(rows)) => assert!(rows == whole, "a flip at step {step} changed rows"),
-            Ok(None) | Err(_) => noticed += 1,
+        writer.finish(&order, serde_json::Value::Null).unwrap();
+        read_all(&store, &spec.id())
+    };
+    let files = files_below(&path);
+    assert!(files.iter().any(|f| f.parent().unwrap().ends_with("blobs")), "long values have files of their own");
+    let mut noticed = 0;
+    for (number, torn) in files.iter().enumerate().filter(|(_, f)| !f.ends_with("lock")) {
+        for step in 0..if torn.ends_with("db-000001/db") { 20 } else { 2 } {
+            let copy = dir.path().join(format!("copy-{number}-{step}"));
+            for file in &files {
+                let to = copy.join(file.strip_prefix(&path).unwrap());
+                std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+                let mut bytes = std::fs::read(file).unwrap();
+                if file == torn {
+                    let at = (step * bytes.len() / 20 + 13).min(bytes.len() - 2);
+                    bytes[at] ^= 0x40;
+                }
+                std::fs::write(to, bytes).unwrap();
+            }
+            let rows = Store::open(&copy).and_then(|store| {
+                let set = store.set(&spec.id())?;
+                set.map(|set| set.batches().collect::<Result<Vec<_>>>()).transpose()
+            });
+            match rows {
+                Ok(Some(rows)) => assert!(rows == whole, "a flip in {} changed rows", torn.display()),
+                Ok(None) | Err(_) => noticed += 1,
+            }
+            std::fs::remove_dir_all(copy).unwrap();
         }
     }
     assert!(noticed > 0, "no flip was noticed: the test flips nothing that matters");
+}
+
+#[test]
+fn threads_share_a_writer() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let writer = store.writer(&spec("shared", RowKind::Dense { dim: 8 })).unwrap();
+    let order: Vec<Key> = (0..16).map(|b| key("batch", b)).collect();
+    std::thread::scope(|scope| {
+        for (half, writer) in [(0, &writer), (1, &writer)] {
+            let order = &order;
+            scope.spawn(move || {
+                for b in (half..16).step_by(2) {
+                    writer.put(order[b], &dense_rows(b, 50, 8)).unwrap();
+                }
+            });
+        }
+    });
+    let id = writer.finish(&order, serde_json::Value::Null).unwrap().id();
+    let expected: Vec<Rows> = (0..16).map(|b| dense_rows(b, 50, 8)).collect();
+    assert!(read_all(&store, &id) == expected);
 }
 
 proptest! {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use super::block;
 use super::database::{Database, FLUSH_BYTES};
 use super::layout::{Address, BatchEntry, BatchRecord, Header, SetSpec, seal};
-use super::{Rows, read_record};
+use super::{RowKind, Rows, read_record};
 use crate::data::Key;
 
 /// A writer of one feature set. Threads may share it.
@@ -20,6 +20,11 @@ pub struct Writer<'s> {
 
 impl<'s> Writer<'s> {
     pub(super) fn new(database: &'s Database, spec: &SetSpec) -> Result<Writer<'s>> {
+        ensure!(
+            spec.kind != RowKind::Dense { dim: 0 },
+            "feature set {:?} would have rows without values: its dim is 0",
+            spec.name
+        );
         Ok(Writer { database, spec: spec.clone(), set: spec.id(), unflushed: AtomicU64::new(0) })
     }
 
@@ -34,7 +39,8 @@ impl<'s> Writer<'s> {
     }
 
     /// Keeps the rows of a batch; whole, or after a kill not at all. `batch` is the content hash of the batch's text
-    /// keys. Rows that were there under the same key are replaced.
+    /// keys. Rows that were there under the same key are replaced, and a finished set whose rows change is unfinished
+    /// from then on.
     pub fn put(&self, batch: Key, rows: &Rows) -> Result<()> {
         let name = || format!("cannot keep batch {batch} of feature set {:?}", self.spec.name);
         rows.check().with_context(name)?;
@@ -46,7 +52,7 @@ impl<'s> Writer<'s> {
             self.spec.kind
         );
         let blocks = block::pack(rows).with_context(name)?;
-        let old = self.record(batch)?.map_or(0, |record| record.blocks);
+        let old = self.record(batch)?;
         let record = BatchRecord {
             rows: rows.len() as u64,
             blocks: blocks.len() as u32,
@@ -63,7 +69,11 @@ impl<'s> Writer<'s> {
         let key = Address::Batch { set: self.set, batch }.bytes();
         let value = seal(&key, &serde_json::to_vec(&record)?);
         writes.push((key, value));
-        let removals = (record.blocks..old).map(address).collect();
+        let mut removals = Vec::new();
+        if let Some(old) = old.filter(|old| *old != record) {
+            removals.extend((record.blocks..old.blocks).map(address));
+            removals.push(Address::Header { set: self.set }.bytes());
+        }
         self.database.apply(writes, removals).with_context(name)?;
         if self.unflushed.fetch_add(record.bytes, Ordering::Relaxed) + record.bytes >= FLUSH_BYTES {
             self.unflushed.store(0, Ordering::Relaxed);
