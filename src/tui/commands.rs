@@ -91,7 +91,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!(A::NextFactor, [Char(']'), Char('n')], "下一因子" "next factor", "看下一个因子" "look at the next factor", FACTOR, |a| a.workspace.factors.len() > 1, true),
     command!(A::PreviousFactor, [Char('['), Char('p')], "上一因子" "previous", "看上一个因子" "look at the factor before", FACTOR, |a| a.workspace.factors.len() > 1, false),
     command!(A::Horizon, [Char('d')], "持有期" "horizon", "换一个持有天数" "another holding period", FACTOR, |a| a.factor.horizons() > 1, true),
-    command!(A::Layers, [Char('v')], "分层图" "layers", "分层净值与分层平均收益之间切换" "wealth by layer, or mean return by layer", FACTOR, |a| a.factor.has_dates(), true),
+    command!(A::Layers, [Char('v')], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, |a| a.factor.has_dates(), true),
     command!(A::Down, [Down, Char('j')], "下" "down", "下移一行" "one line down", LISTS, ALWAYS, false),
     command!(A::Up, [Up, Char('k')], "上" "up", "上移一行" "one line up", LISTS, ALWAYS, false),
     command!(A::PageDown, [PageDown, Char(' ')], "下页" "page down", "下移一页；运行页滚动详情；因子页后移 21 日" "a page down; on the factor page 21 days on", ALL, ALWAYS, false),

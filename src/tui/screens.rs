@@ -17,7 +17,7 @@ use super::event::Event;
 use super::run::Phase;
 use super::{Cut, Language, Mark, Meaning, Runner, Start, Workspace, view, width};
 use crate::backtest::{
-    Coverage, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal, YearFigures,
+    Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal, YearFigures,
 };
 use crate::corpus::documents_to_frame;
 use crate::data::{Document, Kind, Report};
@@ -281,8 +281,9 @@ fn outcome(lookahead: bool) -> Outcome {
             horizons: vec![1, 5],
             mean: vec![vec![-0.0008, -0.0002, 0.0, 0.0003, 0.0009], vec![-0.004, -0.001, 0.0002, 0.0015, 0.0045]],
             dates: dates.clone(),
-            wealth: (0..5).map(|q| wealth(0.0006 * (f64::from(q) - 1.8), 3 + q as usize)).collect(),
+            wealth: (0..5).map(|q| wealth(0.0006 * (q as f64 - 1.8), 3 + q)).collect(),
             demeaned: true,
+            ..Layers::default()
         },
         long_short: LongShort {
             dates: dates.clone(),
@@ -293,8 +294,12 @@ fn outcome(lookahead: bool) -> Outcome {
             ..LongShort::default()
         },
         turnover: 0.114,
-        rank_autocorrelation: 0.8,
-        untradable: Default::default(),
+        decay: IcDecay {
+            lags: (1..=20).collect(),
+            rank_ic: (0..20).map(|lag| 0.05 * 0.8_f64.powi(lag) - 0.004).collect(),
+            half_life: 3.4,
+        },
+        ..Outcome::default()
     }
 }
 
@@ -388,6 +393,8 @@ fn a_factor_is_drawn_with_its_figures() {
     insta::assert_snapshot!("factor", bench.screen(SMALL, ""));
     insta::assert_snapshot!("factor_large_cursor", bench.screen(LARGE, "d<left><left>"));
     insta::assert_snapshot!("factor_layers_english", bench.screen(SMALL, "vL"));
+    insta::assert_snapshot!("factor_decay", bench.screen(SMALL, "vL"));
+    bench.press("L");
     assert!(bench.screen(SMALL, "n").contains("press r to run"), "the second factor has no backtest");
     disk::write_json(&Project::new(dir.path()).backtest("tone"), &outcome(true)).unwrap();
     disk::write_json(&Project::new(dir.path()).backtest("tfidf"), &Outcome::default()).unwrap();

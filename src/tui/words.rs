@@ -113,6 +113,8 @@ words! {
     SUM: "累计", "sum";
     LAYER_WEALTH: "分层净值", "Layers";
     LAYER_MEANS: "分层平均收益", "Mean return by layer";
+    DECAY: "逐日 RankIC", "RankIC by day after";
+    HALF_LIFE: "半衰期", "half-life";
     DEMEANED: "去均值", "demeaned";
     LONG_SHORT: "多空净值", "Long-short";
     NET: "净值", "net";

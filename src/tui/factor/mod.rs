@@ -22,7 +22,19 @@ pub(crate) struct Factor {
     loaded: Option<Result<Option<Box<Picture>>, String>>,
     horizon: usize,
     cursor: Option<usize>,
-    layer_means: bool,
+    chart: LayerChart,
+}
+
+/// What the lower left chart shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LayerChart {
+    /// Growth of 1 by layer.
+    #[default]
+    Wealth,
+    /// Mean return by layer at the horizon chosen.
+    Means,
+    /// Mean RankIC against single days after the trade.
+    Decay,
 }
 
 impl Factor {
@@ -78,7 +90,13 @@ impl Factor {
             Action::NextFactor => self.select((self.selected + 1) % count, factors, reading),
             Action::PreviousFactor => self.select((self.selected + count - 1) % count, factors, reading),
             Action::Horizon => self.horizon = (self.horizon + 1) % self.horizons().max(1),
-            Action::Layers => self.layer_means = !self.layer_means,
+            Action::Layers => {
+                self.chart = match self.chart {
+                    LayerChart::Wealth => LayerChart::Means,
+                    LayerChart::Means => LayerChart::Decay,
+                    LayerChart::Decay => LayerChart::Wealth,
+                }
+            }
             _ => self.step(action),
         }
     }

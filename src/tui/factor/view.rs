@@ -7,9 +7,9 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::Factor;
 use super::charts::{Bars, Curve, bars_that_fit, draw_bars, draw_curves, points};
 use super::picture::{Horizon, Picture, Step, fitting_means};
+use super::{Factor, LayerChart};
 use crate::tui::app::App;
 use crate::tui::words::{self, Word};
 use crate::tui::{figures, look, width};
@@ -174,15 +174,23 @@ fn draw_layers(
     area: Rect,
 ) {
     let layers = &picture.outcome.layers;
-    let demeaned = if layers.demeaned { app.say(words::DEMEANED) } else { "" };
-    if factor.layer_means {
-        let block = look::pane(format!(" {} {}d {demeaned} ", app.say(words::LAYER_MEANS), horizon.days), false);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
-        let labels: Vec<String> = (1..=horizon.layers.len()).map(|q| format!("Q{q}")).collect();
-        let scale = |v: f64| format!("{:.2}%", 100.0 * v);
-        let bars = Bars { values: &horizon.layers, labels: &labels, marked: None, scale, red_up: app.workspace.red_up };
-        return draw_bars(&bars, frame, inner);
+    let percent: fn(f64) -> String = |v| format!("{:.2}%", 100.0 * v);
+    let plain: fn(f64) -> String = |v| figures::number(v, 3);
+    match factor.chart {
+        LayerChart::Wealth => {}
+        LayerChart::Means => {
+            let demeaned = if layers.demeaned { app.say(words::DEMEANED) } else { "" };
+            let title = format!(" {} {}d {demeaned} ", app.say(words::LAYER_MEANS), horizon.days);
+            let labels = (1..=horizon.layers.len()).map(|q| format!("Q{q}")).collect();
+            return draw_labelled(app, title, &horizon.layers, labels, percent, frame, area);
+        }
+        LayerChart::Decay => {
+            let decay = &picture.outcome.decay;
+            let half_life = figures::number(decay.half_life, 1);
+            let title = format!(" {} · {} {half_life} ", app.say(words::DECAY), app.say(words::HALF_LIFE));
+            let labels = decay.lags.iter().map(usize::to_string).collect();
+            return draw_labelled(app, title, &decay.rank_ic, labels, plain, frame, area);
+        }
     }
     let mut title = vec![Span::raw(format!(" {} ", app.say(words::LAYER_WEALTH)))];
     let count = layers.wealth.len();
@@ -198,6 +206,22 @@ fn draw_layers(
         .collect();
     title.extend(curves.iter().map(|c| Span::styled(format!("{} ", c.name), c.style)));
     draw_curves(&curves, at, 1.0, look::pane(Line::from(title), false), frame, area);
+}
+
+fn draw_labelled(
+    app: &App,
+    title: String,
+    values: &[f64],
+    labels: Vec<String>,
+    scale: fn(f64) -> String,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let block = look::pane(title, false);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let bars = Bars { values, labels: &labels, marked: None, scale, red_up: app.workspace.red_up };
+    draw_bars(&bars, frame, inner);
 }
 
 /// The lowest and the highest layer in the colours of loss and gain, those between in others.
