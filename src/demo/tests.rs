@@ -39,7 +39,7 @@ fn equal_parameters_give_equal_bytes_for_any_number_of_threads() {
     // Again into the same folder: nothing is left over, nothing differs.
     let again = generate(one.path(), &Params { scale: 0.05, seed: 8 }, &Ctx::new(1, 1).unwrap()).unwrap().0;
     assert_eq!(again.seed, 8);
-    let (truth, _) = generate(one.path(), &Params { scale: 0.05, seed: 7 }, &Ctx::new(2, 1).unwrap()).unwrap();
+    let (truth, _) = generate(one.path(), &Params { scale: 0.05, seed: 1 }, &Ctx::new(2, 1).unwrap()).unwrap();
     assert_eq!(files(one.path()).len(), b.len());
     assert_eq!(
         disk::read_json::<serde_json::Value>(&one.path().join("truth.json")).unwrap()["generator"],
