@@ -17,6 +17,8 @@ mod prices;
 mod rank;
 mod reports;
 mod rng;
+#[cfg(test)]
+mod samples;
 mod scene;
 mod story;
 #[cfg(test)]
@@ -60,7 +62,7 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Params {
-        Params { scale: 1.0, seed: 7 }
+        Params { scale: 1.0, seed: 1 }
     }
 }
 

@@ -32,3 +32,17 @@ pub(super) fn rng(seed: u64, stream: Stream, n: u64) -> ChaCha8Rng {
 pub(super) fn pick<'a, T>(rng: &mut ChaCha8Rng, items: &'a [T]) -> &'a T {
     &items[rng.random_range(0..items.len())]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_and_their_numbers_are_apart() {
+        let first = |stream, n| rng(7, stream, n).random::<u64>();
+        let draws = [first(Stream::News, 5), first(Stream::Reports, 5), first(Stream::Noise, 5), first(Stream::News, 6)];
+        for (i, a) in draws.iter().enumerate() {
+            assert!(draws[i + 1..].iter().all(|b| a != b), "{draws:?}");
+        }
+    }
+}

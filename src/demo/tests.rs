@@ -39,7 +39,7 @@ fn equal_parameters_give_equal_bytes_for_any_number_of_threads() {
     // Again into the same folder: nothing is left over, nothing differs.
     let again = generate(one.path(), &Params { scale: 0.05, seed: 8 }, &Ctx::new(1, 1).unwrap()).unwrap().0;
     assert_eq!(again.seed, 8);
-    let (truth, _) = generate(one.path(), &Params { scale: 0.05, seed: 7 }, &Ctx::new(2, 1).unwrap()).unwrap();
+    let (truth, _) = generate(one.path(), &Params { scale: 0.05, seed: 1 }, &Ctx::new(2, 1).unwrap()).unwrap();
     assert_eq!(files(one.path()).len(), b.len());
     assert_eq!(
         disk::read_json::<serde_json::Value>(&one.path().join("truth.json")).unwrap()["generator"],
@@ -58,7 +58,7 @@ fn what_readers_find_is_what_the_truth_counts() {
         let fresh = ids.insert(format!("{source}/{id}"));
         let dated =
             !time.contains("2099") && !time.contains("/2/30 ") && !time.ends_with("0230") && !time.contains("-13-");
-        let dated = dated && !time.contains("2月30日");
+        let dated = dated && !time.contains("年2月30日");
         let good = fresh && !text.trim().is_empty() && dated && !broken;
         *if good { &mut sound } else { &mut bad }.entry(source).or_default() += 1;
     };
@@ -186,7 +186,7 @@ fn the_tones_say_something_about_tomorrow_the_placebo_nothing() {
     assert!(placebo_rank_ic_1.low < 0.0 && placebo_rank_ic_1.high > 0.0, "{placebo_rank_ic_1:?}");
 }
 
-/// A naive reader, who counts the words of two short lists and knows no negation, recovers most of the tone.
+/// A naive reader, who counts the words of two short lists and turns those that follow a 不 or 未, recovers most of the tone.
 #[test]
 fn the_tone_can_be_read_from_the_text() {
     let words = |text: &'static str| text.lines().filter(|l| !l.is_empty() && !l.starts_with('#'));
@@ -201,7 +201,9 @@ fn the_tone_can_be_read_from_the_text() {
         let (mut p, mut n) = (0.0, 0.0);
         for text in std::iter::once(&story.title).chain(paragraphs) {
             for hit in matcher.find_iter(text) {
-                *if hit.pattern().as_usize() < good.len() { &mut p } else { &mut n } += 1.0;
+                let before = text[..hit.start()].chars().rev().take(2).collect::<String>();
+                let denied = before.contains(['未', '不', '无', '难']);
+                *if (hit.pattern().as_usize() < good.len()) != denied { &mut p } else { &mut n } += 1.0;
             }
         }
         if p + n > 0.0 { (p - n) / (p + n) } else { 0.0 }
