@@ -4,7 +4,7 @@
 //! finished stages stand in one small file; a stage's entry is removed before it starts and written after it ended, so
 //! that a kill at any moment makes the stage run again and never trusts half of its output.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -19,7 +19,7 @@ use crate::export::{ExportFactor, Provenance};
 use crate::extract::{self, Feature};
 use crate::factor::{self, Factor, Selection};
 use crate::job::Ctx;
-use crate::market::{Market, Security, securities_from_frame};
+use crate::market::{Code, Market, Security, securities_from_frame};
 use crate::project::Project;
 use crate::store::Store;
 use crate::{backtest, clean, disk, export, ingest, link};
@@ -102,6 +102,17 @@ fn securities(project: &Project) -> Result<Vec<Security>> {
     securities_from_frame(&disk::read_parquet(&project.securities(), None)?)
 }
 
+/// The securities that texts are linked to; without a table of them, the codes of the price table, which have no names.
+fn linkable(project: &Project) -> Result<Vec<Security>> {
+    let table = securities(project)?;
+    if !table.is_empty() || !project.prices().exists() {
+        return Ok(table);
+    }
+    let prices = disk::read_parquet(&project.prices(), Some(&["code"]))?;
+    let codes: BTreeSet<&str> = prices.column("code")?.str()?.iter().flatten().collect();
+    Ok(codes.into_iter().map(|code| Security::unnamed(Code::canonical(code))).collect())
+}
+
 impl<'a> Pipeline<'a> {
     fn open(config: &'a Config, base: &'a Path) -> Result<Pipeline<'a>> {
         let project = project(config, base);
@@ -140,10 +151,11 @@ impl<'a> Pipeline<'a> {
             return Ok(());
         }
         let docs = self.reports.last().map(|r| r.rows_out);
+        let prices = hash_if_there(&project.prices())?;
 
-        let key = Key::of_json(&(VERSION, "link", &config.link, key, hash_if_there(&project.securities())?));
+        let key = Key::of_json(&(VERSION, "link", &config.link, key, hash_if_there(&project.securities())?, prices));
         self.stage("link", key, parts_stand(&project.links(), count), "docs", docs, ctx, || {
-            let report = link::run(&project.clean(), &securities(&project)?, &project.links(), &config.link, ctx)?;
+            let report = link::run(&project.clean(), &linkable(&project)?, &project.links(), &config.link, ctx)?;
             project.links().truncate(count)?;
             Ok((report, None))
         })?;
@@ -151,7 +163,6 @@ impl<'a> Pipeline<'a> {
             return Ok(());
         }
 
-        let prices = hash_if_there(&project.prices())?;
         let market = market(&project)?;
         let store = Store::open(&project.store())?;
         let mut sets = BTreeMap::new();

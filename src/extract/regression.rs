@@ -50,7 +50,6 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut report = Report::new(&feature.name);
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
     let market = inputs.market(feature)?;
-    let parts = inputs.clean.files()?.len();
     let labels = abnormal_returns(feature, inputs)?;
     let delay = inputs.trade.delay_days();
     let known_after = delay + feature.label.horizon as i64;
