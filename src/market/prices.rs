@@ -285,7 +285,7 @@ mod tests {
             &[],
         )
         .unwrap();
-        assert_eq!(market.codes().iter().map(Code::as_str).collect::<Vec<_>>(), ["000001", "000002"]);
+        assert_eq!(market.codes().iter().map(Code::as_str).collect::<Vec<_>>(), ["000001.SZ", "000002.SZ"]);
         assert_eq!(market.dates().len(), 2);
         let close = market.price(Price::Close).unwrap();
         assert_eq!([close.at(1, 0), close.at(1, 1)], [1.5, 9.2]);
@@ -300,7 +300,7 @@ mod tests {
     fn bad_tables_are_told_where_they_are_wrong() {
         let error = |text: &str| format!("{:#}", Market::of_text(text, &[]).unwrap_err());
         let twice = error("date,code,close\n2024-01-02,000001,1\n2024-01-02,000001,2\n");
-        assert!(twice.contains("000001 has two rows on 2024-01-02"), "{twice}");
+        assert!(twice.contains("000001.SZ has two rows on 2024-01-02"), "{twice}");
         let text = error("date,code,close\n2024-01-02,000001,1\n2024-01-03,000001,一\n");
         assert!(text.contains("row 2 of column close"), "{text}");
         assert!(error("date,code,open\n2024-01-02,000001,1\n").contains("no column is named close"));
