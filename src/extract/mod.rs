@@ -8,6 +8,9 @@ mod reading;
 mod regression;
 mod tfidf;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
