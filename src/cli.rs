@@ -161,7 +161,7 @@ pub struct Tokenize {
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
     #[arg(long, value_name = "SPEC")]
     pub truncate: Option<Truncation>,
-    /// Special tokens of the model, such as [CLS] and [SEP], that count towards the limit.
+    /// Special tokens of the model, such as CLS and SEP, that count towards the limit.
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub specials: usize,
     /// What stands between tokens.

@@ -4,7 +4,7 @@
 //! whenever it draws. Nothing is pushed, so a slow screen never slows the work.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -160,13 +160,14 @@ impl Ctx {
         self.check()?;
         let began = Instant::now();
         let outer = std::mem::replace(&mut *self.current(), self.progress.begin(name, unit, total));
-        let result = work().map(|report| report.took(began.elapsed()));
+        let result =
+            catch_unwind(AssertUnwindSafe(work)).map(|result| result.map(|report| report.took(began.elapsed())));
         *self.current() = outer;
         match &result {
-            Ok(report) => self.progress.end(name, StageState::Done(Box::new(report.clone()))),
-            Err(_) => self.progress.end(name, StageState::Failed),
+            Ok(Ok(report)) => self.progress.end(name, StageState::Done(Box::new(report.clone()))),
+            Ok(Err(_)) | Err(_) => self.progress.end(name, StageState::Failed),
         }
-        result
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Counts `n` more units done; fails when the run was cancelled.
@@ -290,7 +291,8 @@ fn final_state<T>(result: Result<T>) -> JobState<T> {
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
 }

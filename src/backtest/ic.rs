@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use crate::backtest::correlation::{complete, mean, pearson, spearman, summarise};
 use crate::backtest::cross::{Cross, Prices};
 use crate::backtest::{IcDecay, IcSeries, Params};
+use crate::factor::average_ranks;
 use crate::job::Ctx;
 use crate::market::Market;
 
@@ -42,10 +43,15 @@ pub(super) fn decay(crosses: &[Cross], prices: &Prices, params: &Params, ctx: &C
         let bought: Vec<usize> =
             (0..cross.names.len()).filter(|&k| cross.returns.iter().any(|column| !column[k].is_nan())).collect();
         let values: Vec<f64> = bought.iter().map(|&k| cross.values[k]).collect();
+        // Nearly always every name has a return, and the ranks of the values are the same for all lags.
+        let ranks = average_ranks(&values);
         let rank_ic = |&lag: &usize| {
             let one_day =
                 |&k: &usize| prices.simple_return(cross.names[k] as usize, cross.entry + lag - 1, cross.entry + lag);
             let returns: Vec<f64> = bought.iter().map(one_day).collect();
+            if returns.len() >= params.names_needed() && returns.iter().all(|r| !r.is_nan()) {
+                return pearson(&ranks, &average_ranks(&returns));
+            }
             let (values, returns) = complete(&values, &returns);
             if values.len() < params.names_needed() { f64::NAN } else { spearman(&values, &returns) }
         };

@@ -1,7 +1,7 @@
 //! Cleaning: one normal form for every text, and a mark on every text that was told before.
 //!
 //! Takes the documents as ingested and gives them part by part with clean text, the key of that text, and the first
-//! mention of what they tell. The normal form is [`normalise`]'s; what counts as a repeat is told in `duplicates.rs`.
+//! mention of what they tell. The normal form is [`normalise()`]'s; what counts as a repeat is told in `duplicates.rs`.
 //! A mark depends on earlier documents only, so a later document never changes what was known before.
 //!
 //! Useful for: whatever reads text after this stage. Not for: judging sources or dropping rows; nothing is dropped.

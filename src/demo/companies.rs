@@ -224,26 +224,26 @@ pub(super) fn found(names: &Names, calendar: &Calendar, scale: f64, seed: u64) -
         let region = pick(&mut rng, &names.regions);
         let form = pick(&mut rng, &["股份有限公司", "集团股份有限公司"]);
         let full_name = format!("{region}{name}{form}");
-        companies.push(company(i, code, board, industry, name, full_name, calendar, &mut rng));
-        rename(companies.last_mut().expect("just pushed"), i, names, &halves, &mut taken, calendar, &mut rng);
+        let mut new = company(i, code, board, industry, name, calendar, &mut rng);
+        new.full_name = full_name;
+        rename(&mut new, i, names, &halves, &mut taken, calendar, &mut rng);
+        companies.push(new);
     }
     companies.sort_by(|a, b| a.code.cmp(&b.code));
     companies
 }
 
-#[allow(clippy::too_many_arguments)]
 fn company(
     i: usize,
     code: Code,
     board: Board,
     industry: usize,
     name: String,
-    full_name: String,
     calendar: &Calendar,
     rng: &mut ChaCha8Rng,
 ) -> Company {
     let days = calendar.len();
-    // Registration-based listing holds on every board from 10 April 2023, trading day 62 or so.
+    // Registration-based listing, without limits in the first five days, holds on every board from 10 April 2023.
     let listed = if i % 20 == 9 { rng.random_range(70..days - 80) } else { 0 };
     let age = Days::new(rng.random_range(400..7000));
     let listed_on = if listed > 0 {
@@ -264,7 +264,7 @@ fn company(
         code,
         board,
         industry,
-        full_name,
+        full_name: String::new(),
         spans: vec![Span { from: 0, name, st: false }],
         listed,
         delisted,
@@ -298,7 +298,7 @@ fn rename(
     } else if i % 33 == 14 {
         let from = rng.random_range(60..days - 200);
         company.spans.push(Span { from, name: st_name("ST", &short, taken), st: true });
-        if i % 2 == 0 {
+        if i.is_multiple_of(2) {
             company.spans.push(Span { from: from + rng.random_range(100..180), name: first, st: false });
         }
     } else if i % 17 == 5 && company.listed == 0 {

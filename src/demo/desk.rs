@@ -82,7 +82,7 @@ impl Delivery {
             rows.push(story.clone());
             self.rows += 1;
             if self.rows % BAD_EVERY == BAD_EVERY / 2 {
-                let (reason, bad) = if self.rows / BAD_EVERY % 2 == 0 {
+                let (reason, bad) = if (self.rows / BAD_EVERY).is_multiple_of(2) {
                     ("duplicate id", story.clone())
                 } else {
                     let id = format!("B{:06}", self.rows);
@@ -115,9 +115,10 @@ impl Delivery {
             body(story)
         );
         let path = self.folder.join(format!("txt/{}.txt", story.id));
-        let gb = self.txt.files % 2 == 0;
+        let gb = self.txt.files.is_multiple_of(2);
         disk::write_atomic(&path, |out| {
-            Ok(if gb { out.write_all(&GB18030.encode(&text).0)? } else { out.write_all(text.as_bytes())? })
+            let bytes = if gb { GB18030.encode(&text).0 } else { text.as_bytes().into() };
+            Ok(out.write_all(&bytes)?)
         })
     }
 }

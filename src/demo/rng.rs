@@ -40,7 +40,8 @@ mod tests {
     #[test]
     fn streams_and_their_numbers_are_apart() {
         let first = |stream, n| rng(7, stream, n).random::<u64>();
-        let draws = [first(Stream::News, 5), first(Stream::Reports, 5), first(Stream::Noise, 5), first(Stream::News, 6)];
+        let draws =
+            [first(Stream::News, 5), first(Stream::Reports, 5), first(Stream::Noise, 5), first(Stream::News, 6)];
         for (i, a) in draws.iter().enumerate() {
             assert!(draws[i + 1..].iter().all(|b| a != b), "{draws:?}");
         }

@@ -36,7 +36,7 @@ fn equal_parameters_give_equal_bytes_for_any_number_of_threads() {
         assert_eq!(a.strip_prefix(one.path()).unwrap(), b.strip_prefix(two.path()).unwrap());
         assert!(std::fs::read(a).unwrap() == std::fs::read(b).unwrap(), "{} differs", a.display());
     }
-    // Again into the same folder: nothing is left over, nothing differs.
+    // Another market in the same folder, then the first again: nothing is left over.
     let again = generate(one.path(), &Params { scale: 0.05, seed: 8 }, &Ctx::new(1, 1).unwrap()).unwrap().0;
     assert_eq!(again.seed, 8);
     let (truth, _) = generate(one.path(), &Params { scale: 0.05, seed: 1 }, &Ctx::new(2, 1).unwrap()).unwrap();
@@ -260,7 +260,8 @@ fn names_change_contain_each_other_and_are_common_words() {
         assert_eq!(pair[0].to, pair[1].from, "{}", pair[0].code);
     }
     let mut seen = BTreeSet::new();
-    assert!(world.companies.iter().all(|c| seen.insert(c.code.clone())));
+    let large = World::new(20.0, 7).unwrap();
+    assert!(large.companies.len() == 4000 && large.companies.iter().all(|c| seen.insert(c.code.clone())));
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn outcome() -> Outcome {
             mean: vec![vec![-0.01, 0.02], vec![-0.03, 0.04]],
             dates: dates.clone(),
             wealth: vec![vec![1.0, 0.9], vec![1.0, 1.1]],
-            demeaned: false,
+            ..Layers::default()
         },
         long_short: LongShort {
             dates,

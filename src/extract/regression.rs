@@ -3,7 +3,7 @@
 //! The label of a document is the mean over its securities of the return from `delay` days after its trading day, held
 //! `horizon` days, less that day's mean over all securities. It is known at the close of the day the holding ends.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,6 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut report = Report::new(&feature.name);
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
     let market = inputs.market(feature)?;
-    let parts = inputs.clean.files()?.len();
     let labels = abnormal_returns(feature, inputs)?;
     let delay = inputs.trade.delay_days();
     let known_after = delay + feature.label.horizon as i64;
@@ -68,7 +67,15 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         linear: feature.linear.clone(),
         ..TextRegression::default()
     };
-    let (predictions, _) = fit_predict(&table.samples, &table.counts, dates, &feature.walk_forward, &params, ctx)?;
+    let walk = &feature.walk_forward;
+    let folds = walk.folds(dates.len())?.len() as u64;
+    let mut predictions = None;
+    ctx.stage(&format!("fit {}", feature.name), "folds", Some(folds), || {
+        let (found, report) = fit_predict(&table.samples, &table.counts, dates, walk, &params, ctx)?;
+        predictions = Some(found);
+        Ok(report)
+    })?;
+    let predictions = predictions.context("a finished fit has predictions")?;
 
     let spec = SetSpec {
         name: feature.name.clone(),

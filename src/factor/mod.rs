@@ -175,11 +175,11 @@ mod tests {
         assert_eq!(report.facts["values_on_dates_with_too_few_names"], 1);
         let strangers = crate::disk::frame(vec![
             polars::prelude::Column::new("date".into(), ["2024-01-02"]),
-            polars::prelude::Column::new("code".into(), ["SZ000001"]),
+            polars::prelude::Column::new("code".into(), ["AAPL"]),
             polars::prelude::Column::new("value".into(), [1.0]),
         ])
         .unwrap();
         let error = Factor::from_frame(&strangers, "f", &market).unwrap_err().to_string();
-        assert!(error.contains("SZ000001") && error.contains("000001.SZ"), "{error}");
+        assert!(error.contains("AAPL") && error.contains("000001.SZ"), "{error}");
     }
 }

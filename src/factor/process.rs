@@ -140,19 +140,17 @@ fn standardise(x: &mut [f64], rule: Standardise) {
 
 /// Ranks from 1, ties at their average.
 pub fn average_ranks(x: &[f64]) -> Vec<f64> {
-    let mut order: Vec<u32> = (0..x.len() as u32).collect();
-    order.sort_unstable_by(|&a, &b| x[a as usize].total_cmp(&x[b as usize]));
+    // Values travel with their places: sorting places alone would jump about in memory at each comparison.
+    let mut order: Vec<(f64, u32)> = x.iter().copied().zip(0..).collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let mut ranks = vec![0.0; x.len()];
     let mut begin = 0;
     while begin < order.len() {
-        let value = x[order[begin] as usize];
-        let mut end = begin + 1;
-        while end < order.len() && x[order[end] as usize] == value {
-            end += 1;
-        }
-        let rank = (begin + end + 1) as f64 / 2.0;
-        order[begin..end].iter().for_each(|&i| ranks[i as usize] = rank);
-        begin = end;
+        let value = order[begin].0;
+        let ties = order[begin..].iter().take_while(|(v, _)| *v == value).count().max(1);
+        let rank = begin as f64 + (ties + 1) as f64 / 2.0;
+        order[begin..begin + ties].iter().for_each(|&(_, i)| ranks[i as usize] = rank);
+        begin += ties;
     }
     ranks
 }

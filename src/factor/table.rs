@@ -9,8 +9,8 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 use crate::corpus::times_column;
 use crate::data::Report;
 use crate::disk;
-use crate::market::table::{CODE_NAMES, DATE_NAMES, dates, find, numbers, read_table, require, texts, times};
-use crate::market::{CLOSE, Market, Panel, dates_column};
+use crate::market::table::{CODE_NAMES, DATE_NAMES, codes, dates, find, numbers, read_table, require, times};
+use crate::market::{CLOSE, Code, Market, Panel, dates_column};
 
 /// Values by date and code on a market's axes, each with the time at which it was known.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ impl Factor {
                 only
             }
         };
-        let (row_dates, row_codes, values) = (dates(date_column)?, texts(code_column)?, numbers(value_column)?);
+        let (row_dates, row_codes, values) = (dates(date_column)?, codes(code_column)?, numbers(value_column)?);
         let raw = find(frame, &["raw"]).map(numbers).transpose()?;
         let documents = find(frame, &["documents"]).map(numbers).transpose()?;
         let known = known_column.map(times).transpose()?;
@@ -139,7 +139,7 @@ impl Factor {
                 report.drop_rows("no value", 1);
                 continue;
             }
-            let Some(i) = market.index_of(&row_codes[row]) else {
+            let Some(i) = market.index_of(row_codes[row].as_str()) else {
                 report.drop_rows("code not in the price table", 1);
                 continue;
             };
@@ -160,7 +160,7 @@ impl Factor {
                 "no row of the factor meets the price table ({:?}): the factor has codes like {:?}, the prices like {:?}; \
                  write codes and dates in one style",
                 report.dropped,
-                row_codes.first(),
+                row_codes.first().map(Code::as_str),
                 market.codes().first().map(|c| c.as_str())
             );
         }

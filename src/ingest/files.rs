@@ -81,9 +81,12 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
     let at = || format!("[[source]] {:?}: path {:?}", source.name, source.path);
     if path.is_dir() {
         let mut files = Vec::new();
-        for entry in walkdir::WalkDir::new(&path).sort_by_file_name() {
+        // Hidden folders are passed over too: a project's own artefacts may lie below its sources.
+        let shown = |e: &walkdir::DirEntry| e.depth() == 0 || !e.file_name().to_string_lossy().starts_with('.');
+        for entry in walkdir::WalkDir::new(&path).follow_links(true).sort_by_file_name().into_iter().filter_entry(shown)
+        {
             let entry = entry.with_context(at)?;
-            if entry.file_type().is_file() && !entry.file_name().to_string_lossy().starts_with('.') {
+            if entry.file_type().is_file() {
                 files.push(entry.into_path());
             }
         }
@@ -95,9 +98,10 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
     if !source.path.contains(['*', '?', '[']) {
         bail!("{}: there is no such file or folder ({})", at(), path.display());
     }
-    let pattern = path.to_str().with_context(|| format!("{}: a pattern must be valid Unicode", at()))?;
+    let folder = base.to_str().with_context(|| format!("{}: a pattern needs a folder in valid Unicode", at()))?;
+    let pattern = Path::new(&glob::Pattern::escape(folder)).join(&source.path);
     let mut files = Vec::new();
-    for found in glob::glob(pattern).with_context(at)? {
+    for found in glob::glob(&pattern.to_string_lossy()).with_context(at)? {
         let found = found.with_context(at)?;
         if found.is_file() {
             files.push(found);

@@ -1,6 +1,6 @@
 //! Ingest: files of any common shape and encoding become typed tables, and what cannot be read is set aside with its reason.
 //!
-//! [`run`] reads the files of every [`Source`] and writes the corpus ([`Project::documents`]), the price table, the table of
+//! [`run()`] reads the files of every [`Source`] and writes the corpus ([`Project::documents`]), the price table, the table of
 //! securities, the rows it set aside ([`Project::rejects`]) and a log of what it read ([`Log`]). It streams: memory is bounded
 //! by a batch of records, whatever the size of a file (prices and securities are held whole, 90 bytes a row). Row numbers
 //! count records from 1, the header not included; times are Shanghai wall-clock times.

@@ -111,13 +111,14 @@ fn date_of(days: i32) -> Option<NaiveDate> {
 mod tests {
     use super::*;
     use crate::disk;
-    use polars::prelude::{IntoColumn, NamedFrom, Series, TimeZone};
+    use polars::prelude::{IntoColumn, IntoSeries, NamedFrom, Series, TimeZone};
 
     #[test]
     fn every_type_becomes_the_text_of_a_csv() {
         let micros = || Series::new("t".into(), [Some(1_709_276_400_500_000i64), None]);
         let as_time = |name: &str, unit: TimeUnit, zone: Option<TimeZone>| {
-            micros().cast(&DataType::Datetime(unit, zone)).unwrap().with_name(name.into()).into_column()
+            let times = micros().i64().unwrap().clone().into_datetime(unit, zone);
+            times.into_series().with_name(name.into()).into_column()
         };
         let mut frame = disk::frame(vec![
             Series::new("code".into(), [Some(609i64), None]).into_column(),

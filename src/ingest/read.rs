@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -201,11 +201,11 @@ fn read_unit<T: Send>(
         };
         Ok(ctx.install(|| rows.into_par_iter().map(convert).collect()))
     };
-    disk::write_atomic(rejects, |out| {
+    let mut read_all = |out: &mut dyn Write| -> Result<()> {
         loop {
             let batch = convert_all(&mut opened)?;
             if batch.is_empty() {
-                break;
+                return Ok(());
             }
             ctx.advance(batch.len() as u64)?;
             for (row, result) in batch {
@@ -214,18 +214,28 @@ fn read_unit<T: Send>(
                     Ok(item) => take(item)?,
                     Err(fault) => Some(fault),
                 };
-                match fault {
-                    None => entry.rows_out += 1,
-                    Some(fault) => {
-                        *entry.dropped.entry(fault.reason.clone()).or_default() += 1;
-                        let file = unit.file_of(row.number, setting.base);
-                        Reject::new(&unit.source.name, &file, row.number, fault, &opened.original(&row)).write(out)?;
-                    }
-                }
+                let Some(fault) = fault else {
+                    entry.rows_out += 1;
+                    continue;
+                };
+                *entry.dropped.entry(fault.reason.clone()).or_default() += 1;
+                let file = unit.file_of(row.number, setting.base);
+                Reject::new(&unit.source.name, &file, row.number, fault, &opened.original(&row)).write(out)?;
             }
         }
-        Ok(out.flush()?)
-    })?;
+    };
+    // What goes wrong with the file read is told as it is, not as a failure to write the rejects.
+    let mut failure = None;
+    let written = disk::write_atomic(rejects, |out| {
+        read_all(out).map_err(|error| {
+            failure = Some(error);
+            anyhow!("reading stopped")
+        })
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    written?;
     entry.resume_at = opened.resume_at();
     entry.encodings = opened.encodings().into_iter().collect();
     Ok(entry)

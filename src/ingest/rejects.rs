@@ -43,10 +43,10 @@ impl Reject {
         }
     }
 
-    pub(super) fn write(&self, out: &mut impl Write) -> Result<()> {
-        serde_json::to_writer(&mut *out, self)?;
-        out.write_all(b"\n")?;
-        Ok(())
+    pub(super) fn write(&self, out: &mut dyn Write) -> Result<()> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        out.write_all(&line).context("cannot write the rejects")
     }
 }
 

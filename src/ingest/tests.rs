@@ -174,6 +174,24 @@ fn every_format_gives_the_same_documents() {
 }
 
 #[test]
+fn folders_and_patterns_find_their_files_and_nothing_else() {
+    let desk = Desk::new();
+    for (i, file) in ["in [1]/b.csv", "in [1]/sub/a.csv", "in [1]/.hidden/c.csv", "in [1]/.d.csv"].iter().enumerate() {
+        desk.put(file, format!("id,title,date\n{i},标题,2024-03-01\n"));
+    }
+    desk.put("in [1]/readme.md", "#");
+    let report = desk.run(&[source("s", "in [1]")]);
+    assert_eq!(desk.ids(), ["s/0", "s/1"]);
+    assert_eq!(report.facts["files_passed_over_first"], json!(["in [1]/readme.md"]));
+    let base = desk.dir.path().join("in [1]");
+    run(&[source("s", "sub/*.csv")], &desk.params, &base, &desk.project(), &Ctx::new(1, 1).unwrap()).unwrap();
+    assert_eq!(desk.ids(), ["s/1"]);
+    let log = desk.log();
+    let file = &log.files[0];
+    assert_eq!((file.path.as_str(), file.rows_in, file.parts), ("sub/a.csv", 1, 1));
+}
+
+#[test]
 fn arrays_are_mapped_by_position_and_may_have_no_times() {
     let desk = Desk::new();
     desk.put("a.json", r#"[["净利润增长", "利好 公司"], ["股价下跌", "利空"]]"#);
@@ -271,6 +289,37 @@ fn a_corpus_grown_step_by_step_equals_one_read_at_once() {
     fresh.run(&sources);
     assert_eq!(desk.bytes(), fresh.bytes());
     assert_eq!(desk.documents().len(), 9012);
+}
+
+#[test]
+fn lines_in_utf16_are_read_on_from_their_old_end() {
+    let line = |i: usize| format!("{{\"id\": {i}, \"title\": \"第{i}条😀\", \"date\": \"2024-03-01\"}}\n");
+    let text = |n: usize| (0..n).map(line).collect::<String>();
+    let desk = Desk::new();
+    desk.put("a.jsonl", utf16(&text(5)));
+    desk.run(&[source("s", "a.jsonl")]);
+    desk.put("a.jsonl", utf16(&text(9)));
+    let report = desk.run(&[source("s", "a.jsonl")]);
+    assert_eq!((&report.facts["files_grown"], report.rows_in), (&json!(1), 9));
+    assert_eq!(desk.ids(), (0..9).map(|i| format!("s/{i}")).collect::<Vec<_>>());
+    // A rewritten beginning is noticed although the file is longer.
+    desk.put("a.jsonl", utf16(&(20..32).map(line).collect::<String>()));
+    let report = desk.run(&[source("s", "a.jsonl")]);
+    assert_eq!((&report.facts["files_grown"], &report.facts["files_read"]), (&json!(0), &json!(1)));
+    assert_eq!(desk.ids()[0], "s/20");
+}
+
+#[test]
+fn dates_that_pose_as_midnight_are_warned_of_and_can_be_read_as_dates() {
+    let desk = Desk::new();
+    desk.put("a.csv", "title,date\n甲公司公告,2024-03-01 00:00:00\n乙公司公告,2024-03-04 00:00:00\n");
+    let mut dates = source("s", "a.csv");
+    let report = desk.run(std::slice::from_ref(&dates));
+    assert!(report.facts["warning_midnight"].as_str().unwrap().contains("2 documents"));
+    dates.time_format = Some("%Y-%m-%d 00:00:00".into());
+    let report = desk.run(&[dates]);
+    assert!(!report.facts.contains_key("warning_midnight"));
+    assert_eq!(desk.documents()[0].published_at.to_string(), "2024-03-01 23:59:59");
 }
 
 #[test]

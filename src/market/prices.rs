@@ -3,6 +3,7 @@
 //! Codes are sorted, so a market is the same whatever the order of its rows. Prices in CNY a share, volume in shares,
 //! market_cap in CNY; NaN where the table has nothing.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use polars::prelude::DataFrame;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::market::table::{CODE_NAMES, DATE_NAMES, dates, find, numbers, read_table, require, texts};
+use crate::market::table::{CODE_NAMES, DATE_NAMES, codes, dates, find, numbers, read_table, require};
 use crate::market::{Board, Calendar, Code, Panel, Security};
 
 /// The price at which a position is entered and left.
@@ -86,21 +87,16 @@ impl Market {
     /// then industries and ST marks are unknown and boards are told by the code).
     pub fn from_frame(prices: &DataFrame, securities: &[Security]) -> Result<Market> {
         let row_dates = dates(require(prices, &DATE_NAMES)?)?;
-        let row_codes = texts(require(prices, &CODE_NAMES)?)?;
+        let row_codes = codes(require(prices, &CODE_NAMES)?)?;
         let calendar = Calendar::new(row_dates.clone())?;
-        let codes: Arc<[Code]> = {
-            let mut unique: Vec<&str> = row_codes.iter().map(String::as_str).collect();
-            unique.sort_unstable();
-            unique.dedup();
-            unique.into_iter().map(Code::canonical).collect()
-        };
+        let codes: Arc<[Code]> = row_codes.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect();
         let index: FxHashMap<Code, usize> = codes.iter().cloned().enumerate().map(|(i, c)| (c, i)).collect();
 
         let mut cells = Vec::with_capacity(row_dates.len());
         let mut taken = vec![false; calendar.dates().len() * codes.len()];
         for (date, code) in row_dates.iter().zip(&row_codes) {
             let t = calendar.index_of(*date).context("a date is missing in its own calendar")?;
-            let cell = t * codes.len() + index[code.as_str()];
+            let cell = t * codes.len() + index[code];
             if std::mem::replace(&mut taken[cell], true) {
                 bail!("{code} has two rows on {date}; keep one row per date and code");
             }
@@ -289,7 +285,7 @@ mod tests {
             &[],
         )
         .unwrap();
-        assert_eq!(market.codes().iter().map(Code::as_str).collect::<Vec<_>>(), ["000001", "000002"]);
+        assert_eq!(market.codes().iter().map(Code::as_str).collect::<Vec<_>>(), ["000001.SZ", "000002.SZ"]);
         assert_eq!(market.dates().len(), 2);
         let close = market.price(Price::Close).unwrap();
         assert_eq!([close.at(1, 0), close.at(1, 1)], [1.5, 9.2]);
@@ -304,7 +300,7 @@ mod tests {
     fn bad_tables_are_told_where_they_are_wrong() {
         let error = |text: &str| format!("{:#}", Market::of_text(text, &[]).unwrap_err());
         let twice = error("date,code,close\n2024-01-02,000001,1\n2024-01-02,000001,2\n");
-        assert!(twice.contains("000001 has two rows on 2024-01-02"), "{twice}");
+        assert!(twice.contains("000001.SZ has two rows on 2024-01-02"), "{twice}");
         let text = error("date,code,close\n2024-01-02,000001,1\n2024-01-03,000001,一\n");
         assert!(text.contains("row 2 of column close"), "{text}");
         assert!(error("date,code,open\n2024-01-02,000001,1\n").contains("no column is named close"));

@@ -36,6 +36,22 @@ pub struct Security {
 }
 
 impl Security {
+    /// A security of which nothing is known but its code.
+    pub fn unnamed(code: Code) -> Security {
+        Security {
+            code,
+            name: String::new(),
+            from: None,
+            to: None,
+            industry: None,
+            board: None,
+            listed: None,
+            delisted: None,
+            st: false,
+            aliases: Vec::new(),
+        }
+    }
+
     /// Whether this row holds on `day`.
     pub fn holds_on(&self, day: NaiveDate) -> bool {
         self.from.is_none_or(|from| from <= day) && self.to.is_none_or(|to| day < to)

@@ -10,7 +10,7 @@ use polars::prelude::{Column, CsvReadOptions, DataFrame, DataType, SerReader};
 
 use crate::corpus::times_of;
 use crate::disk;
-use crate::market::dates_of;
+use crate::market::{Code, dates_of};
 
 /// Names under which the date column is known.
 pub const DATE_NAMES: [&str; 6] = ["date", "datetime", "trade_date", "day", "time", "日期"];
@@ -106,8 +106,14 @@ pub fn times(column: &Column) -> Result<Vec<Option<NaiveDateTime>>> {
     column.str()?.iter().enumerate().map(parse).collect()
 }
 
+/// Codes of a column in canonical form, whichever style they are written in; a ticker of another market stays as it is.
+pub fn codes(column: &Column) -> Result<Vec<Code>> {
+    let texts = texts(column)?;
+    Ok(texts.iter().map(|text| Code::parse(text).unwrap_or_else(|| Code::canonical(text))).collect())
+}
+
 /// Texts of a column; an absent one is an error with its row.
-pub fn texts(column: &Column) -> Result<Vec<String>> {
+fn texts(column: &Column) -> Result<Vec<String>> {
     let column = column.cast(&DataType::String)?;
     let mut out = Vec::with_capacity(column.len());
     for (row, text) in column.str()?.iter().enumerate() {

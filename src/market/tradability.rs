@@ -14,7 +14,6 @@ const HALF_TICK: f64 = 0.005;
 
 /// The daily price limit of a board since some date.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct LimitRule {
     /// The board.
     pub board: Board,
@@ -29,7 +28,8 @@ pub struct LimitRule {
 }
 
 impl LimitRule {
-    /// The exchanges' rules.
+    /// The exchanges' rules. In June 2025 the main boards proposed 10 % for names under special treatment as well: add a rule
+    /// with its first day where the prices reach past its start.
     pub fn defaults() -> Vec<LimitRule> {
         let rule = |board, (y, m, d), limit, st, free_days| LimitRule {
             board,

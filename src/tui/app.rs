@@ -10,11 +10,11 @@ use super::commands::Action;
 use super::corpus::Corpus;
 use super::event::{Event, Intent, intent};
 use super::factor::Factor;
-use super::reading::{self, Answer, Reading};
+use super::reading::{Answer, Reading};
 use super::run::Run;
 use super::words::{self, Word};
 use super::{Language, Start, Workspace, view};
-use crate::job::{Ctx, Job, JobState};
+use crate::job::{Ctx, Job};
 
 /// The pages, in the order of their tabs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +71,6 @@ pub(crate) struct App {
     pub(crate) corpus: Corpus,
     pub(crate) run: Run,
     pub(crate) factor: Factor,
-    /// Why the reading thread had to be started again.
-    pub(crate) fault: Option<String>,
     quit: bool,
     reading: Reading,
     events: Sender<Event>,
@@ -96,7 +94,6 @@ impl App {
             corpus: Corpus::default(),
             run: Run::default(),
             factor: Factor::at(tested.unwrap_or(0)),
-            fault: None,
             quit: false,
             reading,
             events,
@@ -215,16 +212,6 @@ impl App {
 
     /// Looks at the run; true when there is something new to see.
     fn look(&mut self) -> bool {
-        if let JobState::Failed(error) = self.reading.job().poll() {
-            self.fault = Some(reading::chain(error));
-            if let Ok(reading) = Reading::start(&self.workspace, self.events.clone()) {
-                self.reading = reading;
-                // What the lost thread was asked for is asked for again.
-                self.reload();
-                self.arrange();
-            }
-            return true;
-        }
         let busy = self.run.busy();
         if self.run.look() {
             // A question about a run that has ended meanwhile needs no answer.

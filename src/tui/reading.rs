@@ -2,12 +2,13 @@
 
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use chrono::NaiveDateTime;
 use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde::Deserialize;
@@ -19,7 +20,7 @@ use crate::backtest::Outcome;
 use crate::corpus;
 use crate::data::{Document, Kind};
 use crate::disk;
-use crate::job::{Ctx, Job};
+use crate::job::{Ctx, Job, panic_text};
 
 /// Rejects that the screen lists; the rest is counted.
 pub(crate) const REJECTS_SHOWN: usize = 5000;
@@ -161,7 +162,8 @@ pub(crate) struct Rejects {
 
 /// The reading thread. It ends when this is dropped.
 pub(crate) struct Reading {
-    job: Job<()>,
+    /// Held so that dropping this ends the thread.
+    _job: Job<()>,
     requests: Sender<Request>,
 }
 
@@ -172,18 +174,13 @@ impl Reading {
         let workspace = workspace.clone();
         let job =
             Job::spawn("screen reading", Ctx::new(1, 0)?, move |ctx| answer_all(&workspace, &queue, &events, ctx))?;
-        Ok(Reading { job, requests })
+        Ok(Reading { _job: job, requests })
     }
 
     /// Asks for something; the answer comes as an event.
     pub(crate) fn ask(&self, request: Request) {
-        // The thread is gone only after a panic, which `poll` of the job reports.
+        // The thread outlives this handle, so there is always somebody who listens.
         let _ = self.requests.send(request);
-    }
-
-    /// The job of the thread, to see whether it still lives.
-    pub(crate) fn job(&self) -> &Job<()> {
-        &self.job
     }
 }
 
@@ -221,17 +218,21 @@ struct OpenPart {
 
 fn answer(workspace: &Workspace, request: Request, open: &mut Option<OpenPart>) -> Answer {
     match request {
-        Request::Index(number) => Answer::Index(number, index(workspace, number).map_err(chain)),
-        Request::Part(index, i) => Answer::Part(index.number, i, rows(&index, i).map_err(chain)),
-        Request::Text(selection) => {
-            Answer::Text(selection.index.number, text(workspace, &selection, open).map_err(chain))
-        }
-        Request::Rejects => Answer::Rejects(rejects(&workspace.project.rejects()).map_err(chain)),
+        Request::Index(number) => Answer::Index(number, guarded(|| index(workspace, number))),
+        Request::Part(index, i) => Answer::Part(index.number, i, guarded(|| rows(&index, i))),
+        Request::Text(selection) => Answer::Text(selection.index.number, guarded(|| text(workspace, &selection, open))),
+        Request::Rejects => Answer::Rejects(guarded(|| rejects(&workspace.project.rejects()))),
         Request::Factor(name) => {
-            let picture = factor(workspace, &name).map_err(chain);
+            let picture = guarded(|| factor(workspace, &name));
             Answer::Factor(name, picture)
         }
     }
+}
+
+/// Runs one piece of reading so that even a panic in it (a segmenter, a damaged file) is an error on its page only.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T, String> {
+    let result = catch_unwind(AssertUnwindSafe(work));
+    result.unwrap_or_else(|panic| Err(anyhow!("internal error: {}", panic_text(panic.as_ref())))).map_err(chain)
 }
 
 /// An error as the screen shows it.

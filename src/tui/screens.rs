@@ -500,6 +500,18 @@ fn a_broken_file_is_an_error_on_its_page_and_nowhere_else() {
 }
 
 #[test]
+fn a_segmenter_that_panics_spoils_one_document_only() {
+    let mut bench = Bench::open(&filled(), |w| {
+        w.tokeniser = Arc::new(|text, _| {
+            assert!(!text.starts_with("回购"), "no words for this");
+            cut_in_pieces(text, 2)
+        });
+    });
+    assert!(bench.screen(SMALL, "1tjj").contains("internal error: no words for this"));
+    assert!(bench.screen(SMALL, "j").contains("瑞禾/电气/今日"));
+}
+
+#[test]
 fn no_key_on_no_page_breaks_any_size() {
     let dir = filled();
     for size in [(60, 16), SMALL, (109, 20), (110, 20), LARGE, (300, 90), (1, 1), (60, 15)] {

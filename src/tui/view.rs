@@ -77,9 +77,6 @@ fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
 }
 
 fn status_line<'a>(app: &App, columns: usize) -> Line<'a> {
-    if let Some(fault) = &app.fault {
-        return Line::styled(width::cut(fault, columns), look::BAD);
-    }
     let command = format!(" {}: {}", app.say(words::NO_SCREEN), app.workspace.command);
     Line::styled(width::cut(&command, columns), look::DIM)
 }

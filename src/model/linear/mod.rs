@@ -1,7 +1,7 @@
 //! Linear models on sparse rows: ridge regression and binary logistic regression with an L2 penalty.
 //!
-//! Objectives and intercept are scikit-learn's: ridge minimises `sum s (y - xw - b)^2 + alpha |w|^2` ([`ridge`]),
-//! logistic minimises `sum s ln(1 + exp(-t (xw + b))) + alpha / 2 |w|^2` with t = +-1 and alpha = 1/C ([`logistic`]).
+//! Objectives and intercept are scikit-learn's: ridge minimises `sum s (y - xw - b)^2 + alpha |w|^2` ([`ridge()`]),
+//! logistic minimises `sum s ln(1 + exp(-t (xw + b))) + alpha / 2 |w|^2` with t = +-1 and alpha = 1/C ([`logistic()`]).
 //! The intercept b is never penalised. Both are solved by conjugate gradients that touch the matrix through products
 //! alone, so cost grows with the stored values; the same data gives the same bytes on any number of threads.
 

@@ -131,8 +131,10 @@ impl Data<'_> {
             let traded = dates.get(sample.date).with_context(|| {
                 format!("sample {i} is traded on day {}, but the calendar has {} days", sample.date, dates.len())
             })?;
+            // A text of the night before may count for a day whose close it follows, never for one before that.
+            let latest = dates.get(sample.date + 1).unwrap_or(traded);
             ensure!(
-                sample.known_at.date() <= *traded,
+                sample.known_at.date() <= *latest,
                 "sample {i} is traded on {traded}, before it was known ({}): its trading day is wrong",
                 sample.known_at
             );

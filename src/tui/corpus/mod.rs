@@ -275,6 +275,10 @@ impl Corpus {
         match self.place(self.cursor) {
             Some(place) if self.asked_text != Some((place, self.cut)) => {
                 self.asked_text = Some((place, self.cut));
+                // The old text stays in sight until the new one comes; an old error would be taken for the new one's.
+                if matches!(self.text, Some(Err(_))) {
+                    (self.text, self.laid_out) = (None, None);
+                }
                 reading.ask(Request::Text(Selection { index, place, cut: self.cut }));
             }
             Some(_) => {}

@@ -1,0 +1,369 @@
+//! Joins the stages: files to documents, features, factors, tests and exports.
+//!
+//! Each stage has a key: its parameters, the version of the code, and the keys of what it reads. A stage is skipped while
+//! its key and its output stand (`state`).
+
+mod state;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use crate::backtest::Outcome;
+use crate::config::Config;
+use crate::corpus::Parts;
+use crate::data::{Key, Report};
+use crate::export::{ExportFactor, Provenance};
+use crate::extract::{self, Feature};
+use crate::factor::{self, Factor, Selection};
+use crate::job::Ctx;
+use crate::market::{Code, Market, Security, securities_from_frame};
+use crate::project::Project;
+use crate::store::Store;
+use crate::{backtest, clean, disk, export, ingest, link};
+use state::{State, Step};
+
+/// Version of the stages' code; raising it makes every project compute everything again.
+const VERSION: u32 = 1;
+
+/// When a factor's value counts as known, in words; stands in every manifest.
+const KNOWN_AT: &str = "the latest publication among the documents that entered the value, and the last data of any model \
+                        that was fitted; a value is used only if it was known strictly before its return begins";
+
+/// The stages that a run can stop after, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Stage {
+    /// Files to documents, prices and securities.
+    Ingest,
+    /// Normalised text, duplicates marked.
+    Clean,
+    /// Codes and name spans.
+    Link,
+    /// Features.
+    Extract,
+    /// A value per date and code.
+    Factor,
+    /// IC, layers, long-short.
+    Backtest,
+    /// Tables for other tools.
+    Export,
+}
+
+/// Runs the stages up to and including `last` and returns their reports in order.
+///
+/// Paths in the configuration are relative to `base`.
+pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
+    ensure!(!config.source.is_empty(), "there is no [[source]]: name the files to read in the configuration");
+    let mut run = Run::begin(config, base, ctx)?;
+    run.ingest()?;
+    if last >= Stage::Clean {
+        run.clean()?;
+    }
+    if last >= Stage::Link {
+        run.link()?;
+    }
+    if last >= Stage::Extract {
+        run.extract()?;
+    }
+    // A project without factors is a corpus with features; that is all right.
+    if last >= Stage::Factor && !config.factor.is_empty() {
+        run.factors()?;
+        if last >= Stage::Backtest {
+            run.backtests()?;
+        }
+        if last >= Stage::Export {
+            run.export()?;
+        }
+    }
+    Ok(run.reports)
+}
+
+/// The project of a configuration.
+pub fn project(config: &Config, base: &Path) -> Project {
+    Project::new(base.join(&config.project.dir))
+}
+
+/// The reports of a project's stages, as they last ran.
+pub fn last_reports(project: &Project) -> Vec<Report> {
+    State::read(project).reports()
+}
+
+/// The backtests that a project has, in the order of the configuration.
+pub fn outcomes(config: &Config, project: &Project) -> Result<Vec<Outcome>> {
+    config.factor.iter().map(|f| disk::read_json(&project.backtest(&f.name))).collect()
+}
+
+/// One run through the stages. The keys are those of the stages that it has passed.
+struct Run<'a> {
+    config: &'a Config,
+    base: &'a Path,
+    ctx: &'a Ctx,
+    project: Project,
+    state: State,
+    reports: Vec<Report>,
+    /// Documents of the corpus; known once it is cleaned.
+    documents: Option<u64>,
+    corpus: Key,
+    prices: Key,
+    market: Option<Market>,
+    /// Feature sets by name of the feature.
+    sets: BTreeMap<String, Key>,
+    /// Keys of the factors, then of their backtests, in the order of the configuration.
+    factors: Vec<Key>,
+}
+
+impl<'a> Run<'a> {
+    fn begin(config: &'a Config, base: &'a Path, ctx: &'a Ctx) -> Result<Run<'a>> {
+        let project = project(config, base);
+        disk::make_dir(project.dir())?;
+        disk::sweep(project.dir())?;
+        Ok(Run {
+            config,
+            base,
+            ctx,
+            state: State::read(&project),
+            project,
+            reports: Vec::new(),
+            documents: None,
+            corpus: Key::default(),
+            prices: Key::default(),
+            market: None,
+            sets: BTreeMap::new(),
+            factors: Vec::new(),
+        })
+    }
+
+    fn step(&mut self, step: Step<'_>, work: impl FnOnce() -> Result<(Report, Option<Key>)>) -> Result<()> {
+        let report = self.state.run(step, self.ctx, work)?;
+        self.reports.push(report);
+        Ok(())
+    }
+
+    /// Always runs: it finds out itself what is new.
+    fn ingest(&mut self) -> Result<()> {
+        let Run { config, base, ctx, project, .. } = self;
+        let work = || ingest::run(&config.source, &config.ingest, base, project, ctx);
+        let report = ctx.stage("ingest", "rows", None, work)?;
+        self.reports.push(report);
+        self.corpus = disk::hash_file(&self.project.ingest_log())?;
+        self.prices = hash_if_there(&self.project.prices())?;
+        Ok(())
+    }
+
+    fn clean(&mut self) -> Result<()> {
+        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
+        let (documents, clean) = (project.documents(), project.clean());
+        let count = documents.files()?.len();
+        self.corpus = Key::of_json(&(VERSION, "clean", &config.clean, self.corpus));
+        let stands = parts_stand(&clean, count);
+        let step = Step { name: "clean", key: self.corpus, stands, unit: "docs", total: None };
+        self.step(step, || Ok((clean::run(&documents, &clean, &config.clean, ctx)?, None)))?;
+        self.documents = self.reports.last().map(|r| r.rows_out);
+        Ok(())
+    }
+
+    fn link(&mut self) -> Result<()> {
+        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
+        let (clean, links) = (project.clean(), project.links());
+        let names = hash_if_there(&project.securities())?;
+        self.corpus = Key::of_json(&(VERSION, "link", &config.link, self.corpus, names, self.prices));
+        let stands = parts_stand(&links, clean.files()?.len());
+        let step = Step { name: "link", key: self.corpus, stands, unit: "docs", total: self.documents };
+        self.step(step, || Ok((link::run(&clean, &linkable(&project)?, &links, &config.link, ctx)?, None)))
+    }
+
+    fn extract(&mut self) -> Result<()> {
+        if self.project.prices().exists() {
+            self.market = Some(Market::read(&self.project.prices(), &securities(&self.project)?)?);
+        }
+        let store = Store::open(&self.project.store())?;
+        for feature in &self.config.feature {
+            let set = self.extract_one(feature, &store)?;
+            self.sets.insert(feature.name.clone(), set);
+        }
+        Ok(())
+    }
+
+    fn extract_one(&mut self, feature: &Feature, store: &Store) -> Result<Key> {
+        let config = self.config;
+        let learns = feature.learns().then_some((self.prices, &config.backtest, &config.market));
+        let files = self.files_named_in(feature)?;
+        let key = Key::of_json(&(VERSION, "extract", feature, &config.tokenizer, self.corpus, learns, files));
+        let name = format!("extract {}", feature.name);
+        let before = self.state.made(&name);
+        let stands = match before {
+            Some(set) => store.set(&set)?.is_some(),
+            None => false,
+        };
+        let (clean, links) = (self.project.clean(), self.project.links());
+        let market = self.market.take();
+        let inputs = extract::Inputs {
+            clean: &clean,
+            links: &links,
+            corpus: self.corpus,
+            market: market.as_ref(),
+            prices: self.prices,
+            cutoff: config.market.cutoff,
+            trade: &config.backtest,
+            tokenizer: &config.tokenizer,
+            base: self.base,
+        };
+        let ctx = self.ctx;
+        let step = Step { name: &name, key, stands, unit: "docs", total: self.documents };
+        self.step(step, || {
+            let (set, report) = extract::run(feature, &inputs, store, ctx)?;
+            Ok((report, Some(set)))
+        })?;
+        self.market = market;
+        let made = self.state.made(&name).context("a finished feature has a set")?;
+        if let Some(replaced) = before.filter(|set| *set != made && !self.sets.values().any(|used| used == set)) {
+            store.remove(&replaced)?;
+        }
+        Ok(made)
+    }
+
+    /// Content hashes of the dictionaries and word lists that a feature reads beside the corpus.
+    fn files_named_in(&self, feature: &Feature) -> Result<Vec<Key>> {
+        let lists = feature.lexicon.positive.iter().chain(&feature.lexicon.negative);
+        let files = self.config.tokenizer.files().into_iter().chain(lists.map(PathBuf::as_path));
+        files.map(|file| disk::hash_file(&self.base.join(file))).collect()
+    }
+
+    fn factors(&mut self) -> Result<()> {
+        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
+        let market = self.market.take().context("factors need prices: add a [[source]] with table = \"prices\"")?;
+        let store = Store::open(&project.store())?;
+        for params in &config.factor {
+            let set = self.sets[params.source().0];
+            let key = Key::of_json(&(VERSION, "factor", params, &config.market, set, self.corpus, self.prices));
+            let path = project.factor(&params.name);
+            let name = format!("factor {}", params.name);
+            let step = Step { name: &name, key, stands: path.exists(), unit: "docs", total: self.documents };
+            self.step(step, || Ok((build(params, set, &store, &market, &project, config, ctx)?, None)))?;
+            self.factors.push(key);
+        }
+        self.market = Some(market);
+        Ok(())
+    }
+
+    fn backtests(&mut self) -> Result<()> {
+        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
+        let market = self.market.take().context("factors were built with prices")?;
+        for (i, params) in config.factor.iter().enumerate() {
+            let key = Key::of_json(&(VERSION, "backtest", &config.backtest, self.factors[i]));
+            let path = project.backtest(&params.name);
+            let name = format!("backtest {}", params.name);
+            let total = Some(market.dates().len() as u64);
+            let step = Step { name: &name, key, stands: path.exists(), unit: "dates", total };
+            self.step(step, || {
+                let factor = read_factor(&params.name, &project, &market)?;
+                let (outcome, report) = backtest::run(&factor, &market, &config.backtest, ctx)?;
+                disk::write_json(&path, &outcome)?;
+                Ok((report, None))
+            })?;
+            self.factors[i] = key;
+        }
+        self.market = Some(market);
+        Ok(())
+    }
+
+    fn export(&mut self) -> Result<()> {
+        let out = self.base.join(&self.config.project.exports);
+        let key = Key::of_json(&(VERSION, "export", &self.config.export, &self.factors));
+        let stands = out.join("manifest.json").exists();
+        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
+        let market = self.market.take().context("factors were built with prices")?;
+        let tested = self.factors.clone();
+        let step = Step { name: "export", key, stands, unit: "files", total: None };
+        self.step(step, || {
+            let factors: Vec<Factor> =
+                config.factor.iter().map(|f| read_factor(&f.name, &project, &market)).collect::<Result<_>>()?;
+            let tables: Vec<ExportFactor<'_>> =
+                factors.iter().map(|f| ExportFactor { name: &f.name, values: &f.values }).collect();
+            let provenance = provenance(config, &project, &tested)?;
+            let outcomes = outcomes(config, &project)?;
+            Ok((export::run(&tables, &outcomes, &out, &config.export, &provenance, ctx)?.1, None))
+        })
+    }
+}
+
+fn build(
+    params: &factor::Params,
+    set: Key,
+    store: &Store,
+    market: &Market,
+    project: &Project,
+    config: &Config,
+    ctx: &Ctx,
+) -> Result<Report> {
+    let set = store.set(&set)?.context("the feature's rows are gone from the store; run again to compute them")?;
+    let (clean, links) = (project.clean(), project.links());
+    let (_, column) = params.source();
+    let selection =
+        Selection { clean: &clean, links: &links, column, kinds: &params.kinds, cutoff: config.market.cutoff };
+    let (signals, mut report) = factor::signals(&set, &selection, market, ctx)?;
+    let (factor, built) = factor::build(&signals, market, params, ctx)?;
+    disk::write_parquet(&project.factor(&params.name), &mut factor.to_frame()?)?;
+    report.fact("values", built.rows_out);
+    report.facts.extend(built.facts);
+    Ok(report)
+}
+
+fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
+    let (mut factor, _) = Factor::read(&project.factor(name), market)?;
+    factor.name = name.to_owned();
+    Ok(factor)
+}
+
+/// What an export says of its origin. Where things lie and how many threads there were does not enter: it changes nothing.
+fn provenance(config: &Config, project: &Project, tested: &[Key]) -> Result<Provenance> {
+    let mut inputs = BTreeMap::from([
+        ("ingested files".to_owned(), disk::hash_file(&project.ingest_log())?),
+        ("prices".to_owned(), disk::hash_file(&project.prices())?),
+    ]);
+    for (factor, key) in config.factor.iter().zip(tested) {
+        inputs.insert(format!("factor {}", factor.name), *key);
+    }
+    Ok(Provenance {
+        parameters: json!({
+            "name": config.project.name, "note": config.project.note, "source": config.source, "ingest": config.ingest,
+            "clean": config.clean, "link": config.link, "tokenizer": config.tokenizer, "market": config.market,
+            "feature": config.feature, "factor": config.factor, "backtest": config.backtest,
+        }),
+        inputs,
+        seed: config.project.seed,
+        known_at: KNOWN_AT.to_owned(),
+        versions: BTreeMap::from([("jieba-rs".to_owned(), crate::text::JIEBA_VERSION.to_owned())]),
+        created: None,
+    })
+}
+
+fn securities(project: &Project) -> Result<Vec<Security>> {
+    if !project.securities().exists() {
+        return Ok(Vec::new());
+    }
+    securities_from_frame(&disk::read_parquet(&project.securities(), None)?)
+}
+
+/// The securities that texts are linked to; without a table of them, the codes of the price table, which have no names.
+fn linkable(project: &Project) -> Result<Vec<Security>> {
+    let table = securities(project)?;
+    if !table.is_empty() || !project.prices().exists() {
+        return Ok(table);
+    }
+    let prices = disk::read_parquet(&project.prices(), Some(&["code"]))?;
+    let codes: BTreeSet<&str> = prices.column("code")?.str()?.iter().flatten().collect();
+    Ok(codes.into_iter().map(|code| Security::unnamed(Code::canonical(code))).collect())
+}
+
+/// Whether there are parts `0..count` and no more.
+fn parts_stand(parts: &Parts, count: usize) -> bool {
+    (0..count).all(|i| parts.path(i).exists()) && !parts.path(count).exists()
+}
+
+/// The content hash of a file; the zero key where there is none.
+fn hash_if_there(path: &Path) -> Result<Key> {
+    if path.exists() { disk::hash_file(path) } else { Ok(Key::default()) }
+}

@@ -1,0 +1,99 @@
+//! What a project's finished stages depended on, so that a stage is skipped while nothing it depends on has changed.
+//!
+//! A stage's entry is removed before the stage starts and written after it ended: a kill at any moment makes the stage run
+//! again and never trusts half of its output.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Key, Report};
+use crate::disk;
+use crate::job::Ctx;
+use crate::project::Project;
+
+/// The finished stages of a project, in the order in which they last ran.
+#[derive(Debug)]
+pub(super) struct State {
+    path: PathBuf,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Entry {
+    name: String,
+    /// Everything that the stage depends on.
+    key: Key,
+    /// What the stage made, where that has a key of its own (a feature set).
+    made: Option<Key>,
+    report: Report,
+}
+
+/// A stage to be run, or kept.
+pub(super) struct Step<'a> {
+    /// Name, as in its report.
+    pub(super) name: &'a str,
+    /// Everything that it depends on.
+    pub(super) key: Key,
+    /// Whether what it made before is still there.
+    pub(super) stands: bool,
+    /// What is counted.
+    pub(super) unit: &'static str,
+    /// Units in all, when known.
+    pub(super) total: Option<u64>,
+}
+
+impl State {
+    /// The state of a project; an unreadable file counts as none, since everything can be made again.
+    pub(super) fn read(project: &Project) -> State {
+        let path = project.state();
+        let entries = disk::read_json(&path).unwrap_or_default();
+        State { path, entries }
+    }
+
+    /// The reports of the stages, in the order in which they last ran.
+    pub(super) fn reports(self) -> Vec<Report> {
+        self.entries.into_iter().map(|e| e.report).collect()
+    }
+
+    /// What the stage of this name made.
+    pub(super) fn made(&self, name: &str) -> Option<Key> {
+        self.entry(name)?.made
+    }
+
+    /// Runs a stage, or keeps what it made before when its key and its output still stand.
+    pub(super) fn run(
+        &mut self,
+        step: Step<'_>,
+        ctx: &Ctx,
+        work: impl FnOnce() -> Result<(Report, Option<Key>)>,
+    ) -> Result<Report> {
+        let Step { name, key, stands, unit, total } = step;
+        if let Some(entry) = self.entry(name).filter(|entry| entry.key == key && stands) {
+            let report = Report { unchanged: true, seconds: 0.0, ..entry.report.clone() };
+            return ctx.stage(name, unit, Some(0), || Ok(report));
+        }
+        if self.entry(name).is_some() {
+            self.entries.retain(|e| e.name != name);
+            self.save()?;
+        }
+        let mut made = None;
+        let report = ctx.stage(name, unit, total, || {
+            let (report, key) = work()?;
+            made = key;
+            Ok(Report { stage: name.to_owned(), ..report })
+        })?;
+        self.entries.push(Entry { name: name.to_owned(), key, made, report: report.clone() });
+        self.save()?;
+        Ok(report)
+    }
+
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.name == name)
+    }
+
+    fn save(&self) -> Result<()> {
+        disk::write_json(&self.path, &self.entries).context("cannot note what was finished")
+    }
+}
