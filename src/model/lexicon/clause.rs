@@ -54,13 +54,13 @@ impl Found {
     }
 }
 
-/// Weighs the tone words of a finished clause, calls `hit` for each that counts, and empties it. `told` are the events that
-/// the document named before, and whether as called off.
+/// Weighs the tone words of a finished clause, calls `hit` for each that counts, and empties it. `lost` are the events that
+/// the document spoke of as called off or denied.
 pub(super) fn weigh(
     params: &LexiconParams,
     tokens: &[&str],
     clause: &mut Vec<Found>,
-    told: &mut Vec<(String, bool)>,
+    lost: &mut Vec<String>,
     hit: &mut impl FnMut(Hit),
 ) {
     let fates = reversed(clause);
@@ -80,15 +80,14 @@ pub(super) fn weigh(
         let negated = negations.filter(|f| first - f.end() < params.negation_window).count() % 2 == 1;
         let negated = negated != (fates[k] == Fate::Turned);
         if kind == Kind::Event {
-            // 股份回购 after 回购 is the same event; that it is called off or denied is another piece of news.
+            // What was called off stays so: 终止 回购 ， 已 回购 一百万 股. 股份回购 after 回购 is the same event.
             let off = negated || fates[k] == Fate::Spent;
-            let known = |(event, was): &(String, bool)| {
-                (*was || !off) && (event.contains(&word) || word.contains(event.as_str()))
-            };
-            if told.iter().any(known) {
+            if !off && lost.iter().any(|event| event.contains(&word) || word.contains(event.as_str())) {
                 continue;
             }
-            told.push((word.clone(), off));
+            if off {
+                lost.push(word.clone());
+            }
         }
         if fates[k] == Fate::Spent {
             continue;
@@ -210,4 +209,60 @@ fn after(from: &[Found]) -> Option<f32> {
 
 fn degree_of(found: &Found) -> Option<f32> {
     if let Role::Degree(by) = found.role { Some(by) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::model::lexicon::{Lexicon, LexiconParams};
+
+    fn weights(text: &str) -> Vec<(String, f32)> {
+        let tokens: Vec<&str> = text.split(' ').collect();
+        let lexicon = Lexicon::new(&LexiconParams::default(), Path::new("")).unwrap();
+        lexicon.explain(&tokens).into_iter().map(|hit| (hit.word, hit.weight)).collect()
+    }
+
+    fn owned(pairs: &[(&str, f32)]) -> Vec<(String, f32)> {
+        pairs.iter().map(|&(word, weight)| (word.to_owned(), weight)).collect()
+    }
+
+    #[test]
+    fn a_reversal_takes_its_event_with_it() {
+        assert_eq!(weights("股东 放弃 本次 增持 计划"), owned(&[("放弃", -1.5)]));
+        assert_eq!(weights("增持 计划 终止"), owned(&[("终止", -1.5)]));
+        assert_eq!(weights("股东 提前 终止 减持 计划"), owned(&[("提前", 1.0), ("减持", 0.75)]));
+        assert_eq!(weights("增长 不及 预期"), owned(&[("不及预期", -1.5)]));
+        assert_eq!(weights("客户 信心 不足"), owned(&[("不足", -1.0)]));
+        // Another clause is another matter.
+        assert_eq!(weights("项目 终止 ， 股东 增持"), owned(&[("终止", -1.5), ("增持", 1.5)]));
+    }
+
+    #[test]
+    fn an_event_that_was_called_off_stays_so() {
+        assert_eq!(weights("取消 增持 。 此前 已 增持 两 万 股"), owned(&[("取消", -1.5)]));
+        assert_eq!(weights("股东 增持 。 高管 增持"), owned(&[("增持", 1.5), ("增持", 1.5)]));
+    }
+
+    #[test]
+    fn relief_takes_what_is_bad_and_a_fall_what_is_good() {
+        assert_eq!(weights("资金 压力 有所 缓解"), owned(&[("缓解", 0.8)]));
+        assert_eq!(weights("化解 库存 积压"), owned(&[("化解", 1.0)]));
+        assert_eq!(weights("新签订单 明显 减少"), owned(&[("减少", -0.65)]));
+    }
+
+    #[test]
+    fn the_object_of_a_change_turns_it() {
+        assert_eq!(weights("公司 降低 成本"), owned(&[("降低", 1.0)]));
+        assert_eq!(weights("公司 新增 亏损"), owned(&[("新增", -0.5), ("亏损", -1.5)]));
+        assert_eq!(weights("收入 下滑 亏损 扩大"), owned(&[("下滑", -1.0), ("亏损", -1.5), ("扩大", -0.5)]));
+    }
+
+    #[test]
+    fn a_risk_is_a_possibility() {
+        assert_eq!(weights("关注 需求 下滑 的 风险 ； 存在 亏损 的 可能性"), []);
+        assert_eq!(weights("股票 存在 退市 的 可能性"), owned(&[("退市", -1.0)]));
+        assert_eq!(weights("亏损 风险 上升"), owned(&[("亏损", -1.5), ("上升", -1.0)]));
+        assert_eq!(weights("优势 有助 抵御 周期 下行 风险"), owned(&[("优势", 1.0)]));
+    }
 }

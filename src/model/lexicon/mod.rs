@@ -7,7 +7,7 @@
 //! reports.
 //!
 //! Four habits of such text are read as what they state. A reversal takes the event that it is about with it: 终止 回购 is
-//! bad news alone, 终止 减持 good news alone. An event (回购, 减持, 中标) is news once in a document, however often it is named.
+//! bad news alone, 终止 减持 good news alone. An event that a document calls off or denies stays so when it is named again.
 //! What is said of a risk (需求 下滑 风险) is a possibility, and counts for nothing unless it is grave (退市, 违约). Headed
 //! warnings and disclaimers are passed over.
 
@@ -104,7 +104,7 @@ enum Kind {
     Movement,
     /// Moves what stands behind it as well (降低 成本).
     Change,
-    /// Names something that a company does or meets with, and may call off: news once in a document.
+    /// Names something that a company does or meets with, and may call off.
     Event,
     /// Says that the event or the good thing beside it comes to nothing.
     Reversal,

@@ -58,7 +58,7 @@ impl Lexicon {
     }
 
     /// The tone words of a document, in order: why its tone is what it is. Words that count for nothing where they stand
-    /// (a risk, an event told before or called off) are not among them.
+    /// (a mere risk, an event that is called off) are not among them.
     pub fn explain(&self, tokens: &[&str]) -> Vec<Hit> {
         let mut hits = Vec::new();
         self.scan(tokens, |hit| hits.push(hit));
@@ -67,7 +67,7 @@ impl Lexicon {
 
     /// Calls `hit` for each tone word that counts. Returns the words read.
     fn scan(&self, tokens: &[&str], mut hit: impl FnMut(Hit)) -> u32 {
-        let (mut joined, mut clause, mut told) = (String::new(), Vec::new(), Vec::new());
+        let (mut joined, mut clause, mut lost) = (String::new(), Vec::new(), Vec::new());
         let (mut at, mut read, mut opening, mut warned) = (0, 0, true, false);
         while at < tokens.len() {
             match mark_of(tokens[at]) {
@@ -77,7 +77,7 @@ impl Lexicon {
                     continue;
                 }
                 mark => {
-                    weigh(&self.params, tokens, &mut clause, &mut told, &mut hit);
+                    weigh(&self.params, tokens, &mut clause, &mut lost, &mut hit);
                     warned = warned && mark != Mark::Line;
                     opening = mark != Mark::Clause || (opening && is_bracket(tokens[at]));
                     at += 1;
@@ -109,7 +109,7 @@ impl Lexicon {
             read += length as u32;
             at += length;
         }
-        weigh(&self.params, tokens, &mut clause, &mut told, &mut hit);
+        weigh(&self.params, tokens, &mut clause, &mut lost, &mut hit);
         read
     }
 }
@@ -160,6 +160,7 @@ mod tests {
 
     use super::*;
     use crate::model::lexicon::LexiconParams;
+    use crate::text::{Segmenter, TokenizerParams};
 
     fn lexicon() -> Lexicon {
         Lexicon::new(&LexiconParams::default(), Path::new("")).unwrap()
@@ -183,6 +184,12 @@ mod tests {
         }
         assert_eq!(weights("不锈钢 产量 平稳"), owned(&[("平稳", 0.5)]));
         assert_eq!(weights("不 锈 钢 产 量 平 稳"), owned(&[("平稳", 0.5)]));
+    }
+
+    #[test]
+    fn the_ends_of_lines_are_tokens() {
+        let segmenter = Segmenter::new(&TokenizerParams::default(), Path::new("")).unwrap();
+        assert_eq!(Lexicon::tokens("营收\n风险：下滑", &segmenter), ["营收", "\n", "风险", "：", "下滑", "\n"]);
     }
 
     #[test]
@@ -229,6 +236,8 @@ mod tests {
             owned(&[("增长", 1.0), ("买入", 1.5)])
         );
         assert_eq!(weights("三 、 风险提示 ： 需求 下滑"), []);
+        assert_eq!(weights("风险提示 ： 1 、 需求 下滑 。 2 、 价格 下跌 。 订单 增长"), owned(&[("增长", 1.0)]));
+        assert_eq!(weights("合计 100 200 \n 免责声明 ： 本文 ， 亏损 。 侵权 \n 订单 增长"), owned(&[("增长", 1.0)]));
         assert_eq!(weights("公司 发布 风险提示 公告 ， 业绩 下滑"), owned(&[("下滑", -1.0)]));
     }
 
