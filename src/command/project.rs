@@ -113,7 +113,7 @@ pub(super) fn figures(outcome: &Outcome) -> serde_json::Value {
     let universe = outcome.coverage.universe.iter().map(|&n| f64::from(n)).sum::<f64>();
     json!({
         "name": outcome.factor,
-        "alignment": outcome.alignment,
+        "alignment": outcome.alignment_in_words(),
         "lookahead": outcome.lookahead,
         "refused": outcome.refused.values,
         "coverage": covered / universe.max(1.0),
