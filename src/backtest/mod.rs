@@ -23,8 +23,8 @@ mod tests;
 use anyhow::{Result, bail};
 
 pub use outcome::{
-    Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal, Stability,
-    YearFigures,
+    Alignment, Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal,
+    Stability, YearFigures,
 };
 pub use params::{Params, Preset};
 
@@ -58,7 +58,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     let lookahead = params.lookahead_allowed() && tally.late > 0;
     let mut outcome = Outcome {
         factor: factor.name.clone(),
-        alignment: params.alignment(lookahead),
+        alignment: params.alignment(),
         lookahead,
         refused: tally.refusal(params),
         coverage: coverage(factor, market),
@@ -83,7 +83,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     outcome.turnover = (daily.turnover[0] + daily.turnover[params.quantiles - 1]) / 2.0;
     outcome.rank_autocorrelation = daily.rank_autocorrelation;
 
-    report.fact("alignment", &outcome.alignment);
+    report.fact("alignment", outcome.alignment_in_words());
     report.fact("lookahead", lookahead);
     report.fact("refused", outcome.refused.values);
     report.fact("dates", crosses.len());

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use chrono::{NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 
+use super::outcome::Alignment;
 use crate::market::{CLOSE, LimitRule, Market, OPEN, Price};
 
 /// How a factor is tested.
@@ -144,27 +145,14 @@ impl Params {
         }
     }
 
-    /// The alignment in words.
-    pub(super) fn alignment(&self, lookahead: bool) -> String {
-        let (delay, price, time) = (self.delay_days(), self.traded_price().name(), self.begins_at().format("%H:%M"));
-        let day = match delay {
-            0 => "of the same day t".to_owned(),
-            _ => format!("of day t{delay:+}"),
-        };
-        let held: Vec<String> = self.horizons.iter().map(ToString::to_string).collect();
-        let rule = if lookahead {
-            format!("LOOK-AHEAD: values known only at or after {time} {day} were used all the same")
-        } else {
-            format!("known before {time} {day}")
-        };
-        let preset = match self.preset {
-            Preset::Default => "",
-            Preset::Alphalens => "; alphalens rules",
-            Preset::Qlib => "; qlib rules",
-        };
-        format!(
-            "value of day t, {rule}; bought at the {price} {day}, sold at the {price} {} trading days later{preset}",
-            held.join(", ")
-        )
+    /// Which return a value is paired with.
+    pub(super) fn alignment(&self) -> Alignment {
+        Alignment {
+            delay: self.delay_days(),
+            price: self.traded_price(),
+            known_before: self.begins_at(),
+            horizons: self.horizons.clone(),
+            preset: self.preset,
+        }
     }
 }

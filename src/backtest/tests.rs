@@ -65,7 +65,7 @@ fn a_value_meets_the_return_from_the_next_open_to_the_one_after() {
     let later = Params { delay: Some(2), ..small() };
     let other = test(&factor(&market, 0..3, leak), &market, &later).unwrap();
     assert!(other.ic[0].ic.iter().all(|r| *r < 0.999));
-    assert!(outcome.alignment.contains("open of day t+1") && !outcome.lookahead, "{}", outcome.alignment);
+    assert!(outcome.alignment_in_words().contains("open of day t+1") && !outcome.lookahead, "{outcome:?}");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn what_is_known_when_the_return_begins_is_refused_to_the_second() {
     let same_day = Params { delay: Some(-1), ..same_close };
     assert!(test(&before, &market, &same_day).is_err());
     let forced = test(&before, &market, &Params { allow_lookahead: true, ..same_day }).unwrap();
-    assert!(forced.lookahead && forced.alignment.contains("LOOK-AHEAD"), "{}", forced.alignment);
+    assert!(forced.lookahead && forced.alignment_in_words().contains("LOOK-AHEAD"), "{forced:?}");
 }
 
 #[test]

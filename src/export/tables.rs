@@ -117,7 +117,7 @@ fn summary(outcome: &Outcome) -> Result<DataFrame> {
         Series::new("figure".into(), names).into_column(),
         Series::new("horizon".into(), horizons).into_column(),
         real("value", rows.iter().map(|(_, _, value)| *value)),
-        Series::new("alignment".into(), vec![outcome.alignment.as_str(); rows.len()]).into_column(),
+        Series::new("alignment".into(), vec![outcome.alignment_in_words(); rows.len()]).into_column(),
         Series::new("lookahead".into(), vec![outcome.lookahead; rows.len()]).into_column(),
     ])
 }

@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 use polars::prelude::DataFrame;
 
 use super::*;
-use crate::backtest::{Coverage, IcSeries, IcSummary, Layers, LongShort, YearFigures};
+use crate::backtest::{Alignment, Coverage, IcSeries, IcSummary, Layers, LongShort, YearFigures};
 use crate::corpus::{column, times_of};
 use crate::disk;
 use crate::market::{Code, dates_of};
@@ -48,7 +48,7 @@ fn outcome() -> Outcome {
     let dates = vec![day("2024-03-01"), day("2024-03-04")];
     Outcome {
         factor: "语调".into(),
-        alignment: "known by 15:00, bought at the next close, held 5 days".into(),
+        alignment: Alignment { delay: 1, horizons: vec![5], ..Alignment::default() },
         coverage: Coverage { dates: dates.clone(), names: vec![3, 4], universe: vec![5, 5] },
         ic: vec![IcSeries {
             horizon: 5,
@@ -187,7 +187,7 @@ fn backtest_tables_come_in_both_formats_with_their_alignment() {
     assert_eq!(figures["ic_mean"], Some(0.1));
     assert_eq!(figures["ic_std"], None);
     assert_eq!(figures["untradable: suspended"], Some(3.0));
-    assert!(texts(&summary, "alignment").iter().all(|a| a.contains("held 5 days")));
+    assert!(texts(&summary, "alignment").iter().all(|a| a.contains("sold at the open 5 trading days later")));
     let csv = std::fs::read_to_string(dir.path().join("backtest/语调/ic.csv")).unwrap();
     assert_eq!(csv, "horizon,date,ic,rank_ic,names\n5,2024-03-01,0.1,0.2,3\n5,2024-03-04,,-0.3,4\n");
 }
@@ -218,7 +218,7 @@ fn the_manifest_lists_every_file_with_its_hash_and_the_bytes_repeat() {
     let read: Manifest = disk::read_json(&one.join("manifest.json")).unwrap();
     assert_eq!((read.provenance.seed, read.files.len()), (7, found));
     assert_eq!(read.provenance.versions["inkstone"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(read.backtests[0].alignment, outcome().alignment);
+    assert_eq!(read.backtests[0].alignment, outcome().alignment_in_words());
 }
 
 #[test]
