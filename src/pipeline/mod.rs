@@ -188,7 +188,7 @@ impl<'a> Run<'a> {
 
     fn extract_one(&mut self, feature: &Feature, store: &Store) -> Result<Key> {
         let config = self.config;
-        let learns = feature.learns().then_some((self.prices, &config.backtest, &config.market));
+        let learns = feature.learns().then_some((self.prices, &config.market));
         let files = self.files_named_in(feature)?;
         let key = Key::of_json(&(VERSION, "extract", feature, &config.tokenizer, self.corpus, learns, files));
         let name = format!("extract {}", feature.name);
@@ -206,7 +206,6 @@ impl<'a> Run<'a> {
             market: market.as_ref(),
             prices: self.prices,
             cutoff: config.market.cutoff,
-            trade: &config.backtest,
             tokenizer: &config.tokenizer,
             base: self.base,
         };
