@@ -1,9 +1,9 @@
 //! The test of a factor against later returns, without look-ahead.
 //!
 //! A value of date `t` is traded at a price of date `t + delay`. It is refused unless it was known strictly before that
-//! price's session or auction: 15:00 for the close, 09:30 for the open and for the average price. IC is Pearson's
+//! price's session or auction: 15:00 for the close, 09:15 for the open, 09:30 for the average price. IC is Pearson's
 //! correlation of value and return over the names of a date, RankIC Spearman's with average ranks. Quantiles are cut from all
-//! known values; what could not be bought on the day of entry (suspended, or locked at the upper limit) enters no
+//! known values, equal values staying together; what could not be bought on the day of entry (suspended, or locked at the upper limit) enters no
 //! correlation and no layer's mean. A position whose name is suspended or delisted is valued at its last close.
 //!
 //! Useful for: any factor on a market's axes. Not for: building one (that is `factor`).
@@ -53,7 +53,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     if report.rows_in == 0 {
         bail!("factor {:?} has no values, so there is nothing to test", factor.name);
     }
-    report.check_loss(params.max_loss, "[backtest] max_loss")?;
+    report.check_loss(params.max_loss, "[backtest] max_loss, --max-loss")?;
 
     let lookahead = params.lookahead_allowed() && tally.late > 0;
     let mut outcome = Outcome {

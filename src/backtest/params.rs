@@ -5,7 +5,7 @@ use chrono::{NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Alignment;
-use crate::market::{CLOSE, LimitRule, Market, OPEN, Price};
+use crate::market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
 
 /// How a factor is tested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -100,6 +100,16 @@ impl Params {
         if self.rebalance == 0 || self.days_per_year == 0 {
             bail!("[backtest] rebalance and days_per_year are at least 1");
         }
+        for (key, share) in [("max_loss", self.max_loss), ("max_refused", self.max_refused)] {
+            if !(0.0..=1.0).contains(&share) {
+                bail!("[backtest] {key} is {share}; it is a share between 0 and 1 (0.05 = 5 %)");
+            }
+        }
+        for (key, bps) in [("open_bps", self.open_bps), ("close_bps", self.close_bps)] {
+            if !(bps.is_finite() && bps >= 0.0) {
+                bail!("[backtest] {key} is {bps}; a cost is 0 or more basis points");
+            }
+        }
         Ok(())
     }
 
@@ -140,8 +150,9 @@ impl Params {
     pub(super) fn begins_at(&self) -> NaiveTime {
         match self.traded_price() {
             Price::Close => CLOSE,
+            Price::Open => AUCTION,
             // Some of a session's average is traded at its very beginning.
-            Price::Open | Price::Vwap => OPEN,
+            Price::Vwap => OPEN,
         }
     }
 

@@ -93,7 +93,7 @@ fn what_is_known_when_the_return_begins_is_refused_to_the_second() {
 fn a_few_late_values_are_set_aside_with_examples() {
     let market = market(6, wavy, wavy);
     let mut factor = factor(&market, 0..4, |t, i| (t * i) as f64);
-    let late = market.dates()[2].and_hms_opt(9, 30, 0).unwrap();
+    let late = market.dates()[2].and_hms_opt(9, 15, 0).unwrap();
     factor.put(1, 4, 9.0, late, 1);
     let (outcome, report) = run(&factor, &market, &small(), &Ctx::new(1, 1).unwrap()).unwrap();
     assert_eq!((outcome.refused.values, report.dropped["not known before the return begins"]), (1, 1));
