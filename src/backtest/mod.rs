@@ -22,9 +22,9 @@ mod tests;
 
 use anyhow::{Result, bail};
 
-pub use outcome::{Alignment, 
-    Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal, Stability,
-    YearFigures,
+pub use outcome::{
+    Alignment, Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal,
+    Stability, YearFigures,
 };
 pub use params::{Params, Preset};
 

@@ -141,13 +141,9 @@ fn the_summary_of_a_series_under_overlap() {
         let ours = summarise(&series, row["horizon"].as_u64().unwrap() as usize);
         same(ours.t_nw, number(&row["t_nw"]), "Newey-West t");
         same(ours.p, number(&row["p"]), "p");
-        for (figure, name) in [
-            (ours.mean, "mean"),
-            (ours.std, "std"),
-            (ours.t, "t"),
-            (ours.skew, "skew"),
-            (ours.kurtosis, "kurtosis"),
-        ] {
+        for (figure, name) in
+            [(ours.mean, "mean"), (ours.std, "std"), (ours.t, "t"), (ours.skew, "skew"), (ours.kurtosis, "kurtosis")]
+        {
             same(figure, number(&theirs[name]), name);
         }
     }

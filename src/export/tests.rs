@@ -196,7 +196,10 @@ fn backtest_tables_come_in_both_formats_with_their_alignment() {
     assert_eq!(figures["untradable: suspended"], Some(3.0));
     assert!(texts(&summary, "alignment").iter().all(|a| a.contains("sold at the open 5 trading days later")));
     let csv = std::fs::read_to_string(dir.path().join("backtest/语调/ic.csv")).unwrap();
-    assert_eq!(csv, "horizon,date,ic,rank_ic,names,delay,price,lookahead\n5,2024-03-01,0.1,0.2,3,1,open,false\n5,2024-03-04,,-0.3,4,1,open,false\n");
+    assert_eq!(
+        csv,
+        "horizon,date,ic,rank_ic,names,delay,price,lookahead\n5,2024-03-01,0.1,0.2,3,1,open,false\n5,2024-03-04,,-0.3,4,1,open,false\n"
+    );
 }
 
 #[test]

@@ -100,7 +100,10 @@ impl Fits {
         let header = set.header();
         let folds = match header.meta.get("folds") {
             Some(folds) => serde_json::from_value(folds.clone()).with_context(|| {
-                format!("the folds of feature {:?} are unreadable: compute it again (inkstone extract)", header.spec.name)
+                format!(
+                    "the folds of feature {:?} are unreadable: compute it again (inkstone extract)",
+                    header.spec.name
+                )
             })?,
             None => Vec::new(),
         };
