@@ -17,6 +17,7 @@ use anyhow::{Result, bail, ensure};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+pub use lexicon::ToneWords;
 pub use regression::Label;
 
 use crate::corpus::Parts;

@@ -146,8 +146,11 @@ impl<'a> Run<'a> {
         let Run { config, base, ctx, project, .. } = self;
         let work = || ingest::run(&config.source, &config.ingest, base, project, ctx);
         let report = ctx.stage("ingest", "rows", None, work)?;
-        self.reports.push(report);
         self.corpus = disk::hash_file(&self.project.ingest_log())?;
+        if !report.unchanged {
+            self.state.note_first("ingest", self.corpus, &report)?;
+        }
+        self.reports.push(report);
         self.prices = hash_if_there(&self.project.prices())?;
         Ok(())
     }

@@ -89,6 +89,13 @@ impl State {
         Ok(report)
     }
 
+    /// Notes the report of the stage that comes first and always runs.
+    pub(super) fn note_first(&mut self, name: &str, key: Key, report: &Report) -> Result<()> {
+        self.entries.retain(|e| e.name != name);
+        self.entries.insert(0, Entry { name: name.to_owned(), key, made: None, report: report.clone() });
+        self.save()
+    }
+
     fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|e| e.name == name)
     }
