@@ -36,8 +36,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             kept += readings.len() as u64;
         } else {
             let tone = |text: &str, row: &mut [f32]| {
-                let tokens: Vec<&str> = segmenter.tokens(text).into_iter().map(|t| t.text).collect();
-                let tone = lexicon.tone(&tokens);
+                let tone = lexicon.tone(&Lexicon::tokens(text, &segmenter));
                 row.copy_from_slice(&[tone.tone, tone.positive, tone.negative, tone.tokens as f32]);
             };
             writer.put(key, &dense_rows(&readings, dim, tone, ctx))?;
