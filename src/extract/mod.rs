@@ -8,12 +8,16 @@ mod reading;
 mod regression;
 mod tfidf;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+pub use lexicon::ToneWords;
 pub use regression::Label;
 
 use crate::corpus::Parts;
