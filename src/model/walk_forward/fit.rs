@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::measure::{area_under_curve, average_ranks, r_squared, rank_correlation};
+use super::measure::{area_under_curve, r_squared, rank_correlation};
 use super::text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
 use super::{Fold, WalkForward};
 use crate::data::Report;
@@ -14,6 +14,7 @@ use crate::job::Ctx;
 use crate::model::linear::{Linear, logistic, ridge};
 use crate::model::sparse::{Csr, Row};
 use crate::model::tfidf::{Term, Weighting};
+use crate::stats::{average_ranks, quantile};
 
 /// Terms shown at each end of a fold's weights.
 const SHOWN_TERMS: usize = 20;
@@ -298,13 +299,6 @@ fn goal(admitted: Vec<usize>, labels: &[f64], params: &TextRegression) -> Result
             Ok((train, Goal::Up(up)))
         }
     }
-}
-
-/// The quantile of ascending values, linear between neighbours as numpy's default. There must be a value.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let at = share * (sorted.len() - 1) as f64;
-    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-    below + (above - below) * at.fract()
 }
 
 /// Weighs the kept counts of a row whose length is that of all its `counts`.
