@@ -150,4 +150,5 @@ fn read_record(key: &[u8], value: &[u8]) -> Result<BatchRecord> {
 }
 
 /// What to do about damage; said wherever damage is met.
-const WAY_OUT: &str = "is damaged (repair the store: it drops what is damaged, and the next run computes that again)";
+const WAY_OUT: &str =
+    "is damaged (`inkstone store repair` drops what is damaged, and the next run computes that again)";
