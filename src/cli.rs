@@ -132,6 +132,9 @@ pub struct Backtest {
     /// Price of the trades.
     #[arg(long)]
     pub price: Option<Price>,
+    /// Largest share of values that may go unused, whatever the reason (0.35 = 35 %).
+    #[arg(long, value_name = "SHARE")]
+    pub max_loss: Option<f64>,
     /// Use values that were not known before the return began. The result is marked as such everywhere.
     #[arg(long)]
     pub allow_lookahead: bool,

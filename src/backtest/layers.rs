@@ -10,21 +10,46 @@ use crate::job::Ctx;
 use crate::market::Market;
 use crate::stats::{average_ranks, complete, mean, pearson, quantile, std};
 
-/// Quantile of each value, from 1 (lowest); 0 for none.
-///
-/// Edges are quantiles by linear interpolation, and intervals closed on the right, as pandas's `qcut`. Where edges coincide
-/// the layers between them stay empty; alphalens gives up the date instead (`None`).
+/// Quantile of each value, from 1 (lowest); 0 for none. `None`: the date cannot be cut by the rules of the preset.
 pub(super) fn assign(values: &[f64], params: &Params) -> Option<Vec<u16>> {
-    let n = params.quantiles;
-    if params.preset == Preset::Qlib {
-        return Some(groups(values, n));
+    match params.preset {
+        Preset::Default => Some(cut(values, params.quantiles)),
+        Preset::Alphalens => qcut(values, params.quantiles),
+        Preset::Qlib => Some(groups(values, params.quantiles)),
     }
+}
+
+/// pandas's `qcut` of distinct values. Equal values stay together, in the layer where their middle rank falls; the lowest
+/// values are layer 1 and the highest the last, unless all are equal.
+///
+/// `qcut` itself puts a tie below its edge, and text scores tie at their ends: where more than a fifth of the names have the
+/// best tone there is, its top fifth is empty, day after day.
+fn cut(values: &[f64], n: usize) -> Vec<u16> {
+    let ranks = average_ranks(values);
+    let (low, high) = (ranks.iter().copied().fold(f64::INFINITY, f64::min), ranks.iter().copied().fold(0.0, f64::max));
+    let layer = |&rank: &f64| {
+        if low < high && rank == high {
+            return n as u16;
+        }
+        if low < high && rank == low {
+            return 1;
+        }
+        // In halves of a rank, so that a value on an edge is decided by whole numbers.
+        let (above, span) = ((2.0 * rank) as usize - 2, 2 * values.len().saturating_sub(1));
+        (above * n).div_ceil(span.max(1)).max(1) as u16
+    };
+    ranks.iter().map(layer).collect()
+}
+
+/// alphalens's cut: quantiles by linear interpolation as edges, intervals closed on the right; edges that coincide cost the
+/// date.
+fn qcut(values: &[f64], n: usize) -> Option<Vec<u16>> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     // numpy gets there by way of per cents; the last bit of an edge decides on which side a value on it falls.
     let edge = |k: usize| quantile(&sorted, k as f64 * (1.0 / n as f64) * 100.0 / 100.0);
     let edges: Vec<f64> = (0..=n).map(|k| if k == n { sorted[sorted.len() - 1] } else { edge(k) }).collect();
-    if params.preset == Preset::Alphalens && edges.windows(2).any(|pair| pair[0] >= pair[1]) {
+    if edges.windows(2).any(|pair| pair[0] >= pair[1]) {
         return None;
     }
     let inner = &edges[1..n];
@@ -168,6 +193,8 @@ fn rank_correlation(before: &Cross, now: &Cross, width: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn params(preset: Preset, quantiles: usize) -> Params {
@@ -183,9 +210,24 @@ mod tests {
     }
 
     #[test]
-    fn coinciding_edges_leave_layers_empty_or_cost_the_date() {
-        let values = [0.0, 0.0, 0.0, 0.0, 1.0, 2.0];
-        assert_eq!(assign(&values, &params(Preset::Default, 3)).unwrap(), [1, 1, 1, 1, 3, 3]);
-        assert!(assign(&values, &params(Preset::Alphalens, 3)).is_none());
+    fn ties_leave_no_end_empty_or_cost_the_date() {
+        let by = |values: &[f64], n| assign(values, &params(Preset::Default, n)).unwrap();
+        assert_eq!(by(&[0.0, 0.0, 0.0, 0.0, 1.0, 2.0], 3), [1, 1, 1, 1, 3, 3]);
+        assert_eq!(by(&[0.0, 1.0, 2.0, 2.0, 2.0, 2.0], 3), [1, 1, 3, 3, 3, 3], "the mirror image");
+        assert_eq!(by(&[1.0, 2.0, 2.0, 2.0, 3.0], 5), [1, 3, 3, 3, 5]);
+        assert_eq!(by(&[7.0; 4], 5), [3; 4], "nothing tells them apart");
+        assert_eq!(by(&[7.0], 5), [1]);
+        assert!(assign(&[0.0, 0.0, 0.0, 0.0, 1.0, 2.0], &params(Preset::Alphalens, 3)).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn distinct_values_are_cut_as_by_qcut(values in prop::collection::btree_set(-99i32..99, 10..40), n in 2usize..7) {
+            let values: Vec<f64> = values.into_iter().map(f64::from).collect();
+            // Whole edges in between: numpy's rounding decides nothing.
+            prop_assume!((1..n).all(|k| !(k * (values.len() - 1)).is_multiple_of(n)));
+            let of = |preset| assign(&values, &params(preset, n)).unwrap();
+            prop_assert_eq!(of(Preset::Default), of(Preset::Alphalens));
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! The test of a factor against later returns, without look-ahead.
 //!
 //! A value of date `t` is traded at a price of date `t + delay`. It is refused unless it was known strictly before that
-//! price's session or auction: 15:00 for the close, 09:30 for the open and for the average price. IC is Pearson's
+//! price's session or auction: 15:00 for the close, 09:15 for the open, 09:30 for the average price. IC is Pearson's
 //! correlation of value and return over the names of a date, RankIC Spearman's with average ranks. Quantiles are cut from all
-//! known values; what could not be bought on the day of entry (suspended, or locked at the upper limit) enters no
+//! known values, equal values staying together; what could not be bought on the day of entry (suspended, or locked at the upper limit) enters no
 //! correlation and no layer's mean. A position whose name is suspended or delisted is valued at its last close.
 //!
 //! Useful for: any factor on a market's axes. Not for: building one (that is `factor`).
@@ -23,8 +23,8 @@ mod tests;
 use anyhow::{Result, bail};
 
 pub use outcome::{
-    Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal, Stability,
-    YearFigures,
+    Alignment, Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal,
+    Stability, YearFigures,
 };
 pub use params::{Params, Preset};
 
@@ -53,12 +53,12 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     if report.rows_in == 0 {
         bail!("factor {:?} has no values, so there is nothing to test", factor.name);
     }
-    report.check_loss(params.max_loss, "[backtest] max_loss")?;
+    report.check_loss(params.max_loss, "[backtest] max_loss, --max-loss")?;
 
     let lookahead = params.lookahead_allowed() && tally.late > 0;
     let mut outcome = Outcome {
         factor: factor.name.clone(),
-        alignment: params.alignment(lookahead),
+        alignment: params.alignment(),
         lookahead,
         refused: tally.refusal(params),
         coverage: coverage(factor, market),
@@ -83,7 +83,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     outcome.turnover = (daily.turnover[0] + daily.turnover[params.quantiles - 1]) / 2.0;
     outcome.rank_autocorrelation = daily.rank_autocorrelation;
 
-    report.fact("alignment", &outcome.alignment);
+    report.fact("alignment", outcome.alignment_in_words());
     report.fact("lookahead", lookahead);
     report.fact("refused", outcome.refused.values);
     report.fact("dates", crosses.len());

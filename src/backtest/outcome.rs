@@ -2,16 +2,19 @@
 //!
 //! Returns are simple and per holding period (0.01 = 1 %). A value that does not exist is NaN in memory and null in JSON.
 
-use chrono::{NaiveDate, NaiveDateTime};
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Deserializer, Serialize};
+
+use super::params::Preset;
+use crate::market::Price;
 
 /// A backtest of one factor.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Outcome {
     /// Name of the factor.
     pub factor: String,
-    /// The alignment in words, for every table: known by when, bought at which price how many days later, held how long.
-    pub alignment: String,
+    /// Which return a value is paired with.
+    pub alignment: Alignment,
     /// Whether values were paired with returns that had begun before they were known. Shown wherever a figure is shown.
     pub lookahead: bool,
     /// The values that were refused, because they were not known before the return began; with examples.
@@ -38,6 +41,48 @@ pub struct Outcome {
     pub days_per_year: u32,
     /// Orders that could not be filled, by reason (suspended, locked at the limit), counted.
     pub untradable: std::collections::BTreeMap<String, u64>,
+}
+
+/// Which return a value of day `t` is paired with: known by when, bought at which price, held how long.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alignment {
+    /// Trading days from the factor's date to the trade.
+    pub delay: i64,
+    /// The price at which a position is entered and left.
+    pub price: Price,
+    /// The time of the day of the trade before which a value must be known.
+    pub known_before: NaiveTime,
+    /// Holding periods in trading days.
+    pub horizons: Vec<usize>,
+    /// Whose rules hold.
+    pub preset: Preset,
+}
+
+impl Outcome {
+    /// The alignment in words, for every table.
+    pub fn alignment_in_words(&self) -> String {
+        let Alignment { delay, price, known_before, horizons, preset } = &self.alignment;
+        let (price, time) = (price.name(), known_before.format("%H:%M"));
+        let day = match delay {
+            0 => "of the same day t".to_owned(),
+            _ => format!("of day t{delay:+}"),
+        };
+        let held: Vec<String> = horizons.iter().map(ToString::to_string).collect();
+        let rule = if self.lookahead {
+            format!("LOOK-AHEAD: values known only at or after {time} {day} were used all the same")
+        } else {
+            format!("known before {time} {day}")
+        };
+        let preset = match preset {
+            Preset::Default => "",
+            Preset::Alphalens => "; alphalens rules",
+            Preset::Qlib => "; qlib rules",
+        };
+        format!(
+            "value of day t, {rule}; bought at the {price} {day}, sold at the {price} {} trading days later{preset}",
+            held.join(", ")
+        )
+    }
 }
 
 /// Values that were not known in time.

@@ -4,7 +4,8 @@ use anyhow::{Result, bail};
 use chrono::{NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 
-use crate::market::{CLOSE, LimitRule, Market, OPEN, Price};
+use super::outcome::Alignment;
+use crate::market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
 
 /// How a factor is tested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,6 +100,16 @@ impl Params {
         if self.rebalance == 0 || self.days_per_year == 0 {
             bail!("[backtest] rebalance and days_per_year are at least 1");
         }
+        for (key, share) in [("max_loss", self.max_loss), ("max_refused", self.max_refused)] {
+            if !(0.0..=1.0).contains(&share) {
+                bail!("[backtest] {key} is {share}; it is a share between 0 and 1 (0.05 = 5 %)");
+            }
+        }
+        for (key, bps) in [("open_bps", self.open_bps), ("close_bps", self.close_bps)] {
+            if !(bps.is_finite() && bps >= 0.0) {
+                bail!("[backtest] {key} is {bps}; a cost is 0 or more basis points");
+            }
+        }
         Ok(())
     }
 
@@ -139,32 +150,20 @@ impl Params {
     pub(super) fn begins_at(&self) -> NaiveTime {
         match self.traded_price() {
             Price::Close => CLOSE,
+            Price::Open => AUCTION,
             // Some of a session's average is traded at its very beginning.
-            Price::Open | Price::Vwap => OPEN,
+            Price::Vwap => OPEN,
         }
     }
 
-    /// The alignment in words.
-    pub(super) fn alignment(&self, lookahead: bool) -> String {
-        let (delay, price, time) = (self.delay_days(), self.traded_price().name(), self.begins_at().format("%H:%M"));
-        let day = match delay {
-            0 => "of the same day t".to_owned(),
-            _ => format!("of day t{delay:+}"),
-        };
-        let held: Vec<String> = self.horizons.iter().map(ToString::to_string).collect();
-        let rule = if lookahead {
-            format!("LOOK-AHEAD: values known only at or after {time} {day} were used all the same")
-        } else {
-            format!("known before {time} {day}")
-        };
-        let preset = match self.preset {
-            Preset::Default => "",
-            Preset::Alphalens => "; alphalens rules",
-            Preset::Qlib => "; qlib rules",
-        };
-        format!(
-            "value of day t, {rule}; bought at the {price} {day}, sold at the {price} {} trading days later{preset}",
-            held.join(", ")
-        )
+    /// Which return a value is paired with.
+    pub(super) fn alignment(&self) -> Alignment {
+        Alignment {
+            delay: self.delay_days(),
+            price: self.traded_price(),
+            known_before: self.begins_at(),
+            horizons: self.horizons.clone(),
+            preset: self.preset,
+        }
     }
 }

@@ -1,10 +1,12 @@
-//! The presets against the packages that they reproduce: `tests/reference/{alphalens,qlib}` hold the packages' own figures.
+//! The presets against the packages that they reproduce, and the summary of a series against statsmodels and scipy:
+//! `tests/reference/{alphalens,qlib,statsmodels}` hold the figures of the packages.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
 
+use crate::backtest::correlation::summarise;
 use crate::backtest::cross::{Cross, Prices, pair};
 use crate::backtest::{Outcome, Params, Preset, run};
 use crate::factor::Factor;
@@ -127,4 +129,22 @@ fn the_measures_of_qlib() {
         same(outcome.layers.mean[0][3 - g], number(row, "mean"), &row["group"]);
     }
     assert!(!outcome.lookahead);
+}
+
+#[test]
+fn the_summary_of_a_series_under_overlap() {
+    let text = std::fs::read_to_string(reference("statsmodels/summary.json")).unwrap();
+    let theirs: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    let series: Vec<f64> = theirs["series"].as_array().unwrap().iter().map(number).collect();
+    for row in theirs["horizons"].as_array().unwrap() {
+        let ours = summarise(&series, row["horizon"].as_u64().unwrap() as usize);
+        same(ours.t_nw, number(&row["t_nw"]), "Newey-West t");
+        same(ours.p, number(&row["p"]), "p");
+        for (figure, name) in
+            [(ours.mean, "mean"), (ours.std, "std"), (ours.t, "t"), (ours.skew, "skew"), (ours.kurtosis, "kurtosis")]
+        {
+            same(figure, number(&theirs[name]), name);
+        }
+    }
 }

@@ -111,11 +111,13 @@ fn simulate(
     let mut track = Track::default();
     let mut weights: BTreeMap<u32, f64> = BTreeMap::new();
     let mut next = crosses.iter().skip_while(|c| c.entry < span.start).peekable();
+    let mut due = span.start;
     for e in span.clone() {
         let cross = next.next_if(|c| c.entry == e);
-        let is_due = (e - span.start).is_multiple_of(params.rebalance);
         let (mut bought, mut sold) = (0.0, 0.0);
-        if let Some(cross) = cross.filter(|_| is_due) {
+        // A day without values puts the rebalancing off to the next day that has some.
+        if let Some(cross) = cross.filter(|_| e >= due) {
+            due = e + params.rebalance;
             let members = cross.names.iter().zip(&cross.quantiles).filter(|(_, q)| **q == quantile).map(|(i, _)| *i);
             let target: Vec<u32> = members.collect();
             (bought, sold) = rebalance(&mut weights, &target, side, |i| prices.gate(e, i as usize), &mut track.blocked);

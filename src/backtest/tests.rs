@@ -65,7 +65,7 @@ fn a_value_meets_the_return_from_the_next_open_to_the_one_after() {
     let later = Params { delay: Some(2), ..small() };
     let other = test(&factor(&market, 0..3, leak), &market, &later).unwrap();
     assert!(other.ic[0].ic.iter().all(|r| *r < 0.999));
-    assert!(outcome.alignment.contains("open of day t+1") && !outcome.lookahead, "{}", outcome.alignment);
+    assert!(outcome.alignment_in_words().contains("open of day t+1") && !outcome.lookahead, "{outcome:?}");
 }
 
 #[test]
@@ -86,14 +86,14 @@ fn what_is_known_when_the_return_begins_is_refused_to_the_second() {
     let same_day = Params { delay: Some(-1), ..same_close };
     assert!(test(&before, &market, &same_day).is_err());
     let forced = test(&before, &market, &Params { allow_lookahead: true, ..same_day }).unwrap();
-    assert!(forced.lookahead && forced.alignment.contains("LOOK-AHEAD"), "{}", forced.alignment);
+    assert!(forced.lookahead && forced.alignment_in_words().contains("LOOK-AHEAD"), "{forced:?}");
 }
 
 #[test]
 fn a_few_late_values_are_set_aside_with_examples() {
     let market = market(6, wavy, wavy);
     let mut factor = factor(&market, 0..4, |t, i| (t * i) as f64);
-    let late = market.dates()[2].and_hms_opt(9, 30, 0).unwrap();
+    let late = market.dates()[2].and_hms_opt(9, 15, 0).unwrap();
     factor.put(1, 4, 9.0, late, 1);
     let (outcome, report) = run(&factor, &market, &small(), &Ctx::new(1, 1).unwrap()).unwrap();
     assert_eq!((outcome.refused.values, report.dropped["not known before the return begins"]), (1, 1));

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
     }
     let run = opened.clone();
     let runner: tui::Runner = Arc::new(move |ctx| Ok(generate_and_run(&run, &data, &params, ctx)?.1));
-    open_ui(&opened, Start::Run, global, Some(runner))
+    open_ui(&opened, Start::RunThenFactor, global, Some(runner))
 }
 
 fn generate_and_run(opened: &Opened, data: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Vec<Report>)> {

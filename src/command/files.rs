@@ -27,6 +27,7 @@ pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
     params.quantiles = args.quantiles.unwrap_or(params.quantiles);
     params.delay = args.delay.or(params.delay);
     params.price = args.price.or(params.price);
+    params.max_loss = args.max_loss.unwrap_or(params.max_loss);
     params.allow_lookahead |= args.allow_lookahead;
     params.validate()
 }

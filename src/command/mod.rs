@@ -6,6 +6,7 @@
 mod demo;
 mod files;
 mod project;
+mod reader;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

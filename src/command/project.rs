@@ -8,17 +8,17 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::is_batch;
+use super::reader::marker;
 use crate::backtest::Outcome;
 use crate::cli::{Backtest, Global, Store as StoreArgs, StoreAction};
 use crate::config::{Config, Language};
 use crate::data::Report;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
-use crate::link::{Field, links_of_part, name_spans};
 use crate::pipeline::{self, Stage};
 use crate::store::Store;
 use crate::text::{Cut as JiebaCut, Mode, Segmenter};
-use crate::tui::{self, Cut, Mark, Marker, Meaning, Start, Tokeniser, Workspace};
+use crate::tui::{self, Cut, Start, Tokeniser, Workspace};
 
 /// A configuration that was read, with the flags of the command line put over it.
 #[derive(Clone)]
@@ -113,7 +113,7 @@ pub(super) fn figures(outcome: &Outcome) -> serde_json::Value {
     let universe = outcome.coverage.universe.iter().map(|&n| f64::from(n)).sum::<f64>();
     json!({
         "name": outcome.factor,
-        "alignment": outcome.alignment,
+        "alignment": outcome.alignment_in_words(),
         "lookahead": outcome.lookahead,
         "refused": outcome.refused.values,
         "coverage": covered / universe.max(1.0),
@@ -169,15 +169,7 @@ pub(super) fn open_ui(opened: &Opened, start: Start, global: &Global, runner: Op
     let run = runner
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Export, ctx)));
     let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
-    let links = project.links();
-    let marker: Marker = Arc::new(move |part, row, _| {
-        let path = links.path(part);
-        if !path.exists() {
-            return Ok(Vec::new());
-        }
-        let spans = name_spans(&links_of_part(&path)?, row as u32, Field::Body);
-        Ok(spans.into_iter().map(|range| Mark { range, meaning: Meaning::Name }).collect())
-    });
+    let (links, reports) = (project.links(), project.clone());
     tui::open(Workspace {
         title: config.project.name.clone(),
         project,
@@ -187,7 +179,8 @@ pub(super) fn open_ui(opened: &Opened, start: Start, global: &Global, runner: Op
         threads: config.project.threads,
         seed: config.project.seed,
         tokeniser: tokeniser(segmenter),
-        marker: Some(marker),
+        marker: Some(marker(opened, links)),
+        reports: Arc::new(move || pipeline::last_reports(&reports)),
         language: language(config.ui.language, global.lang.as_deref())?,
         note: (!config.project.note.is_empty()).then(|| config.project.note.clone()),
         command: opened.command.clone(),

@@ -13,6 +13,7 @@ use super::story::{Story, World};
 use super::truth::SourceTruth;
 use crate::corpus::times_column;
 use crate::disk;
+use crate::ingest::reason;
 
 /// The house that sends text files, from 2024.
 const TXT_HOUSE: &str = "松石研究";
@@ -83,11 +84,11 @@ impl Delivery {
             self.rows += 1;
             if self.rows % BAD_EVERY == BAD_EVERY / 2 {
                 let (reason, bad) = if (self.rows / BAD_EVERY).is_multiple_of(2) {
-                    ("duplicate id", story.clone())
+                    (reason::DUPLICATE_ID, story.clone())
                 } else {
                     let id = format!("B{:06}", self.rows);
                     let empty = Story { id, title: String::new(), paragraphs: Vec::new(), ..story.clone() };
-                    ("empty title and body", empty)
+                    (reason::EMPTY_TEXT, empty)
                 };
                 *truth.rejects.entry(reason.to_owned()).or_default() += 1;
                 rows.push(bad);

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use chrono::{Datelike, NaiveDateTime, Timelike};
-use encoding_rs::GB18030;
+use encoding_rs::{GB18030, UTF_8};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use serde_json::json;
@@ -13,6 +13,7 @@ use serde_json::json;
 use super::rng::{Stream, rng};
 use super::story::{Story, World};
 use super::truth::SourceTruth;
+use crate::ingest::reason;
 
 /// One good row in so many is followed by a bad one.
 const BAD_EVERY: u64 = 97;
@@ -107,16 +108,19 @@ enum Fault {
 }
 
 impl Fault {
-    fn reason(self) -> &'static str {
-        match self {
-            Fault::ImpossibleTime => "impossible time",
-            Fault::FutureTime => "time in the future",
-            Fault::FieldCount => "wrong number of fields",
-            Fault::BrokenBytes => "broken bytes",
-            Fault::BrokenRecord => "broken record",
-            Fault::EmptyText => "empty title and body",
-            Fault::DuplicateId => "duplicate id",
-        }
+    /// The reason that ingest must give.
+    fn reason(self, shape: Shape) -> String {
+        let reason = match self {
+            Fault::ImpossibleTime => reason::NO_SUCH_TIME,
+            Fault::FutureTime => reason::FUTURE_TIME,
+            Fault::FieldCount => reason::FIELD_COUNT,
+            Fault::BrokenBytes if shape == Shape::GbCsv => return reason::not_in(GB18030.name()),
+            Fault::BrokenBytes => return reason::not_in(UTF_8.name()),
+            Fault::BrokenRecord => reason::JSON_CUT_SHORT,
+            Fault::EmptyText => reason::EMPTY_TEXT,
+            Fault::DuplicateId => reason::DUPLICATE_ID,
+        };
+        reason.to_owned()
     }
 }
 
@@ -168,7 +172,7 @@ impl Wire {
         let faults = self.shape.faults();
         let fault = faults[self.bad as usize % faults.len()];
         self.bad += 1;
-        *self.truth.rejects.entry(fault.reason().to_owned()).or_default() += 1;
+        *self.truth.rejects.entry(fault.reason(self.shape)).or_default() += 1;
         let spoilt = Story { id: format!("B{:06}", self.bad), ..story.clone() };
         let time = self.time(story.time);
         let row = match fault {

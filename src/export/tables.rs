@@ -3,12 +3,17 @@
 //! | table | columns |
 //! |---|---|
 //! | `ic` | `horizon, date, ic, rank_ic, names` |
-//! | `layers` | `horizon, quantile, mean_return`; quantile 1 has the lowest factor |
+//! | `decay` | `lag, rank_ic`; mean RankIC of the single day that ends `lag` days after the trade |
+//! | `layers` | `horizon, quantile, mean_return, stderr`; quantile 1 has the lowest factor |
+//! | `spread` | `horizon, date, spread`; top minus bottom quantile |
 //! | `wealth` | `date, quantile, wealth`; growth of 1 before costs |
 //! | `long_short` | `date, gross, net, long, short, turnover, cost`; per day |
 //! | `by_year` | `year, annual_return, volatility, sharpe, max_drawdown, calmar, hit_rate`; after costs |
 //! | `coverage` | `date, names, universe` |
-//! | `summary` | `figure, horizon, value, alignment, lookahead`; horizon null where the figure has none |
+//! | `summary` | `figure, horizon, value, alignment`; horizon null where the figure has none |
+//!
+//! Each ends with `delay, price, lookahead`: trading days from the factor's date to the trade, the price traded at, and
+//! whether values were used that were not known in time.
 
 use anyhow::Result;
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
@@ -20,15 +25,28 @@ use crate::market::dates_column;
 
 /// The tables of a backtest with their names.
 pub(super) fn of(outcome: &Outcome) -> Result<Vec<(&'static str, DataFrame)>> {
-    Ok(vec![
+    let tables = [
         ("ic", ic(outcome)?),
+        ("decay", decay(outcome)?),
         ("layers", layers(outcome)?),
+        ("spread", spread(outcome)?),
         ("wealth", wealth(outcome)?),
         ("long_short", long_short(outcome)?),
         ("by_year", by_year(outcome)?),
         ("coverage", coverage(outcome)?),
         ("summary", summary(outcome)?),
-    ])
+    ];
+    tables.into_iter().map(|(name, table)| Ok((name, aligned(table, outcome)?))).collect()
+}
+
+/// A table with the alignment beside every figure: a file travels without its manifest.
+fn aligned(mut table: DataFrame, outcome: &Outcome) -> Result<DataFrame> {
+    let rows = table.height();
+    let (delay, price) = (outcome.alignment.delay, outcome.alignment.price.name());
+    table.with_column(whole("delay", std::iter::repeat_n(delay, rows)))?;
+    table.with_column(Series::new("price".into(), vec![price; rows]).into_column())?;
+    table.with_column(Series::new("lookahead".into(), vec![outcome.lookahead; rows]).into_column())?;
+    Ok(table)
 }
 
 fn ic(outcome: &Outcome) -> Result<DataFrame> {
@@ -49,6 +67,25 @@ fn layers(outcome: &Outcome) -> Result<DataFrame> {
         whole("horizon", rows().flat_map(|(&h, means)| means.iter().map(move |_| h as i64))),
         whole("quantile", rows().flat_map(|(_, means)| 1..=means.len() as i64)),
         real("mean_return", rows().flat_map(|(_, means)| means.iter().copied())),
+        real("stderr", layers.stderr.iter().flatten().copied()),
+    ])
+}
+
+fn decay(outcome: &Outcome) -> Result<DataFrame> {
+    let decay = &outcome.decay;
+    disk::frame(vec![
+        whole("lag", decay.lags.iter().map(|&lag| lag as i64)),
+        real("rank_ic", decay.rank_ic.iter().copied()),
+    ])
+}
+
+fn spread(outcome: &Outcome) -> Result<DataFrame> {
+    let layers = &outcome.layers;
+    let rows = || layers.horizons.iter().zip(&layers.spread_dates);
+    disk::frame(vec![
+        whole("horizon", rows().flat_map(|(&h, dates)| dates.iter().map(move |_| h as i64))),
+        dates_column("date", rows().flat_map(|(_, dates)| dates.iter().copied().map(Some)))?,
+        real("spread", layers.spread.iter().flatten().copied()),
     ])
 }
 
@@ -107,6 +144,7 @@ fn summary(outcome: &Outcome) -> Result<DataFrame> {
     rows.extend(total.into_iter().map(|(name, value)| (format!("long_short_{name}"), None, value)));
     rows.push(("turnover".into(), None, outcome.turnover));
     rows.push(("rank_autocorrelation".into(), None, outcome.rank_autocorrelation));
+    rows.push(("half_life_days".into(), None, outcome.decay.half_life));
     rows.push(("values_refused".into(), None, outcome.refused.values as f64));
     for (reason, &orders) in &outcome.untradable {
         rows.push((format!("untradable: {reason}"), None, orders as f64));
@@ -117,8 +155,7 @@ fn summary(outcome: &Outcome) -> Result<DataFrame> {
         Series::new("figure".into(), names).into_column(),
         Series::new("horizon".into(), horizons).into_column(),
         real("value", rows.iter().map(|(_, _, value)| *value)),
-        Series::new("alignment".into(), vec![outcome.alignment.as_str(); rows.len()]).into_column(),
-        Series::new("lookahead".into(), vec![outcome.lookahead; rows.len()]).into_column(),
+        Series::new("alignment".into(), vec![outcome.alignment_in_words(); rows.len()]).into_column(),
     ])
 }
 

@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 use polars::prelude::DataFrame;
 
 use super::*;
-use crate::backtest::{Coverage, IcSeries, IcSummary, Layers, LongShort, YearFigures};
+use crate::backtest::{Alignment, Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, YearFigures};
 use crate::corpus::{column, times_of};
 use crate::disk;
 use crate::market::{Code, dates_of};
@@ -48,7 +48,7 @@ fn outcome() -> Outcome {
     let dates = vec![day("2024-03-01"), day("2024-03-04")];
     Outcome {
         factor: "语调".into(),
-        alignment: "known by 15:00, bought at the next close, held 5 days".into(),
+        alignment: Alignment { delay: 1, horizons: vec![5], ..Alignment::default() },
         coverage: Coverage { dates: dates.clone(), names: vec![3, 4], universe: vec![5, 5] },
         ic: vec![IcSeries {
             horizon: 5,
@@ -62,10 +62,14 @@ fn outcome() -> Outcome {
         layers: Layers {
             horizons: vec![1, 5],
             mean: vec![vec![-0.01, 0.02], vec![-0.03, 0.04]],
+            stderr: vec![vec![0.001, 0.002], vec![0.003, NAN]],
+            spread_dates: vec![dates.clone(), vec![]],
+            spread: vec![vec![0.02, 0.04], vec![]],
             dates: dates.clone(),
             wealth: vec![vec![1.0, 0.9], vec![1.0, 1.1]],
             ..Layers::default()
         },
+        decay: IcDecay { lags: vec![1, 2], rank_ic: vec![0.03, 0.02], half_life: NAN },
         long_short: LongShort {
             dates,
             gross: vec![0.01, 0.02],
@@ -179,17 +183,23 @@ fn backtest_tables_come_in_both_formats_with_their_alignment() {
     assert_eq!(reals(&table("layers"), "mean_return"), [Some(-0.01), Some(0.02), Some(-0.03), Some(0.04)]);
     assert_eq!(reals(&table("wealth"), "wealth"), [Some(1.0), Some(1.0), Some(0.9), Some(1.1)]);
     assert_eq!(reals(&table("long_short"), "cost"), [Some(0.001), Some(0.001)]);
-    assert_eq!(table("by_year").shape(), (1, 7));
-    assert_eq!(table("coverage").shape(), (2, 3));
+    assert_eq!(reals(&table("layers"), "stderr"), [Some(0.001), Some(0.002), Some(0.003), None]);
+    assert_eq!(reals(&table("spread"), "spread"), [Some(0.02), Some(0.04)]);
+    assert_eq!(reals(&table("decay"), "rank_ic"), [Some(0.03), Some(0.02)]);
+    assert_eq!(table("by_year").shape(), (1, 10));
+    assert_eq!(table("coverage").shape(), (2, 6));
     let summary = table("summary");
     let figures: BTreeMap<String, Option<f64>> =
         texts(&summary, "figure").into_iter().zip(reals(&summary, "value")).collect();
     assert_eq!(figures["ic_mean"], Some(0.1));
     assert_eq!(figures["ic_std"], None);
     assert_eq!(figures["untradable: suspended"], Some(3.0));
-    assert!(texts(&summary, "alignment").iter().all(|a| a.contains("held 5 days")));
+    assert!(texts(&summary, "alignment").iter().all(|a| a.contains("sold at the open 5 trading days later")));
     let csv = std::fs::read_to_string(dir.path().join("backtest/语调/ic.csv")).unwrap();
-    assert_eq!(csv, "horizon,date,ic,rank_ic,names\n5,2024-03-01,0.1,0.2,3\n5,2024-03-04,,-0.3,4\n");
+    assert_eq!(
+        csv,
+        "horizon,date,ic,rank_ic,names,delay,price,lookahead\n5,2024-03-01,0.1,0.2,3,1,open,false\n5,2024-03-04,,-0.3,4,1,open,false\n"
+    );
 }
 
 #[test]
@@ -218,7 +228,7 @@ fn the_manifest_lists_every_file_with_its_hash_and_the_bytes_repeat() {
     let read: Manifest = disk::read_json(&one.join("manifest.json")).unwrap();
     assert_eq!((read.provenance.seed, read.files.len()), (7, found));
     assert_eq!(read.provenance.versions["inkstone"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(read.backtests[0].alignment, outcome().alignment);
+    assert_eq!(read.backtests[0].alignment, outcome().alignment_in_words());
 }
 
 #[test]

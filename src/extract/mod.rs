@@ -8,15 +8,18 @@ mod reading;
 mod regression;
 mod tfidf;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
+pub use lexicon::ToneWords;
 pub use regression::Label;
 
-use crate::backtest;
 use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
@@ -108,8 +111,6 @@ pub struct Inputs<'a> {
     pub prices: Key,
     /// Until when a text counts for its day.
     pub cutoff: Cutoff,
-    /// Delay and price of the returns that are learned, those of the backtest.
-    pub trade: &'a backtest::Params,
     /// The tokenizer.
     pub tokenizer: &'a TokenizerParams,
     /// Folder that relative paths are relative to.

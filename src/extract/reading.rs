@@ -1,22 +1,24 @@
 //! What a model reads of each document: title and body, names masked and cut as the feature says.
 
+use std::ops::Range;
+
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use crate::clean::{CleanDocument, clean_from_frame};
 use crate::corpus::Parts;
-use crate::data::Key;
+use crate::data::{Document, Key};
 use crate::disk;
 use crate::extract::Feature;
 use crate::job::Ctx;
 use crate::link::{Field, Link, codes_of, links_of_part, mask, name_spans};
 use crate::market::Code;
 use crate::store::Rows;
-use crate::text::{Segmenter, Truncation, truncate_text};
+use crate::text::{Segmenter, truncate_text};
 
 /// What stands where a name was. Not a word of any text, and cut as one token by every mode.
-const MASKED: &str = "\u{25cc}";
+pub(super) const MASKED: &str = "\u{25cc}";
 
 /// One document as a model reads it.
 pub(super) struct Reading {
@@ -70,11 +72,9 @@ pub(super) fn dense_rows(readings: &[Reading], dim: usize, row: impl Fn(&str, &m
 
 fn reading(doc: CleanDocument, row: u32, links: &[Link], feature: &Feature, segmenter: &Segmenter) -> Reading {
     let text = feature.reads(doc.document.kind).then(|| {
-        let part = |text: &str, field: Field| {
-            if feature.mask_names { mask(text, &name_spans(links, row, field), MASKED) } else { text.to_owned() }
-        };
-        let whole = part(&doc.document.title, Field::Title) + "\n" + &part(&doc.document.body, Field::Body);
-        cut(whole, segmenter, &feature.truncate)
+        let names = [Field::Title, Field::Body].map(|field| name_spans(links, row, field));
+        let whole = whole(&doc.document, [&names[0], &names[1]], feature);
+        join(&whole, &truncate_text(&whole, segmenter, &feature.truncate, 0))
     });
     Reading {
         key: Key::of(text.as_deref().unwrap_or_default().as_bytes()),
@@ -86,11 +86,15 @@ fn reading(doc: CleanDocument, row: u32, links: &[Link], feature: &Feature, segm
     }
 }
 
-/// The parts of the text that the truncation keeps, joined by a line break so that no token spans the gap.
-fn cut(text: String, segmenter: &Segmenter, truncation: &Truncation) -> String {
-    let kept = truncate_text(&text, segmenter, truncation, 0);
-    match kept.as_slice() {
-        [whole] if whole.len() == text.len() => text,
-        kept => kept.iter().map(|r| &text[r.clone()]).collect::<Vec<_>>().join("\n"),
-    }
+/// Title and body, a line each, names masked as the feature says; `names` are the spans in each.
+pub(super) fn whole(document: &Document, names: [&[Range<usize>]; 2], feature: &Feature) -> String {
+    let part = |text: &str, names: &[Range<usize>]| {
+        if feature.mask_names { mask(text, names, MASKED) } else { text.to_owned() }
+    };
+    part(&document.title, names[0]) + "\n" + &part(&document.body, names[1])
+}
+
+/// The parts of the text that a truncation keeps, joined by a line break so that no token spans the gap.
+pub(super) fn join(text: &str, kept: &[Range<usize>]) -> String {
+    kept.iter().map(|r| &text[r.clone()]).collect::<Vec<_>>().join("\n")
 }

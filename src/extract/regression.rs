@@ -1,7 +1,9 @@
 //! A score for each document by a walk-forward text regression: words in, the return that followed out.
 //!
 //! The label of a document is the mean over its securities of the return from `delay` days after its trading day, held
-//! `horizon` days, less that day's mean over all securities. It is known at the close of the day the holding ends.
+//! `horizon` days, less that day's mean over all securities. It is known at the close of the day the holding ends. A label
+//! may reach back before the document (Huatai's T-1 to T+1 is delay -1, close, horizon 2): it teaches what words meant, and
+//! trains only folds that begin after it was known.
 
 use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
@@ -13,7 +15,7 @@ use super::reading::{Reading, key_of, read_part};
 use super::{Feature, Inputs, Model, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::market::{Cutoff, Market, Panel};
+use crate::market::{Cutoff, Market, Panel, Price};
 use crate::model::{Csr, Sample, Target, TextRegression, fit_predict};
 use crate::stats::mean;
 use crate::store::{RowKind, Rows, SetSpec, Store};
@@ -23,13 +25,17 @@ use crate::text::Segmenter;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Label {
-    /// Days the return is held. Delay and price are those of the backtest.
+    /// Trading days from the document's day to the day the return begins.
+    pub delay: i32,
+    /// The price that it begins and ends at.
+    pub price: Price,
+    /// Trading days that it lasts, at least 1.
     pub horizon: usize,
 }
 
 impl Default for Label {
     fn default() -> Label {
-        Label { horizon: 5 }
+        Label { delay: 1, price: Price::Open, horizon: 5 }
     }
 }
 
@@ -52,14 +58,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
     let market = inputs.market(feature)?;
     let labels = abnormal_returns(feature, inputs)?;
-    let delay = inputs.trade.delay_days();
-    let known_after = delay + feature.label.horizon as i64;
-    ensure!(
-        known_after > 0,
-        "a label that is known on the document's own day is no forecast: raise [[feature]] label.horizon"
-    );
-
-    let table = read_table(feature, inputs, &segmenter, &labels, known_after, &mut report, ctx)?;
+    ensure!(feature.label.horizon > 0, "feature {:?}: label.horizon is 0 days; it is at least 1", feature.name);
+    let table = read_table(feature, inputs, &segmenter, &labels, &mut report, ctx)?;
     let dates = market.dates();
     let params = TextRegression {
         target: if feature.model == Model::Logistic { Target::Logistic } else { Target::Ridge },
@@ -83,7 +83,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         kind: RowKind::Dense { dim: 1 },
         params: json!({
             "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
-            "prices": inputs.prices, "delay": delay, "price": inputs.trade.traded_price(), "cutoff": inputs.cutoff,
+            "prices": inputs.prices, "cutoff": inputs.cutoff,
         }),
         fitted_until: None,
     };
@@ -113,7 +113,6 @@ fn read_table(
     inputs: &Inputs<'_>,
     segmenter: &Segmenter,
     labels: &Panel,
-    known_after: i64,
     report: &mut Report,
     ctx: &Ctx,
 ) -> Result<Table> {
@@ -129,7 +128,7 @@ fn read_table(
         let tokens: Vec<Vec<String>> = ctx.install(|| readings.par_iter().map(cut).collect());
         for (row, (reading, tokens)) in readings.iter().zip(tokens).enumerate() {
             report.rows_in += 1;
-            let sample = match sample(reading, market, inputs.cutoff, labels, known_after) {
+            let sample = match sample(reading, market, inputs.cutoff, labels, &feature.label) {
                 Ok(sample) => sample,
                 Err(reason) => {
                     report.drop_rows(reason, 1);
@@ -160,7 +159,7 @@ fn sample(
     market: &Market,
     cutoff: Cutoff,
     labels: &Panel,
-    known_after: i64,
+    definition: &Label,
 ) -> Result<Sample, &'static str> {
     if reading.text.is_none() {
         return Err("of a kind that is not read");
@@ -169,7 +168,8 @@ fn sample(
     let Some(first) = codes.first() else { return Err("about no security of the price table") };
     let date = market.calendar().trade_date(reading.published_at, cutoff).map_err(|off| off.reason())?;
     let label = mean(codes.iter().map(|&i| labels.at(date, i)).filter(|r| r.is_finite()));
-    let label_known = (date as i64 + known_after).max(0) as usize;
+    let end = date as i64 + i64::from(definition.delay) + definition.horizon as i64;
+    let label_known = date.max(end.max(0) as usize);
     // Documents about one security on one day speak of one event.
     let group = (*first as u64) << 32 | date as u64;
     Ok(Sample { date, group, label, label_known, known_at: reading.published_at })
@@ -179,11 +179,11 @@ fn sample(
 /// did not trade.
 fn abnormal_returns(feature: &Feature, inputs: &Inputs<'_>) -> Result<Panel> {
     let market = inputs.market(feature)?;
-    let prices = market.price(inputs.trade.traded_price())?;
+    let prices = market.price(feature.label.price)?;
     let mut returns = Panel::empty(market.dates().clone(), market.codes().clone());
     let days = market.dates().len() as i64;
     for t in 0..days {
-        let bought = t + inputs.trade.delay_days();
+        let bought = t + i64::from(feature.label.delay);
         let sold = bought + feature.label.horizon as i64;
         if bought < 0 || sold >= days {
             continue;

@@ -2,12 +2,15 @@
 //!
 //! Documents fall on trading dates by [`crate::market::Calendar::trade_date`]. A cell takes the documents of its look-back,
 //! weighs them by age and aggregates them; then each date's cross-section is winsorised, neutralised and standardised, in
-//! this order. No news is NaN, never 0.
+//! this order. No news is NaN, never 0. A processed value was scaled by all values of its date, so it counts as known when the
+//! last of them was.
 //!
 //! Useful for: any number per document. Not for: prices, which only the backtest pairs with a factor.
 
 mod aggregate;
 mod params;
+#[cfg(test)]
+mod parity;
 mod process;
 mod signals;
 mod table;
@@ -99,6 +102,9 @@ pub fn build(signals: &[Signal], market: &Market, params: &Params, ctx: &Ctx) ->
         }
     }
     factor.values = values;
+    if params.looks_across() {
+        (0..days).for_each(|t| factor.know_together(t));
+    }
 
     let (cells, names, covered) = factor.counts();
     report.fact("cells", cells);
@@ -157,6 +163,21 @@ mod tests {
         let (read, report) = Factor::from_frame(&first, "factor", &market).unwrap();
         assert_eq!(report.rows_in, report.rows_out);
         assert!(first.equals_missing(&read.to_frame().unwrap()), "the table reads back as it was");
+    }
+
+    #[test]
+    fn a_value_scaled_by_its_cross_section_is_known_when_the_last_of_it_is() {
+        let market = market();
+        let signals = signals(&market);
+        let latest = market.dates()[0].and_hms_opt(12, 30, 0);
+        let known = |params: &Params| {
+            let (factor, _) = build(&signals, &market, params, &Ctx::new(1, 1).unwrap()).unwrap();
+            (0..6).map(|i| factor.known_at(0, i)).collect::<Vec<_>>()
+        };
+        assert_eq!(known(&Params::default()), [latest; 6]);
+        let alone = Params { winsorise: Winsorise::None, standardise: Standardise::None, ..Params::default() };
+        let own = |i: u32| market.dates()[0].and_hms_opt(10 + i % 3, 30, 0);
+        assert_eq!(known(&alone), (0..6).map(own).collect::<Vec<_>>(), "nothing of another name went in");
     }
 
     #[test]

@@ -63,6 +63,11 @@ impl Params {
         self.feature.split_once('.').map_or((self.feature.as_str(), None), |(name, column)| (name, Some(column)))
     }
 
+    /// Whether a value depends on the other values of its date.
+    pub(super) fn looks_across(&self) -> bool {
+        self.winsorise != Winsorise::None || !self.neutralise.is_empty() || self.standardise != Standardise::None
+    }
+
     /// Fails on parameters that make no sense together.
     pub fn validate(&self) -> Result<()> {
         let name = &self.name;

@@ -1,6 +1,7 @@
 //! Documents to signals: each row of a feature set, tied to the securities and the trading day of its document.
 
 use anyhow::{Context, Result, bail, ensure};
+use chrono::{NaiveDate, NaiveDateTime};
 
 use super::Signal;
 use crate::clean::clean_from_frame;
@@ -10,6 +11,7 @@ use crate::disk;
 use crate::job::Ctx;
 use crate::link::{codes_of, links_of_part};
 use crate::market::{Cutoff, Market};
+use crate::model::FoldReport;
 use crate::store::{Set, Values};
 
 /// Which column of a feature set a factor is made of, and from which documents.
@@ -29,7 +31,7 @@ pub struct Selection<'a> {
 /// Reads a feature set beside its corpus. Documents without a value, a security or a trading day are counted by reason.
 pub fn signals(set: &Set<'_>, selection: &Selection<'_>, market: &Market, ctx: &Ctx) -> Result<(Vec<Signal>, Report)> {
     let mut report = Report::new("signals");
-    let fitted_until = set.header().spec.fitted_until;
+    let fits = Fits::of(set)?;
     let column = column_of(set, selection.column)?;
     let files = selection.clean.files()?;
     ensure!(
@@ -67,10 +69,10 @@ pub fn signals(set: &Set<'_>, selection: &Selection<'_>, market: &Market, ctx: &
                     continue;
                 }
             };
+            let known_at = fits.known_at(published_at, market.dates()[date as usize]);
             let before = signals.len();
             for code in codes_of(&links, row as u32) {
                 if let Some(code) = market.index_of(code.as_str()) {
-                    let known_at = fitted_until.map_or(published_at, |fitted| fitted.max(published_at));
                     signals.push(Signal { code: code as u32, date, known_at, value, first: doc.is_first() });
                 }
             }
@@ -85,6 +87,38 @@ pub fn signals(set: &Set<'_>, selection: &Selection<'_>, market: &Market, ctx: &
     Ok((signals, report))
 }
 
+/// Until when the data reached that a set's models were fitted on.
+struct Fits {
+    /// Of the set as a whole.
+    whole: Option<NaiveDateTime>,
+    /// Of the walk-forward models, by the trading days that they scored.
+    folds: Vec<FoldReport>,
+}
+
+impl Fits {
+    fn of(set: &Set<'_>) -> Result<Fits> {
+        let header = set.header();
+        let folds = match header.meta.get("folds") {
+            Some(folds) => serde_json::from_value(folds.clone()).with_context(|| {
+                format!(
+                    "the folds of feature {:?} are unreadable: compute it again (inkstone extract)",
+                    header.spec.name
+                )
+            })?,
+            None => Vec::new(),
+        };
+        Ok(Fits { whole: header.spec.fitted_until, folds })
+    }
+
+    /// When the value of a text was known: when it was published and whatever gave the value had been fitted. Where test
+    /// windows overlap, the newest model gave it.
+    fn known_at(&self, published_at: NaiveDateTime, day: NaiveDate) -> NaiveDateTime {
+        let tests = |fold: &&FoldReport| fold.fitted_until.is_some() && fold.test.0 <= day && day <= fold.test.1;
+        let fold = self.folds.iter().rev().find(tests).and_then(|fold| fold.fitted_until);
+        [self.whole, fold].into_iter().flatten().fold(published_at, NaiveDateTime::max)
+    }
+}
+
 fn column_of(set: &Set<'_>, name: Option<&str>) -> Result<usize> {
     let Some(name) = name else { return Ok(0) };
     let columns = set.header().meta["columns"].as_array().cloned().unwrap_or_default();
@@ -92,4 +126,28 @@ fn column_of(set: &Set<'_>, name: Option<&str>) -> Result<usize> {
         let known: Vec<&str> = columns.iter().filter_map(|c| c.as_str()).collect();
         format!("feature {:?} has no column {name:?}; it has {}", set.header().spec.name, known.join(", "))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_known_when_text_and_model_are() {
+        let at = |day: u32, hour| NaiveDate::from_ymd_opt(2024, 3, day).unwrap().and_hms_opt(hour, 0, 0).unwrap();
+        let day = |day: u32| at(day, 0).date();
+        let fold = |first, last, until| FoldReport {
+            test: (day(first), day(last)),
+            fitted_until: until,
+            ..FoldReport::default()
+        };
+        let folds = vec![fold(4, 8, Some(at(1, 15))), fold(6, 12, Some(at(5, 15))), fold(11, 15, None)];
+        let fits = Fits { whole: None, folds };
+        assert_eq!(fits.known_at(at(1, 10), day(4)), at(1, 15), "the model of the fold came after the text");
+        assert_eq!(fits.known_at(at(5, 20), day(6)), at(5, 20));
+        assert_eq!(fits.known_at(at(5, 9), day(6)), at(5, 15), "of two folds the newer");
+        assert_eq!(fits.known_at(at(4, 9), day(11)), at(5, 15), "a fold passed over gave nothing");
+        let whole = Fits { whole: Some(at(20, 23)), folds: Vec::new() };
+        assert_eq!(whole.known_at(at(4, 9), day(4)), at(20, 23));
+    }
 }

@@ -49,6 +49,17 @@ impl Factor {
         self.documents[cell] = documents;
     }
 
+    /// Raises the time of all processed values of a date to the latest among them: each was scaled by all the others.
+    pub(super) fn know_together(&mut self, t: usize) {
+        let width = self.raw.codes().len();
+        let known_at = &mut self.known_at[t * width..(t + 1) * width];
+        let processed = |i: usize| !self.values.at(t, i).is_nan();
+        let latest = (0..width).filter(|&i| processed(i)).map(|i| known_at[i]).max();
+        for i in (0..width).filter(|&i| processed(i)) {
+            known_at[i] = latest.unwrap_or(known_at[i]);
+        }
+    }
+
     /// When the value of a cell was known, to the second; `None` where there is none.
     pub fn known_at(&self, t: usize, i: usize) -> Option<NaiveDateTime> {
         if self.raw.at(t, i).is_nan() {

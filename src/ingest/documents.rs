@@ -12,13 +12,11 @@ use crate::corpus::{self, PART_ROWS, Parts};
 use crate::data::{Document, Key};
 use crate::disk;
 use crate::ingest::reader::Fault;
+use crate::ingest::reason;
 use crate::ingest::source::Source;
 use crate::ingest::times::Moment;
 use crate::ingest::view::View;
 use crate::market::Code;
-
-/// Reason of a row whose id another document has.
-pub(super) const DUPLICATE_ID: &str = "duplicate id";
 
 /// What was noticed about a row that is kept.
 #[derive(Default)]
@@ -43,7 +41,7 @@ pub(super) fn document(view: &View<'_>, number: u64, origin: &Origin<'_>) -> Res
     let value = |field: &str| view.value(field).map(|t| t.into_owned());
     let (title, body) = (text("title").unwrap_or_default(), text("body").unwrap_or_default());
     if title.is_empty() && body.is_empty() {
-        return Err(view.fault("body", "empty title and body", ""));
+        return Err(view.fault("body", reason::EMPTY_TEXT, ""));
     }
     let mut notes = Notes { time: view.time("published_at")?, left_out: Vec::new() };
     let published_at = match (notes.time, origin.default_time) {

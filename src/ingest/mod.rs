@@ -16,6 +16,7 @@
 mod commit;
 mod documents;
 mod encoding;
+mod fields;
 mod files;
 mod log;
 mod mapping;
@@ -23,6 +24,7 @@ mod parquet;
 mod prices;
 mod read;
 mod reader;
+pub mod reason;
 mod records;
 mod rejects;
 mod run;

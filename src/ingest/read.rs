@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 use crate::corpus::{self, PART_ROWS};
 use crate::data::{Document, Key};
 use crate::disk;
-use crate::ingest::documents::{self, DUPLICATE_ID, Ids, NoteCounts, Origin, PartWriter};
+use crate::ingest::documents::{self, Ids, NoteCounts, Origin, PartWriter};
 use crate::ingest::files::{Content, Unit};
 use crate::ingest::log::FileEntry;
 use crate::ingest::mapping::Mapping;
 use crate::ingest::prices::{self, Prices};
 use crate::ingest::reader::{Fault, Opened, Resume, Row};
+use crate::ingest::reason;
 use crate::ingest::rejects::Reject;
 use crate::ingest::securities::{self, Securities};
 use crate::ingest::times::{self, TimeFormat};
@@ -99,7 +100,7 @@ pub(super) fn read_documents(
     let convert = |view: &View<'_>, number: u64| documents::document(view, number, &origin);
     let take = |(document, notes): (Document, documents::Notes)| -> Result<Option<Fault>> {
         if !ids.take(&document.doc_id) {
-            return Ok(Some(Fault::new("doc_id", DUPLICATE_ID, &document.doc_id)));
+            return Ok(Some(Fault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id)));
         }
         counts.add(notes);
         parts.push(document)?;

@@ -12,8 +12,10 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use crate::ingest::encoding::{self, Charset, Encoded, Utf16Reader};
+use crate::ingest::fields::split_row;
 use crate::ingest::parquet::ParquetRows;
-use crate::ingest::records::{Cut, Record, Records, split_row};
+use crate::ingest::reason;
+use crate::ingest::records::{Cut, Record, Records};
 use crate::ingest::source::{Format, Source};
 use crate::ingest::texts::TextFiles;
 
@@ -293,13 +295,13 @@ impl Layout {
             return Err(Fault::new("", broken.reason(), &self.charset.decode_lossy(&record.bytes)));
         }
         let undecodable = |column: &str, bytes: &[u8]| {
-            let reason = format!("bytes that are not {}", self.charset.name());
-            Fault::new(column, reason, &self.charset.decode_lossy(bytes))
+            Fault::new(column, reason::not_in(self.charset.name()), &self.charset.decode_lossy(bytes))
         };
         let Cut::Rows(delimiter) = self.cut else {
             let text = self.charset.decode(&record.bytes).ok_or_else(|| undecodable("", &record.bytes))?;
-            let value: Value = serde_json::from_str(&text)
-                .map_err(|e| Fault::new("", format!("not JSON: {}", category(&e)), &text))?;
+            // Without its line end, which would make a string that is cut short look ill-formed.
+            let value: Value =
+                serde_json::from_str(text.trim_end()).map_err(|e| Fault::new("", not_json(&e), &text))?;
             return match value {
                 Value::Object(_) | Value::Array(_) => {
                     Ok(columns.iter().zip(used).map(|(c, used)| if *used { find(&value, c) } else { None }).collect())
@@ -311,11 +313,7 @@ impl Layout {
         let surplus = fields.iter().skip(self.width).any(|f| !f.is_empty());
         if fields.len() < self.width || surplus {
             let value = self.charset.decode_lossy(&record.bytes);
-            return Err(Fault::new(
-                "",
-                "wrong number of fields",
-                &format!("{} for {}: {value}", fields.len(), self.width),
-            ));
+            return Err(Fault::new("", reason::FIELD_COUNT, &format!("{} for {}: {value}", fields.len(), self.width)));
         }
         let cell = |((field, column), used): ((&Vec<u8>, &String), &bool)| -> Result<Option<String>, Fault> {
             if !used || field.is_empty() {
@@ -345,11 +343,8 @@ fn delimiter_of(header: &str) -> u8 {
 }
 
 /// What kind of mistake a text has that is no JSON.
-fn category(error: &serde_json::Error) -> &'static str {
-    match error.classify() {
-        serde_json::error::Category::Eof => "cut short",
-        _ => "syntax",
-    }
+fn not_json(error: &serde_json::Error) -> &'static str {
+    if error.is_eof() { reason::JSON_CUT_SHORT } else { reason::JSON_SYNTAX }
 }
 
 /// The names that the first elements have, in the order of their first appearance.

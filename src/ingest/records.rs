@@ -1,19 +1,25 @@
 //! Cuts a stream of bytes into records without decoding it: rows of a CSV, lines, or the elements of a JSON array.
 //!
-//! A record is bounded: one that does not end within [`Records::limit`] bytes (a quote that never closes) is given as a
-//! fault, and cutting goes on at the line after the one it began on. Quoting is RFC 4180's: a quote opens at the
-//! beginning of a field only, `""` within quotes is a quote, and what follows a closing quote belongs to the field. Rows end with
-//! LF or CRLF; empty rows are passed over. A row of several lines is taken for a stray quote in the same way when something
-//! follows a closing quote in it, or when it has not the header's number of fields: a bad quote costs its own row only.
+//! Quoting is RFC 4180's: a quote opens at the beginning of a field only, `""` within quotes is a quote, and what follows a
+//! closing quote belongs to the field. Rows end with LF or CRLF; empty rows are passed over. A well-formed row is one record
+//! with all of its lines, whatever the number of its fields.
+//!
+//! A bad quote costs its own row only, as one fault. A quote is bad when it does not close within [`Records::limit`] bytes, when
+//! something follows the closing one and the row then spans lines or lacks fields, or when the row has not the header's number of
+//! fields and one of its further lines has it. The fault then is the line that the row began on, with the lines
+//! behind it that have too few fields to be rows of their own (the rest of a text whose quoting went wrong).
 
 use std::io::{self, Read};
 
 use crate::ingest::encoding::Charset;
+use crate::ingest::fields::{At, Walked, ends_in_quotes, line_end, split_row, step, walk};
 
 /// Bytes of a record at the most.
 pub(super) const RECORD_LIMIT: usize = 8 << 20;
 /// Bytes asked of the file at a time.
 const CHUNK: usize = 1 << 18;
+/// Bytes of a row with a bad quote at the most; lines behind them are judged for themselves.
+const TORN_LIMIT: usize = 1 << 16;
 
 /// What the records of a stream are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +35,10 @@ pub(super) enum Cut {
 /// Why a piece of the stream is no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
-    /// A quote opened on this line and did not close within the limit or the file.
+    /// A quote opened on this line and did not close where its row can end.
     OpenQuote,
+    /// Something other than a delimiter follows a closing quote, and fields are missing.
+    StrayQuote,
     /// A line or element longer than the limit.
     TooLong,
     /// The array ended in the middle of an element, or without its bracket.
@@ -43,6 +51,7 @@ impl Broken {
     pub(super) fn reason(self) -> &'static str {
         match self {
             Broken::OpenQuote => "quote never closes",
+            Broken::StrayQuote => "text behind a closing quote",
             Broken::TooLong => "record over 8 MB",
             Broken::CutShort => "file ends in the middle of the array",
             Broken::NotAnArray => "not one JSON array",
@@ -118,12 +127,18 @@ impl<R: Read> Records<R> {
         }
         loop {
             let rest = &self.buffer[self.start..];
-            let scan = match self.cut {
-                Cut::Rows(delimiter) => scan_row(rest, delimiter, self.charset.is_wide()),
-                _ => scan_line(rest),
+            let (scan, strict) = match self.cut {
+                Cut::Rows(delimiter) => {
+                    let Walked { end, strict, .. } = walk(rest, delimiter, self.charset.is_wide(), |_| {});
+                    (end.map_or(Scan::More, Scan::End), strict)
+                }
+                _ => (scan_line(rest), true),
             };
             match scan {
-                Scan::End(length) if length <= self.limit && self.fits(&rest[..length]) => {
+                Scan::End(length) if length <= self.limit => {
+                    if let Some(broken) = self.bad_quote(&rest[..length], strict) {
+                        return self.faulty_line(broken).map(Some);
+                    }
                     let record = self.take(length, None);
                     if record.bytes.iter().any(|b| !matches!(b, b'\r' | b'\n')) {
                         return Ok(Some(record));
@@ -132,25 +147,46 @@ impl<R: Read> Records<R> {
                 Scan::More if !self.eof && rest.len() <= self.limit => self.read_more()?,
                 Scan::More if rest.is_empty() => return Ok(None),
                 Scan::More if rest.len() <= self.limit && !self.quote_is_open() => {
-                    return Ok(Some(self.take(self.buffer.len() - self.start, None)));
+                    return match self.bad_quote(rest, strict) {
+                        Some(broken) => self.faulty_line(broken).map(Some),
+                        None => Ok(Some(self.take(self.buffer.len() - self.start, None))),
+                    };
                 }
-                _ => return self.faulty_line().map(Some),
+                _ if matches!(self.cut, Cut::Rows(_)) => return self.faulty_line(Broken::OpenQuote).map(Some),
+                _ => return self.faulty_line(Broken::TooLong).map(Some),
             }
         }
     }
 
-    /// Whether a row of several lines is well-formed and has the header's number of fields; a single line always fits.
-    fn fits(&self, row: &[u8]) -> bool {
-        let Cut::Rows(delimiter) = self.cut else { return true };
-        if !row[..row.len() - 1].contains(&b'\n') {
-            return true;
+    /// What is wrong with the quotes of a row, if anything is; `strict` as in [`Walked`].
+    fn bad_quote(&self, row: &[u8], strict: bool) -> Option<Broken> {
+        let Cut::Rows(delimiter) = self.cut else { return None };
+        let wide = self.charset.is_wide();
+        let first = line_end(row);
+        let lines = first < row.len();
+        match self.width {
+            _ if lines && !strict => Some(Broken::OpenQuote),
+            None => None,
+            Some(_) if !lines && strict => None,
+            Some(width) => {
+                let fields = split_row(row, delimiter, wide);
+                if !strict {
+                    return (fields.len() < width).then_some(Broken::StrayQuote);
+                }
+                let fits = fields.len() >= width && fields[width..].iter().all(Vec::is_empty);
+                let swallowed = || row[first..].split_inclusive(|b| *b == b'\n').any(|l| self.is_row(l, width));
+                (!fits && swallowed()).then_some(Broken::OpenQuote)
+            }
         }
-        if !walk(row, delimiter, self.charset.is_wide(), |_| {}).strict {
-            return false;
-        }
-        let Some(width) = self.width else { return true };
-        let fields = split_row(row, delimiter, self.charset.is_wide());
-        fields.len() >= width && fields[width..].iter().all(Vec::is_empty)
+    }
+
+    /// Whether a line by itself is a row with the header's number of fields, so that it cannot belong to a text.
+    fn is_row(&self, line: &[u8], width: usize) -> bool {
+        let Cut::Rows(delimiter) = self.cut else { return false };
+        let wide = self.charset.is_wide();
+        let Walked { at, strict, bare_quote, .. } = walk(line, delimiter, wide, |_| {});
+        let sound = strict && !bare_quote && at != At::Quoted;
+        width > 1 && sound && split_row(line, delimiter, wide).len() == width
     }
 
     /// The array's next element.
@@ -199,15 +235,15 @@ impl<R: Read> Records<R> {
         Ok(Some(record))
     }
 
-    /// Gives the line that a broken record began on, and goes on behind it.
-    fn faulty_line(&mut self) -> io::Result<Record> {
+    /// Gives the line that a broken record began on, with what was torn off it, and goes on behind it.
+    fn faulty_line(&mut self, broken: Broken) -> io::Result<Record> {
         let rest = &self.buffer[self.start..];
         match rest.iter().position(|b| *b == b'\n') {
             Some(end) => {
-                let broken = if matches!(self.cut, Cut::Rows(_)) { Broken::OpenQuote } else { Broken::TooLong };
-                Ok(self.take(end + 1, Some(broken)))
+                let length = self.torn(end + 1)?;
+                Ok(self.take(length, Some(broken)))
             }
-            None if self.eof => Ok(self.take(self.buffer.len() - self.start, Some(Broken::OpenQuote))),
+            None if self.eof => Ok(self.take(self.buffer.len() - self.start, Some(broken))),
             None => {
                 // The line itself is too long: its beginning is given, the rest passed over.
                 let mut record = self.take(self.limit.min(self.buffer.len() - self.start), Some(Broken::TooLong));
@@ -225,6 +261,29 @@ impl<R: Read> Records<R> {
                 record.bytes.truncate(1 << 16);
                 Ok(record)
             }
+        }
+    }
+
+    /// The length of a row with a bad quote whose first line has `length` bytes: the lines behind it belong to it while they
+    /// begin nothing that has enough fields for a row.
+    fn torn(&mut self, mut length: usize) -> io::Result<usize> {
+        let (Cut::Rows(delimiter), Some(width)) = (self.cut, self.width) else { return Ok(length) };
+        let wide = self.charset.is_wide();
+        loop {
+            let rest = &self.buffer[self.start + length..];
+            let Walked { at, strict, end, .. } = walk(rest, delimiter, wide, |_| {});
+            if end.is_none() && !self.eof && rest.len() <= self.limit {
+                self.read_more()?;
+                continue;
+            }
+            let row = &rest[..end.unwrap_or(rest.len())];
+            let line = line_end(row);
+            // A row whose own quotes are bad is known by its first line.
+            let next = if strict && at != At::Quoted { row } else { &row[..line] };
+            if row.is_empty() || length + line > TORN_LIMIT || split_row(next, delimiter, wide).len() >= width {
+                return Ok(length);
+            }
+            length += line;
         }
     }
 
@@ -268,81 +327,6 @@ impl<R: Read> Records<R> {
         self.buffer.truncate(kept + got);
         Ok(())
     }
-}
-
-/// Where the reading of a row stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum At {
-    FieldStart,
-    Bare,
-    Quoted,
-    /// Behind a quote inside quotes: the closing one, or the first half of a doubled one.
-    Quote,
-}
-
-/// What a walk over a row found.
-struct Walked {
-    at: At,
-    /// Whether nothing followed a closing quote but a delimiter or the line's end.
-    strict: bool,
-    scan: Scan,
-}
-
-/// Bytes that a character takes here: two when its second byte may look like ASCII.
-fn step(bytes: &[u8], i: usize, wide: bool) -> usize {
-    let leads = wide && (0x81..=0xfe).contains(&bytes[i]);
-    if leads && bytes.get(i + 1).is_some_and(|b| *b >= 0x30) { 2 } else { 1 }
-}
-
-/// Walks over a row; `field` is called with each byte that belongs to a field and at each delimiter (`None`).
-fn walk(bytes: &[u8], delimiter: u8, wide: bool, mut field: impl FnMut(Option<&[u8]>)) -> Walked {
-    let (mut at, mut strict) = (At::FieldStart, true);
-    let mut i = 0;
-    while i < bytes.len() {
-        let b = bytes[i];
-        let n = step(bytes, i, wide).min(bytes.len() - i);
-        match (at, b) {
-            (At::Quoted, b'"') => at = At::Quote,
-            (At::Quoted, _) => field(Some(&bytes[i..i + n])),
-            (At::Quote, b'"') => {
-                field(Some(b"\""));
-                at = At::Quoted;
-            }
-            (At::FieldStart, b'"') => at = At::Quoted,
-            (_, b'\n') => return Walked { at, strict, scan: Scan::End(i + 1) },
-            (_, b) if b == delimiter => {
-                field(None);
-                at = At::FieldStart;
-            }
-            _ => {
-                strict &= at != At::Quote || b == b'\r';
-                field(Some(&bytes[i..i + n]));
-                at = At::Bare;
-            }
-        }
-        i += n;
-    }
-    Walked { at, strict, scan: Scan::More }
-}
-
-fn scan_row(bytes: &[u8], delimiter: u8, wide: bool) -> Scan {
-    walk(bytes, delimiter, wide, |_| {}).scan
-}
-
-fn ends_in_quotes(bytes: &[u8], delimiter: u8, wide: bool) -> bool {
-    walk(bytes, delimiter, wide, |_| {}).at == At::Quoted
-}
-
-/// The fields of a row, unquoted.
-pub(super) fn split_row(bytes: &[u8], delimiter: u8, wide: bool) -> Vec<Vec<u8>> {
-    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    let mut fields = vec![Vec::new()];
-    walk(bytes, delimiter, wide, |piece| match piece {
-        None => fields.push(Vec::new()),
-        Some(piece) => fields.last_mut().into_iter().for_each(|f| f.extend_from_slice(piece)),
-    });
-    fields
 }
 
 fn scan_line(bytes: &[u8]) -> Scan {
@@ -425,6 +409,54 @@ mod tests {
             }
         }
         assert_eq!(good, ["2,b,y\n", "3,\"c\",z\n", "4,d,w\n"]);
+    }
+
+    /// What the rows of a file with the header's `width` are: their text, and whether they are broken.
+    fn rows(text: &str, width: usize) -> Vec<(String, Option<Broken>)> {
+        let mut records = Records::new(text.as_bytes(), Cut::Rows(b','), Charset::Utf8, 0);
+        records.expect_width(width);
+        let mut all = Vec::new();
+        while let Some(record) = records.next().unwrap() {
+            all.push((String::from_utf8(record.bytes).unwrap(), record.broken));
+        }
+        assert_eq!(all.iter().map(|r| r.0.as_str()).collect::<String>(), text, "no byte is lost");
+        all
+    }
+
+    #[test]
+    fn a_well_formed_row_of_several_lines_is_one_record_whatever_its_number_of_fields() {
+        for bad in ["2,\"甲\n乙\n丙\",x,多\n", "2,\"甲\n乙，丙\"\n", "2,x,\"甲\n\n乙\"\"丙\"\"\",\"丁\n戊\"\n"]
+        {
+            let found = rows(&format!("1,a,x\n{bad}3,\"b\nc\",z\n"), 3);
+            assert_eq!(texts(&found), ["1,a,x\n", bad, "3,\"b\nc\",z\n"]);
+            assert!(found.iter().all(|r| r.1.is_none()));
+        }
+    }
+
+    #[test]
+    fn a_bad_quote_costs_one_fault_with_all_of_its_text() {
+        for (bad, broken) in [
+            // Never closes; closes in the next row's quote; is not doubled, on one line and on several.
+            ("2,\"甲\n乙，丙\n丁,x\n", Broken::OpenQuote),
+            ("2,甲,\"乙\n", Broken::OpenQuote),
+            ("2,\"甲\"乙\"\n丙\",x\n", Broken::StrayQuote),
+            ("2,\"甲\n说\"乙\"。\n丙\",x\n", Broken::OpenQuote),
+        ] {
+            for after in ["3,\"b\nc\",z\n4,d,w\n", "3,b,z\n4,\"d\",w"] {
+                let found = rows(&format!("1,a,x\n{bad}{after}"), 3);
+                let (head, tail) = after.split_at(after.find("4,").unwrap());
+                assert_eq!(texts(&found), ["1,a,x\n", bad, head, tail]);
+                assert_eq!(found.iter().map(|r| r.1).collect::<Vec<_>>(), [None, Some(broken), None, None]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_quote_that_swallowed_a_row_gives_it_back() {
+        // The stray quote of row 1 is closed by the opening one of the last row, as if all were one row of too few fields.
+        let found = rows("1,\"a,x\n2,b,y\n3,c,\"\n", 3);
+        assert_eq!(texts(&found), ["1,\"a,x\n", "2,b,y\n", "3,c,\"\n"]);
+        assert_eq!(found[1].1, None);
     }
 
     #[test]

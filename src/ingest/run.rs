@@ -12,11 +12,12 @@ use crate::data::{Key, Report};
 use crate::disk;
 use crate::ingest::Params;
 use crate::ingest::commit::{self, Piece, Plan, Staging};
-use crate::ingest::documents::{self, DUPLICATE_ID, Ids};
+use crate::ingest::documents::{self, Ids};
 use crate::ingest::files::{self, Content, Unit};
 use crate::ingest::log::{FileEntry, Log, VERSION};
 use crate::ingest::prices::{self, Prices};
 use crate::ingest::read::{self, Setting, Staged};
+use crate::ingest::reason;
 use crate::ingest::rejects::Lines;
 use crate::ingest::securities::Securities;
 use crate::ingest::source::{Source, Table};
@@ -139,7 +140,7 @@ impl<'a> Run<'a> {
             (0..self.log.files.len()).any(|i| self.log.files[i].table == Table::Documents && !known.contains(&i));
         if freed {
             for task in &mut tasks {
-                let refused = |i: usize| self.log.files[i].dropped.contains_key(DUPLICATE_ID);
+                let refused = |i: usize| self.log.files[i].dropped.contains_key(reason::DUPLICATE_ID);
                 if task.known.is_some_and(refused) {
                     task.state = State::Fresh;
                 }
@@ -274,7 +275,7 @@ impl<'a> Run<'a> {
             && entry.settings == task.settings
             && staged.grown_from == known.map(|k| k.hash)
             // Which rows are duplicates depends on the other files, which may have changed meanwhile.
-            && !entry.dropped.contains_key(DUPLICATE_ID);
+            && !entry.dropped.contains_key(reason::DUPLICATE_ID);
         if !same {
             return Ok(None);
         }

@@ -1,5 +1,6 @@
 //! The stage as a whole, on small files made here.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::corpus;
 use crate::data::{Document, Report};
+use crate::demo;
 use crate::disk;
 use crate::job::Ctx;
 use crate::market;
@@ -229,6 +231,29 @@ fn bad_rows_are_set_aside_with_their_bytes_and_the_rest_goes_on() {
     assert_eq!(found, expected.map(|(n, c, r)| (n, c.to_owned(), r.to_owned())));
     assert_eq!(STANDARD.decode(&desk.rejects()[0].raw).unwrap(), broken);
     assert_eq!(report.facts["left_out"], json!({ "code: not readable": 1 }));
+}
+
+/// The demo market is read by the demo's own configuration: each planted row costs one reject, in the words of the truth.
+#[test]
+fn the_demo_market_costs_the_planted_rows_reason_by_reason() {
+    let desk = Desk::new();
+    let ctx = Ctx::new(2, 1).unwrap();
+    let params = demo::Params { scale: 0.5, seed: 3 };
+    let (truth, _) = demo::generate(&desk.dir.path().join("data"), &params, &ctx).unwrap();
+    let config: toml::Value = toml::from_str(include_str!("../../assets/demo.toml")).unwrap();
+    let sources: Vec<Source> = config["source"].clone().try_into().unwrap();
+    let report = desk.run(&sources);
+    let mut found: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    for reject in desk.rejects() {
+        *found.entry(reject.source).or_default().entry(reject.reason).or_default() += 1;
+    }
+    for (name, source) in &truth.sources {
+        assert_eq!(found.remove(name).unwrap_or_default(), source.rejects, "{name}");
+    }
+    assert!(found.is_empty(), "{found:?}");
+    let reasons: BTreeSet<&String> = truth.sources.values().flat_map(|s| s.rejects.keys()).collect();
+    assert!(reasons.len() == 8 && truth.rejects > 40, "{reasons:?}");
+    assert_eq!((report.dropped_rows(), desk.documents().len() as u64), (truth.rejects, truth.documents));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::ingest::encoding::{self, Charset};
 use crate::ingest::reader::{Cells, Fault, Row};
+use crate::ingest::reason;
 use crate::ingest::records::RECORD_LIMIT;
 
 /// Files read at a time.
@@ -88,9 +89,7 @@ fn cells_of(bytes: &[u8], id: &str, declared: Option<Charset>) -> (Result<Cells,
     };
     let cells = match text {
         Some(text) => Ok(split_head(&text, id)),
-        None => {
-            Err(Fault::new("body", format!("bytes that are not {}", charset.name()), &charset.decode_lossy(content)))
-        }
+        None => Err(Fault::new("body", reason::not_in(charset.name()), &charset.decode_lossy(content))),
     };
     (cells, Some(encoded.name))
 }

@@ -10,6 +10,8 @@ use std::fmt;
 use anyhow::{Result, bail};
 use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, NaiveTime};
 
+use crate::ingest::reason;
+
 /// The last second of a day, the time of a date that came without one.
 const DAY_END: NaiveTime = NaiveTime::from_hms_opt(23, 59, 59).expect("23:59:59 is a time of day");
 
@@ -61,7 +63,7 @@ impl NoTime {
     pub(super) fn reason(self) -> &'static str {
         match self {
             NoTime::Unreadable => "not a time",
-            NoTime::Impossible => "no such date or time",
+            NoTime::Impossible => reason::NO_SUCH_TIME,
         }
     }
 }

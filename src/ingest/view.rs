@@ -6,6 +6,7 @@ use chrono::NaiveDateTime;
 
 use crate::ingest::mapping::{Mapping, Pick};
 use crate::ingest::reader::{Cells, Fault};
+use crate::ingest::reason;
 use crate::ingest::times::{self, Moment, TimeFormat};
 
 /// How the rows of one file are read.
@@ -65,7 +66,7 @@ impl View<'_> {
         };
         match parsed {
             Err(error) => Err(self.fault(field, error.reason(), &text)),
-            Ok(moment) if self.is_future(moment) => Err(self.fault(field, "time in the future", &text)),
+            Ok(moment) if self.is_future(moment) => Err(self.fault(field, reason::FUTURE_TIME, &text)),
             Ok(moment) => Ok(Some(moment)),
         }
     }

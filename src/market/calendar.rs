@@ -9,12 +9,13 @@ use anyhow::{Result, bail};
 use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 
-/// The opening auction's price is struck; what is known from here on cannot have been traded at the open.
+/// Continuous trading begins, and with it what a session's average price is made of.
 pub const OPEN: NaiveTime = NaiveTime::from_hms_opt(9, 30, 0).expect("a time of day");
 /// The session closes; what is published from here on belongs to the next trading day.
 pub const CLOSE: NaiveTime = NaiveTime::from_hms_opt(15, 0, 0).expect("a time of day");
-/// The opening auction begins to fill; orders for the open are in before.
-const AUCTION: NaiveTime = NaiveTime::from_hms_opt(9, 15, 0).expect("a time of day");
+/// The opening auction begins to fill, ten minutes before its price is struck. What is known from here on does not count as
+/// traded at the open: at 09:30 the open has been history for five minutes.
+pub const AUCTION: NaiveTime = NaiveTime::from_hms_opt(9, 15, 0).expect("a time of day");
 
 /// Natural days that a document may precede the first date of the calendar and still count for it. The longest
 /// closures (Spring Festival, National Day) keep the exchanges shut for 11 days in a row.

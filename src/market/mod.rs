@@ -13,7 +13,7 @@ pub mod table;
 mod tradability;
 
 pub use board::Board;
-pub use calendar::{CLOSE, Calendar, Cutoff, OPEN, OffCalendar};
+pub use calendar::{AUCTION, CLOSE, Calendar, Cutoff, OPEN, OffCalendar};
 pub use code::Code;
 pub use panel::Panel;
 pub use prices::{Market, Price};

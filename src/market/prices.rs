@@ -20,7 +20,7 @@ use crate::market::{Board, Calendar, Code, Panel, Security};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Price {
-    /// The opening price, struck at 09:30.
+    /// The opening price, struck at 09:25 by the auction that begins at 09:15.
     #[default]
     Open,
     /// The closing price, struck at 15:00.

@@ -26,7 +26,7 @@ use crate::{backtest, clean, disk, export, ingest, link};
 use state::{State, Step};
 
 /// Version of the stages' code; raising it makes every project compute everything again.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// When a factor's value counts as known, in words; stands in every manifest.
 const KNOWN_AT: &str = "the latest publication among the documents that entered the value, and the last data of any model \
@@ -146,8 +146,11 @@ impl<'a> Run<'a> {
         let Run { config, base, ctx, project, .. } = self;
         let work = || ingest::run(&config.source, &config.ingest, base, project, ctx);
         let report = ctx.stage("ingest", "rows", None, work)?;
-        self.reports.push(report);
         self.corpus = disk::hash_file(&self.project.ingest_log())?;
+        if !report.unchanged {
+            self.state.note_first("ingest", self.corpus, &report)?;
+        }
+        self.reports.push(report);
         self.prices = hash_if_there(&self.project.prices())?;
         Ok(())
     }
@@ -188,7 +191,7 @@ impl<'a> Run<'a> {
 
     fn extract_one(&mut self, feature: &Feature, store: &Store) -> Result<Key> {
         let config = self.config;
-        let learns = feature.learns().then_some((self.prices, &config.backtest, &config.market));
+        let learns = feature.learns().then_some((self.prices, &config.market));
         let files = self.files_named_in(feature)?;
         let key = Key::of_json(&(VERSION, "extract", feature, &config.tokenizer, self.corpus, learns, files));
         let name = format!("extract {}", feature.name);
@@ -206,7 +209,6 @@ impl<'a> Run<'a> {
             market: market.as_ref(),
             prices: self.prices,
             cutoff: config.market.cutoff,
-            trade: &config.backtest,
             tokenizer: &config.tokenizer,
             base: self.base,
         };

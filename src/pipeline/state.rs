@@ -89,11 +89,59 @@ impl State {
         Ok(report)
     }
 
+    /// Notes the report of the stage that comes first and always runs.
+    pub(super) fn note_first(&mut self, name: &str, key: Key, report: &Report) -> Result<()> {
+        self.entries.retain(|e| e.name != name);
+        self.entries.insert(0, Entry { name: name.to_owned(), key, made: None, report: report.clone() });
+        self.save()
+    }
+
     fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|e| e.name == name)
     }
 
     fn save(&self) -> Result<()> {
         disk::write_json(&self.path, &self.entries).context("cannot note what was finished")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(key: &str, stands: bool) -> Step<'static> {
+        Step { name: "clean", key: Key::of(key.as_bytes()), stands, unit: "docs", total: None }
+    }
+
+    #[test]
+    fn a_stage_runs_again_when_its_key_or_its_output_is_gone_and_not_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::new(dir.path());
+        let ctx = Ctx::new(1, 1).unwrap();
+        let ran = |step| {
+            let mut ran = false;
+            let report = State::read(&project).run(step, &ctx, || {
+                ran = true;
+                Ok((Report { rows_out: 7, ..Report::new("clean") }, None))
+            });
+            let report = report.unwrap();
+            assert_eq!((report.rows_out, report.unchanged), (7, !ran));
+            ran
+        };
+        assert!(ran(step("a", false)));
+        assert!(!ran(step("a", true)));
+        assert!(ran(step("a", false)), "its output is gone");
+        assert!(ran(step("b", true)), "it depends on something else");
+        assert_eq!(State::read(&project).reports().len(), 1);
+    }
+
+    #[test]
+    fn a_failed_stage_is_not_taken_for_finished() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::new(dir.path());
+        let ctx = Ctx::new(1, 1).unwrap();
+        State::read(&project).run(step("a", false), &ctx, || Ok((Report::new("clean"), None))).unwrap();
+        State::read(&project).run(step("b", true), &ctx, || anyhow::bail!("no room")).unwrap_err();
+        assert!(State::read(&project).reports().is_empty());
     }
 }

@@ -10,8 +10,8 @@ use super::commands::Action;
 use super::corpus::Corpus;
 use super::event::{Event, Intent, intent};
 use super::factor::Factor;
-use super::reading::{Answer, Reading};
-use super::run::Run;
+use super::reading::{Answer, Reading, Request};
+use super::run::{Phase, Run};
 use super::words::{self, Word};
 use super::{Language, Start, Workspace, view};
 use crate::job::{Ctx, Job};
@@ -71,6 +71,12 @@ pub(crate) struct App {
     pub(crate) corpus: Corpus,
     pub(crate) run: Run,
     pub(crate) factor: Factor,
+    /// What the last key did, where the picture does not show it.
+    pub(crate) notice: Option<Word>,
+    /// Text on its way to the clipboard.
+    clipboard: Option<String>,
+    /// Whether the factor is to be shown when the run has ended.
+    then_factor: bool,
     quit: bool,
     reading: Reading,
     events: Sender<Event>,
@@ -82,7 +88,7 @@ impl App {
         let reading = Reading::start(&workspace, events.clone())?;
         let tested = workspace.factors.iter().position(|name| workspace.project.backtest(name).exists());
         let page = match (workspace.start, tested) {
-            (Start::Run, _) => Page::Run,
+            (Start::Run | Start::RunThenFactor, _) => Page::Run,
             (Start::Browse, Some(_)) => Page::Factor,
             (Start::Browse, None) => Page::Corpus,
         };
@@ -94,13 +100,18 @@ impl App {
             corpus: Corpus::default(),
             run: Run::default(),
             factor: Factor::at(tested.unwrap_or(0)),
+            notice: None,
+            clipboard: None,
+            then_factor: workspace.start == Start::RunThenFactor,
             quit: false,
             reading,
             events,
             workspace,
         };
         app.reload();
-        if app.workspace.start == Start::Run {
+        if app.workspace.start == Start::Browse {
+            app.reading.ask(Request::Reports);
+        } else {
             app.start();
         }
         app.arrange();
@@ -115,6 +126,11 @@ impl App {
     /// Whether the user has left.
     pub(crate) fn has_quit(&self) -> bool {
         self.quit
+    }
+
+    /// Text to be handed to the clipboard, once.
+    pub(crate) fn take_clipboard(&mut self) -> Option<String> {
+        self.clipboard.take()
     }
 
     /// Whether keys are text.
@@ -138,10 +154,12 @@ impl App {
             Event::End => self.quit = true,
             Event::Resize(width, height) => self.size = Rect::new(0, 0, width, height),
             Event::Answer(answer) => self.learn(*answer),
-            Event::Key(_) | Event::Paste(_) => match intent(self, &event) {
-                Some(intent) => self.follow(intent),
-                None => return false,
-            },
+            Event::Key(_) | Event::Paste(_) => {
+                let Some(intent) = intent(self, &event) else { return false };
+                self.notice = None;
+                self.then_factor = false;
+                self.follow(intent);
+            }
         }
         self.arrange();
         true
@@ -181,6 +199,10 @@ impl App {
             Action::NextPage => self.page = self.page.next(),
             Action::Start => self.start(),
             Action::Cancel => self.dialog = Some(Dialog::Question(Question::Cancel)),
+            Action::Copy => {
+                self.clipboard = Some(self.workspace.command.clone());
+                self.notice = Some(words::COPIED);
+            }
             Action::Language => {
                 self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
             }
@@ -217,6 +239,9 @@ impl App {
             // A question about a run that has ended meanwhile needs no answer.
             self.dialog = self.dialog.filter(|d| !matches!(d, Dialog::Question(_)));
             self.reload();
+            if self.then_factor && self.run.phase == Phase::Done && !self.workspace.factors.is_empty() {
+                self.page = Page::Factor;
+            }
             self.arrange();
         }
         busy
@@ -243,6 +268,7 @@ impl App {
             Answer::Part(list, part, rows) => self.corpus.take_part(list, part, rows),
             Answer::Text(list, text) => self.corpus.take_text(list, text),
             Answer::Rejects(rejects) => self.run.take_rejects(rejects),
+            Answer::Reports(reports) => self.run.take_reports(reports),
             Answer::Factor(name, picture) => self.factor.take(&name, picture),
             Answer::Hits(number, hits) => self.corpus.take_hits(number, hits),
             Answer::Searched(number, result) => self.corpus.take_end(number, result),

@@ -41,6 +41,9 @@ pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Vec<Range<usize>> + Send + Sync>;
 /// Marks passages of a cleaned document's body. Takes the part, the row in that part, and the document there.
 pub type Marker = Arc<dyn Fn(usize, usize, &Document) -> Result<Vec<Mark>> + Send + Sync>;
 
+/// Reports of the stages as they last ran, in order.
+pub type LastReports = Arc<dyn Fn() -> Vec<Report> + Send + Sync>;
+
 /// What the workbench opens: a project, and the functions that work on it.
 #[derive(Clone)]
 pub struct Workspace {
@@ -62,6 +65,8 @@ pub struct Workspace {
     pub tokeniser: Tokeniser,
     /// Names and tone words to colour in the reader.
     pub marker: Option<Marker>,
+    /// What an earlier run said.
+    pub reports: LastReports,
     /// Language to begin with; a key changes it.
     pub language: Language,
     /// Said on every screen, for instance that the data is synthetic.
@@ -79,6 +84,8 @@ pub enum Start {
     Browse,
     /// With a run, started at once.
     Run,
+    /// With a run, started at once, and its factor as soon as it has ended well, unless the user went about meanwhile.
+    RunThenFactor,
 }
 
 /// The language of the screen.

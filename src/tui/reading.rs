@@ -1,5 +1,6 @@
 //! The thread that reads files for the screen, and the searches. Requests go in, answers come back as events.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +10,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use chrono::NaiveDateTime;
+use encoding_rs::{Encoding, GB18030, UTF_8};
 use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde::Deserialize;
 
@@ -18,9 +22,11 @@ use super::factor::Picture;
 use super::{Cut, Mark, Workspace};
 use crate::backtest::Outcome;
 use crate::corpus;
-use crate::data::{Document, Kind};
+use crate::data::{Document, Kind, Report};
 use crate::disk;
+use crate::ingest::Log;
 use crate::job::{Ctx, Job, panic_text};
+use crate::project::Project;
 
 /// Rejects that the screen lists; the rest is counted.
 pub(crate) const REJECTS_SHOWN: usize = 5000;
@@ -38,6 +44,8 @@ pub(crate) enum Request {
     Text(Selection),
     /// The rows that ingest set aside.
     Rejects,
+    /// What the stages said when they last ran.
+    Reports,
     /// The backtest of a factor.
     Factor(String),
 }
@@ -62,6 +70,8 @@ pub(crate) enum Answer {
     Text(u64, Result<Box<Text>, String>),
     /// To [`Request::Rejects`].
     Rejects(Result<Rejects, String>),
+    /// To [`Request::Reports`].
+    Reports(Vec<Report>),
     /// To [`Request::Factor`]; `None` when there is no backtest of it.
     Factor(String, Result<Option<Box<Picture>>, String>),
     /// Documents found by the search of this number, ascending; sent part by part.
@@ -147,7 +157,7 @@ pub(crate) struct Reject {
     pub(crate) reason: String,
     /// The value at fault.
     pub(crate) value: Option<String>,
-    /// The row as it was.
+    /// The bytes of the row in base64; once read, the row as text.
     pub(crate) raw: Option<String>,
 }
 
@@ -221,7 +231,8 @@ fn answer(workspace: &Workspace, request: Request, open: &mut Option<OpenPart>) 
         Request::Index(number) => Answer::Index(number, guarded(|| index(workspace, number))),
         Request::Part(index, i) => Answer::Part(index.number, i, guarded(|| rows(&index, i))),
         Request::Text(selection) => Answer::Text(selection.index.number, guarded(|| text(workspace, &selection, open))),
-        Request::Rejects => Answer::Rejects(guarded(|| rejects(&workspace.project.rejects()))),
+        Request::Rejects => Answer::Rejects(guarded(|| rejects(&workspace.project))),
+        Request::Reports => Answer::Reports((workspace.reports)()),
         Request::Factor(name) => {
             let picture = guarded(|| factor(workspace, &name));
             Answer::Factor(name, picture)
@@ -312,22 +323,38 @@ fn text(workspace: &Workspace, selection: &Selection, open: &mut Option<OpenPart
     Ok(Box::new(Text { place: (part, row), document, first, cut: selection.cut, tokens, marks, fault }))
 }
 
-fn rejects(path: &Path) -> Result<Rejects> {
+fn rejects(project: &Project) -> Result<Rejects> {
     let mut rejects = Rejects::default();
+    let path = &project.rejects();
     if !path.exists() {
         return Ok(rejects);
     }
+    // Without the log the rows are guessed at; they are still worth showing.
+    let log: Option<Log> = disk::read_json(&project.ingest_log()).ok();
+    let files = log.iter().flat_map(|log| &log.files);
+    let encodings: BTreeMap<&str, &str> =
+        files.filter_map(|f| Some((f.path.as_str(), f.encoding.as_ref()?.name.as_str()))).collect();
     let file = std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     for line in BufReader::new(file).split(b'\n') {
         let line = line.with_context(|| format!("cannot read {}", path.display()))?;
         rejects.total += 1;
         if rejects.rows.len() < REJECTS_SHOWN {
-            let row = serde_json::from_slice(&line)
+            let mut row: Reject = serde_json::from_slice(&line)
                 .with_context(|| format!("line {} of {} is not a reject", rejects.total, path.display()))?;
+            row.raw = row.raw.map(|raw| original(&raw, encodings.get(row.file.as_str()).copied()));
             rejects.rows.push(row);
         }
     }
     Ok(rejects)
+}
+
+/// The text of a row from its bytes: in the encoding of its file, or else UTF-8 or GB18030, whichever it can be. Bytes that
+/// are none of it stay visible as replacement characters. A row without bytes of its own is text already.
+fn original(raw: &str, encoding: Option<&str>) -> String {
+    let Ok(bytes) = STANDARD.decode(raw) else { return raw.to_owned() };
+    let named = encoding.and_then(|name| Encoding::for_label(name.as_bytes()));
+    let guessed = || if std::str::from_utf8(&bytes).is_ok() { UTF_8 } else { GB18030 };
+    named.unwrap_or_else(guessed).decode(&bytes).0.into_owned()
 }
 
 fn factor(workspace: &Workspace, name: &str) -> Result<Option<Box<Picture>>> {

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, Weekday};
+use chrono::{Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use polars::prelude::{IntoColumn, NamedFrom, Series};
 use ratatui::Terminal;
@@ -17,13 +17,14 @@ use super::event::Event;
 use super::run::Phase;
 use super::{Cut, Language, Mark, Meaning, Runner, Start, Workspace, view, width};
 use crate::backtest::{
-    Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal, YearFigures,
+    Alignment, Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Preset, Refusal,
+    YearFigures,
 };
 use crate::corpus::documents_to_frame;
 use crate::data::{Document, Kind, Report};
 use crate::disk;
 use crate::job::{StageProgress, StageState};
-use crate::market::Code;
+use crate::market::{Code, Price};
 use crate::project::Project;
 
 const SMALL: (u16, u16) = (80, 24);
@@ -48,6 +49,7 @@ impl Bench {
             seed: 1,
             tokeniser: Arc::new(|text, cut| cut_in_pieces(text, if cut == Cut::Characters { 1 } else { 2 })),
             marker: Some(Arc::new(|_, _, document| Ok(names_in(&document.body)))),
+            reports: Arc::new(Vec::new),
             language: Language::Zh,
             note: Some("合成数据".to_owned()),
             command: "inkstone run --headless".to_owned(),
@@ -272,7 +274,13 @@ fn outcome(lookahead: bool) -> Outcome {
     };
     Outcome {
         factor: "tone".to_owned(),
-        alignment: "T 日 15:00 前可知 → T+1 开盘买入，持有 5 个交易日".to_owned(),
+        alignment: Alignment {
+            delay: 1,
+            price: Price::Open,
+            known_before: NaiveTime::from_hms_opt(9, 30, 0).unwrap(),
+            horizons: vec![1, 5],
+            preset: Preset::Default,
+        },
         lookahead,
         refused: Refusal { values: 12, examples: Vec::new() },
         coverage: Coverage { dates: dates.clone(), names: vec![41; dates.len()], universe: vec![200; dates.len()] },

@@ -9,7 +9,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event as Input};
+use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, event, execute};
 use ratatui::Terminal;
@@ -53,6 +56,9 @@ fn serve(app: &mut App, terminal: &mut Terminal<CrosstermBackend<Stdout>>, event
             terminal.draw(|frame| view::draw(app, frame)).context("cannot draw on this terminal")?;
         }
         draw = false;
+        if let Some(text) = app.take_clipboard() {
+            execute!(stdout(), Print(clipboard(&text))).context("cannot write to this terminal")?;
+        }
         match events.recv_timeout(TICK.saturating_sub(looked.elapsed())) {
             Ok(event) => draw |= app.take(event),
             Err(RecvTimeoutError::Timeout) => {}
@@ -68,6 +74,11 @@ fn serve(app: &mut App, terminal: &mut Terminal<CrosstermBackend<Stdout>>, event
         }
     }
     Ok(())
+}
+
+/// The sequence (OSC 52) by which a terminal, also one far away, puts a text into the clipboard.
+fn clipboard(text: &str) -> String {
+    format!("\x1b]52;c;{}\x07", STANDARD.encode(text))
 }
 
 type PanicHook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;

@@ -77,8 +77,9 @@ fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
 }
 
 fn status_line<'a>(app: &App, columns: usize) -> Line<'a> {
-    let command = format!(" {}: {}", app.say(words::NO_SCREEN), app.workspace.command);
-    Line::styled(width::cut(&command, columns), look::DIM)
+    let (word, style) = app.notice.map_or((words::NO_SCREEN, look::DIM), |notice| (notice, look::NOTE));
+    let command = format!(" {}: {}", app.say(word), app.workspace.command);
+    Line::styled(width::cut(&command, columns), style)
 }
 
 /// The keys of the page that do something now; those that find no room are in the help.

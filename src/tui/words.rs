@@ -1,6 +1,8 @@
 //! Every sentence of the screen, in Chinese and English.
 
 use super::Language;
+use crate::backtest::{Alignment, Outcome, Preset};
+use crate::market::Price;
 
 /// A text in both languages: Chinese, English.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,7 @@ words! {
     ASK_QUIT: "运行尚未结束。停止运行并退出？", "A run is under way. Stop it and leave?";
     YES_NO: "y 是 · n 否", "y yes · n no";
     NO_SCREEN: "无界面等价命令", "without a screen";
+    COPIED: "已送往剪贴板", "sent to the clipboard";
     JOB_RUNNING: "运行中", "running";
     JOB_FAILED: "运行失败", "run failed";
 
@@ -64,6 +67,8 @@ words! {
 
     NO_RUN: "本次还没有运行。按 r 开始；没有变化的步骤会跳过。", "Nothing was run yet. Press r to start; stages that are up to date are skipped.";
     NOT_STARTED: "未开始", "not started";
+    LAST_RUN: "上次运行的报告", "as last run";
+    AFTER_LAST_RUN: "以下是上次运行的报告；按 r 运行，没有变化的步骤会跳过。", "This is what was last run. Press r to run; stages that are up to date are skipped.";
     RUNNING: "进行中", "running";
     STOPPING: "正在停止…", "stopping…";
     DONE: "完成", "done";
@@ -72,7 +77,7 @@ words! {
     UNCHANGED: "无变化，已跳过", "unchanged, skipped";
     STAGE: "步骤", "stage";
     PROGRESS: "进度", "progress";
-    ROWS: "处理", "done";
+    ROWS: "处理", "rows";
     OUT: "输出", "out";
     IN: "输入", "in";
     DROPPED: "剔除", "dropped";
@@ -105,6 +110,9 @@ words! {
     DRAWDOWN: "回撤", "drawdown";
     TURNOVER: "换手", "turnover";
     COVERAGE: "覆盖", "coverage";
+    OPEN: "开盘价", "open";
+    CLOSE: "收盘价", "close";
+    VWAP: "均价", "vwap";
     REFUSED: "因迟到被拒的值", "values refused as late";
     BY_MONTH: "月均", "by month";
     BY_QUARTER: "季均", "by quarter";
@@ -127,6 +135,43 @@ words! {
     CALMAR: "卡玛", "Calmar";
     HIT_RATE: "胜率", "days > 0";
     MOVE_CURSOR: "←/→ 移动日期光标，PgUp/PgDn 一个月", "←/→ move along the dates, PgUp/PgDn by a month";
+}
+
+/// Which return a value is paired with, in the language of the screen.
+pub(crate) fn alignment(language: Language, outcome: &Outcome) -> String {
+    let Alignment { delay, price, known_before, horizons, preset } = &outcome.alignment;
+    let price = match price {
+        Price::Open => OPEN,
+        Price::Close => CLOSE,
+        Price::Vwap => VWAP,
+    }
+    .to(language);
+    let day = if *delay == 0 { "t".to_owned() } else { format!("t{delay:+}") };
+    let time = known_before.format("%H:%M");
+    let held = horizons.iter().map(usize::to_string).collect::<Vec<_>>().join("/");
+    let rules = match preset {
+        Preset::Default => "",
+        Preset::Alphalens => " · alphalens",
+        Preset::Qlib => " · qlib",
+    };
+    match (language, outcome.lookahead) {
+        (Language::Zh, false) => {
+            format!("t 日的值须在 {day} 日 {time} 前可知 · {day} 日{price}买入 · {held} 日后卖出{rules}")
+        }
+        (Language::Zh, true) => {
+            format!("t 日的值有些到 {day} 日 {time} 才可知 · {day} 日{price}买入 · {held} 日后卖出{rules}")
+        }
+        (Language::En, false) => {
+            format!(
+                "value of t, known before {time} of {day} · bought at {day} {price} · sold {held} days later{rules}"
+            )
+        }
+        (Language::En, true) => {
+            format!(
+                "value of t, some known after {time} of {day} · bought at {day} {price} · sold {held} days later{rules}"
+            )
+        }
+    }
 }
 
 #[cfg(test)]

@@ -10,36 +10,51 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use rustc_hash::FxHashMap;
 
-use super::Role;
+use super::{Extent, Kind, Role};
 
 const POSITIVE: &str = include_str!("../../../assets/lexicon/positive.txt");
 const NEGATIVE: &str = include_str!("../../../assets/lexicon/negative.txt");
 const MOVEMENT: &str = include_str!("../../../assets/lexicon/movement.txt");
+const CHANGES: &str = include_str!("../../../assets/lexicon/changes.txt");
+const EVENTS: &str = include_str!("../../../assets/lexicon/events.txt");
+const REVERSALS: &str = include_str!("../../../assets/lexicon/reversals.txt");
+const RISKS: &str = include_str!("../../../assets/lexicon/risks.txt");
 const BURDENS: &str = include_str!("../../../assets/lexicon/burdens.txt");
 const DEGREES: &str = include_str!("../../../assets/lexicon/degrees.txt");
 const NEGATIONS: &str = include_str!("../../../assets/lexicon/negations.txt");
 const NEUTRAL: &str = include_str!("../../../assets/lexicon/neutral.txt");
 const BOILERPLATE: &str = include_str!("../../../assets/lexicon/boilerplate.txt");
+const DISCLAIMERS: &str = include_str!("../../../assets/lexicon/disclaimers.txt");
 
 /// Entries while they are gathered, by their text; the flag tells whether an entry is one word.
 #[derive(Default)]
 pub(super) struct Entries(BTreeMap<String, (Role, bool)>);
 
 impl Entries {
-    /// Adds what belongs to no side: negations, degree words, burdens, neutral words, the openings of boilerplate.
+    /// Adds what belongs to no side: negations, degree words, burdens, risks, neutral words, boilerplate.
     pub(super) fn grammar(&mut self) -> Result<()> {
         self.read(NEGATIONS, "negations", |_| Role::Negation)?;
         self.read(DEGREES, "degrees", |weight| Role::Degree(weight.unwrap_or(1.0)))?;
         self.read(BURDENS, "burdens", |_| Role::Burden)?;
         self.read(NEUTRAL, "neutral", |_| Role::Neutral)?;
-        self.read(BOILERPLATE, "boilerplate", |_| Role::Boilerplate)
+        self.read(RISKS, "risks", |_| Role::Risk)?;
+        self.read(BOILERPLATE, "boilerplate", |_| Role::Boilerplate(Extent::Sentences))?;
+        self.read(DISCLAIMERS, "disclaimers", |_| Role::Boilerplate(Extent::Line))
     }
 
     /// Adds the built-in tone words.
     pub(super) fn builtin_tone(&mut self) -> Result<()> {
         self.read(POSITIVE, "positive", |weight| tone(weight, 1.0))?;
         self.read(NEGATIVE, "negative", |weight| tone(weight, -1.0))?;
-        self.read(MOVEMENT, "movement", |weight| Role::Tone { weight: weight.unwrap_or(1.0), moves: true })
+        for (text, name, kind) in [
+            (MOVEMENT, "movement", Kind::Movement),
+            (CHANGES, "changes", Kind::Change),
+            (EVENTS, "events", Kind::Event),
+            (REVERSALS, "reversals", Kind::Reversal),
+        ] {
+            self.read(text, name, |weight| Role::Tone { weight: weight.unwrap_or(1.0), kind })?;
+        }
+        Ok(())
     }
 
     /// Adds a file of tone words of this sign.
@@ -98,7 +113,7 @@ impl Entries {
 
 /// A tone word of this sign. Some lists of negative words carry their weights below 0: the list decides the sign.
 fn tone(weight: Option<f32>, sign: f32) -> Role {
-    Role::Tone { weight: sign * weight.unwrap_or(1.0).abs(), moves: false }
+    Role::Tone { weight: sign * weight.unwrap_or(1.0).abs(), kind: Kind::Plain }
 }
 
 #[cfg(test)]

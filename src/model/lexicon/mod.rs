@@ -5,7 +5,13 @@
 //! at a comma or stronger mark; negations and degree words work within it, a few tokens before the tone word. Lists
 //! follow the files that Chinese lexicons come in; the built-in ones are for company news, announcements and brokers'
 //! reports.
+//!
+//! Four habits of such text are read as what they state. A reversal takes the event that it is about with it: 终止 回购 is
+//! bad news alone, 终止 减持 good news alone. An event that a document calls off or denies stays so when it is named again.
+//! What is said of a risk (需求 下滑 风险) is a possibility, and counts for nothing unless it is grave (退市, 违约). Headed
+//! warnings and disclaimers are passed over.
 
+mod clause;
 mod lists;
 mod tone;
 
@@ -16,11 +22,12 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::data::Key;
+use crate::text::Segmenter;
 
 pub use tone::{Hit, Tone};
 
 /// Counts up when a change of this module's code changes a tone.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What a tone is a share of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,8 +57,8 @@ pub struct LexiconParams {
     pub degree_window: usize,
     /// `balance` (default) or `per-token`.
     pub scale: ToneScale,
-    /// Whether sentences that open as boilerplate (风险提示：, 免责声明：) are passed over. They need their punctuation as
-    /// tokens. Default true.
+    /// Whether warnings and disclaimers that open as such (风险提示：, 免责声明：) are passed over. They need their punctuation
+    /// and line ends as tokens. Default true.
     pub skip_boilerplate: bool,
 }
 
@@ -73,17 +80,49 @@ impl Default for LexiconParams {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Role {
     /// Adds its weight: above 0 to the positive side, below 0 to the negative one.
-    Tone { weight: f32, moves: bool },
+    Tone { weight: f32, kind: Kind },
     /// Multiplies the weight of a tone word.
     Degree(f32),
     /// Turns the sign of a tone word.
     Negation,
     /// Something of which less is better (成本, 降幅): turns the word of movement after it.
     Burden,
-    /// Opens a sentence of boilerplate when a colon or a line end follows.
-    Boilerplate,
+    /// Makes a possibility of the bad things that stand before it in its clause.
+    Risk,
+    /// Opens boilerplate when a colon or a line end follows.
+    Boilerplate(Extent),
     /// Means nothing, but holds a shorter entry (不锈钢) that it keeps from matching.
     Neutral,
+}
+
+/// How a tone word acts on its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Not at all.
+    Plain,
+    /// Moves what stands before it: less of a burden is good.
+    Movement,
+    /// Moves what stands behind it as well (降低 成本).
+    Change,
+    /// Names something that a company does or meets with, and may call off.
+    Event,
+    /// Says that the event or the good thing beside it comes to nothing.
+    Reversal,
+}
+
+impl Kind {
+    fn moves(self) -> bool {
+        matches!(self, Kind::Movement | Kind::Change)
+    }
+}
+
+/// How far boilerplate reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// To the end of the sentence, and over the numbered sentences behind it: a warning of risks.
+    Sentences,
+    /// To the end of the line: a disclaimer.
+    Line,
 }
 
 /// Words with their roles, ready to be matched.
@@ -124,6 +163,17 @@ impl Lexicon {
             *length = entry.len().max(*length);
         }
         Ok(Lexicon { entries, longest, words, params: params.clone() })
+    }
+
+    /// The tokens of a text as a lexicon reads them. Segmenters drop blanks; the ends of lines are kept here, since they end
+    /// sentences: a heading or a row of a table has no full stop.
+    pub fn tokens<'t>(text: &'t str, segmenter: &Segmenter) -> Vec<&'t str> {
+        let mut tokens = Vec::with_capacity(text.len() / 4);
+        for line in text.lines() {
+            segmenter.for_each_token(line, |token| tokens.push(token.text));
+            tokens.push("\n");
+        }
+        tokens
     }
 
     /// The entries that a segmenter should know as words, in code point order. Phrases of several words are not among

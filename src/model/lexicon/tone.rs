@@ -1,18 +1,9 @@
-//! Reading a document with a lexicon: find the entries, apply negations, degrees and burdens, add up.
+//! Reading a document with a lexicon: find the entries, pass over boilerplate, have each clause weighed, add up.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Lexicon, Role, ToneScale};
-
-/// Tokens before a word of movement in which a burden turns it: 成本 同比 大幅 下降.
-const BURDEN_WINDOW: usize = 4;
-
-/// The same for a negative tone word: 亏损 同比 收窄.
-const NEGATIVE_WINDOW: usize = 2;
-
-/// What is left of a negative word that is negated: 没有 违约 is weaker news than 违约 is bad. A negated positive word counts
-/// in full.
-const NEGATED_NEGATIVE: f32 = 0.5;
+use super::clause::{Found, weigh};
+use super::{Extent, Lexicon, Role, ToneScale};
 
 /// The tone of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,31 +38,15 @@ pub struct Hit {
     pub degree: f32,
 }
 
-/// An entry found in the text.
-#[derive(Clone, Copy)]
-struct Found {
-    at: usize,
-    tokens: usize,
-    role: Role,
-}
-
-impl Found {
-    /// The token after the entry.
-    fn end(&self) -> usize {
-        self.at + self.tokens
-    }
-}
-
 impl Lexicon {
     /// The tone of a document given as its tokens.
     pub fn tone(&self, tokens: &[&str]) -> Tone {
         let mut tone = Tone::default();
-        tone.tokens = self.scan(tokens, |found, negated, burden, degree| {
-            let weight = weight_of(found.role, negated, burden, degree);
-            if weight > 0.0 {
-                tone.positive += weight;
+        tone.tokens = self.scan(tokens, |hit| {
+            if hit.weight > 0.0 {
+                tone.positive += hit.weight;
             } else {
-                tone.negative -= weight;
+                tone.negative -= hit.weight;
             }
         });
         let by = match self.params.scale {
@@ -82,28 +57,18 @@ impl Lexicon {
         tone
     }
 
-    /// The tone words of a document, in order: why its tone is what it is.
+    /// The tone words of a document, in order: why its tone is what it is. Words that count for nothing where they stand
+    /// (a mere risk, an event that is called off) are not among them.
     pub fn explain(&self, tokens: &[&str]) -> Vec<Hit> {
         let mut hits = Vec::new();
-        self.scan(tokens, |found, negated, burden, degree| {
-            hits.push(Hit {
-                token: found.at,
-                tokens: found.tokens,
-                word: tokens[found.at..found.end()].concat(),
-                weight: weight_of(found.role, negated, burden, degree),
-                negated,
-                burden,
-                degree,
-            });
-        });
+        self.scan(tokens, |hit| hits.push(hit));
         hits
     }
 
-    /// Calls `hit` for each tone word with whether it is negated, whether a burden moves, and its degree. Returns the
-    /// words read.
-    fn scan(&self, tokens: &[&str], mut hit: impl FnMut(Found, bool, bool, f32)) -> u32 {
-        let (mut joined, mut clause) = (String::new(), Vec::new());
-        let (mut at, mut read, mut opening) = (0, 0, true);
+    /// Calls `hit` for each tone word that counts. Returns the words read.
+    fn scan(&self, tokens: &[&str], mut hit: impl FnMut(Hit)) -> u32 {
+        let (mut joined, mut clause, mut lost) = (String::new(), Vec::new(), Vec::new());
+        let (mut at, mut read, mut opening, mut warned) = (0, 0, true, false);
         while at < tokens.len() {
             match mark_of(tokens[at]) {
                 Mark::None => {}
@@ -112,20 +77,28 @@ impl Lexicon {
                     continue;
                 }
                 mark => {
-                    self.close(&mut clause, &mut hit);
-                    opening = mark == Mark::Sentence;
+                    weigh(&self.params, tokens, &mut clause, &mut lost, &mut hit);
+                    warned = warned && mark != Mark::Line;
+                    opening = mark != Mark::Clause || (opening && is_bracket(tokens[at]));
                     at += 1;
                     continue;
                 }
             }
+            if opening && warned && self.params.skip_boilerplate {
+                // A warning goes on for as long as its sentences are numbered.
+                if tokens[at].chars().all(|c| c.is_ascii_digit() || "①②③④⑤⑥⑦⑧⑨".contains(c)) {
+                    at = end_of(tokens, at, Extent::Sentences);
+                    continue;
+                }
+                warned = false;
+            }
             let found = self.longest_at(&tokens[at..], &mut joined);
-            if let (Some((Role::Boilerplate, length)), true, true) = (found, opening, self.params.skip_boilerplate)
+            if let (Some((Role::Boilerplate(extent), length)), true, true) =
+                (found, opening, self.params.skip_boilerplate)
                 && tokens.get(at + length).is_some_and(|next| matches!(*next, "：" | ":" | "】") || next.contains('\n'))
             {
-                at += length + 1;
-                while at < tokens.len() && mark_of(tokens[at]) != Mark::Sentence {
-                    at += 1;
-                }
+                at = end_of(tokens, at + length + 1, extent);
+                warned = extent == Extent::Sentences;
                 continue;
             }
             let length = found.map_or(1, |(_, length)| length);
@@ -136,72 +109,29 @@ impl Lexicon {
             read += length as u32;
             at += length;
         }
-        self.close(&mut clause, &mut hit);
+        weigh(&self.params, tokens, &mut clause, &mut lost, &mut hit);
         read
     }
-
-    /// Weighs the tone words of a finished clause, and empties it.
-    fn close(&self, clause: &mut Vec<Found>, hit: &mut impl FnMut(Found, bool, bool, f32)) {
-        for (k, &found) in clause.iter().enumerate() {
-            let Role::Tone { moves, .. } = found.role else { continue };
-            // Tone words side by side (未 盈利 增长) share what stands before them; what stands before an earlier tone word
-            // belongs to that one (未 增长 反而 下滑).
-            let mut own = k;
-            while own > 0 && is_tone(&clause[own - 1]) && clause[own - 1].end() == clause[own].at {
-                own -= 1;
-            }
-            let first = clause[own].at;
-            let before = &clause[..own];
-            let before = &before[before.iter().rposition(is_tone).map_or(0, |i| i + 1)..];
-            let negations = before.iter().filter(|f| f.role == Role::Negation);
-            let negated = negations.filter(|f| first - f.end() < self.params.negation_window).count() % 2 == 1;
-            let near = before.iter().rev().filter(|f| first - f.end() < self.params.degree_window);
-            let degree = near.filter_map(degree_of).next().or_else(|| after(&clause[k..])).unwrap_or(1.0);
-            hit(found, negated, moves && burdened(&clause[..k], found.at), degree);
-        }
-        clause.clear();
-    }
 }
 
-/// Whether a word of movement at token `at` moves a burden (成本 同比 下降) or something negative (亏损 收窄); `earlier` are the
-/// entries of its clause before it. A burden that an earlier word moves is spent: 成本 上升 导致 利润 下滑.
-fn burdened(earlier: &[Found], at: usize) -> bool {
-    let spent = earlier.iter().rposition(|f| matches!(f.role, Role::Tone { moves: true, .. })).map_or(0, |i| i + 1);
-    earlier[spent..].iter().any(|f| match f.role {
-        Role::Burden => at - f.end() < BURDEN_WINDOW,
-        Role::Tone { weight, moves: false } => weight < 0.0 && at - f.end() < NEGATIVE_WINDOW,
+/// Where boilerplate that goes on at token `at` ends.
+fn end_of(tokens: &[&str], at: usize, extent: Extent) -> usize {
+    let ends = |token: &&str| match mark_of(token) {
+        Mark::Line => true,
+        Mark::Sentence => extent == Extent::Sentences,
         _ => false,
-    })
-}
-
-/// The degree word directly after a tone word (增长 显著), unless it rather belongs to a next one (增长 显著 放缓).
-fn after(from: &[Found]) -> Option<f32> {
-    let [tone, degree, rest @ ..] = from else { return None };
-    let taken = rest.first().is_some_and(|next| is_tone(next) && next.at == degree.end());
-    degree_of(degree).filter(|_| degree.at == tone.end() && !taken)
-}
-
-fn is_tone(found: &Found) -> bool {
-    matches!(found.role, Role::Tone { .. })
-}
-
-fn degree_of(found: &Found) -> Option<f32> {
-    if let Role::Degree(by) = found.role { Some(by) } else { None }
-}
-
-fn weight_of(role: Role, negated: bool, burden: bool, degree: f32) -> f32 {
-    let Role::Tone { weight, .. } = role else { return 0.0 };
-    let weight = if burden { -weight } else { weight } * degree;
-    match (negated, weight < 0.0) {
-        (false, _) => weight,
-        (true, false) => -weight,
-        (true, true) => -weight * NEGATED_NEGATIVE,
-    }
+    };
+    tokens.iter().skip(at).position(ends).map_or(tokens.len(), |i| at + i)
 }
 
 /// Characters of the numbering and brackets that may stand before the heading of a paragraph: 三、风险提示：
 fn is_numbering(c: char) -> bool {
     c.is_ascii_digit() || "一二三四五六七八九十、.．【《■●◆★*".contains(c)
+}
+
+/// Brackets about the numbering of a sentence: （1）
+fn is_bracket(token: &str) -> bool {
+    matches!(token, "（" | "）" | "(" | ")")
 }
 
 /// What a token ends.
@@ -211,13 +141,14 @@ enum Mark {
     Blank,
     Clause,
     Sentence,
+    Line,
 }
 
 fn mark_of(token: &str) -> Mark {
     match token {
         "。" | "！" | "？" | "!" | "?" | "……" => Mark::Sentence,
         "，" | "," | "；" | ";" | "：" | ":" | "（" | "）" | "(" | ")" => Mark::Clause,
-        _ if token.contains('\n') => Mark::Sentence,
+        _ if token.contains('\n') => Mark::Line,
         _ if token.trim().is_empty() => Mark::Blank,
         _ => Mark::None,
     }
@@ -229,6 +160,7 @@ mod tests {
 
     use super::*;
     use crate::model::lexicon::LexiconParams;
+    use crate::text::{Segmenter, TokenizerParams};
 
     fn lexicon() -> Lexicon {
         Lexicon::new(&LexiconParams::default(), Path::new("")).unwrap()
@@ -252,6 +184,12 @@ mod tests {
         }
         assert_eq!(weights("不锈钢 产量 平稳"), owned(&[("平稳", 0.5)]));
         assert_eq!(weights("不 锈 钢 产 量 平 稳"), owned(&[("平稳", 0.5)]));
+    }
+
+    #[test]
+    fn the_ends_of_lines_are_tokens() {
+        let segmenter = Segmenter::new(&TokenizerParams::default(), Path::new("")).unwrap();
+        assert_eq!(Lexicon::tokens("营收\n风险：下滑", &segmenter), ["营收", "\n", "风险", "：", "下滑", "\n"]);
     }
 
     #[test]
@@ -298,6 +236,8 @@ mod tests {
             owned(&[("增长", 1.0), ("买入", 1.5)])
         );
         assert_eq!(weights("三 、 风险提示 ： 需求 下滑"), []);
+        assert_eq!(weights("风险提示 ： 1 、 需求 下滑 。 2 、 价格 下跌 。 订单 增长"), owned(&[("增长", 1.0)]));
+        assert_eq!(weights("合计 100 200 \n 免责声明 ： 本文 ， 亏损 。 侵权 \n 订单 增长"), owned(&[("增长", 1.0)]));
         assert_eq!(weights("公司 发布 风险提示 公告 ， 业绩 下滑"), owned(&[("下滑", -1.0)]));
     }
 

@@ -123,7 +123,7 @@ fn draw_figures(app: &App, factor: &Factor, picture: &Picture, frame: &mut Frame
         figure(app, words::COVERAGE, figures::percent(picture.coverage), None),
     ];
     let room = area.width.saturating_sub(2) as usize;
-    let alignment = Line::styled(width::cut(&outcome.alignment, room), look::DIM);
+    let alignment = Line::styled(width::cut(&words::alignment(app.language, outcome), room), look::DIM);
     let mut block = look::pane(title(app, room), true);
     if outcome.refused.values > 0 {
         let refused = format!(" {} {} ", app.say(words::REFUSED), figures::count(outcome.refused.values));

@@ -2,6 +2,8 @@
 
 mod view;
 
+use std::time::Duration;
+
 pub(crate) use view::draw;
 
 use super::commands::Action;
@@ -70,6 +72,13 @@ impl Run {
         match job {
             Ok(job) => (self.job, self.phase) = (Some(job), Phase::Running),
             Err(error) => self.phase = Phase::Failed(reading::chain(error)),
+        }
+    }
+
+    /// Takes in what the stages said when they last ran, unless a run was started meanwhile.
+    pub(crate) fn take_reports(&mut self, reports: Vec<Report>) {
+        if self.phase == Phase::Never {
+            self.stages = reports.into_iter().map(ended).collect();
         }
     }
 
@@ -171,5 +180,17 @@ impl Run {
     fn selected(&self) -> usize {
         let last = self.stages.len().saturating_sub(1);
         self.selected.unwrap_or(last).min(last)
+    }
+}
+
+/// A stage as its report left it.
+fn ended(report: Report) -> StageProgress {
+    StageProgress {
+        name: report.stage.clone(),
+        unit: "rows",
+        done: report.rows_in,
+        total: None,
+        elapsed: Duration::from_secs_f64(report.seconds.max(0.0)),
+        state: StageState::Done(Box::new(report)),
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     if let Some(list) = &run.list {
         return draw_rejects(app, list, run.page, frame, page);
     }
-    if run.phase == Phase::Never {
+    if run.phase == Phase::Never && run.stages.is_empty() {
         let lines =
             vec![Line::raw(app.say(words::NO_RUN)), Line::raw(""), Line::styled(&*app.workspace.command, look::DIM)];
         let block = look::pane(title(app, run), true);
@@ -36,7 +36,8 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
 
 fn title<'a>(app: &App, run: &Run) -> Line<'a> {
     let (word, style) = match run.phase {
-        Phase::Never => (words::NOT_STARTED, look::DIM),
+        Phase::Never if run.stages.is_empty() => (words::NOT_STARTED, look::DIM),
+        Phase::Never => (words::LAST_RUN, look::DIM),
         Phase::Running => (words::RUNNING, look::KEY),
         Phase::Stopping => (words::STOPPING, look::NOTE),
         Phase::Done => (words::DONE, look::PLAIN),
@@ -44,20 +45,42 @@ fn title<'a>(app: &App, run: &Run) -> Line<'a> {
         Phase::Cancelled => (words::CANCELLED, look::NOTE),
     };
     let state = Span::styled(app.say(word).to_owned(), style);
-    Line::from(vec![Span::raw(format!(" {} · ", app.say(words::RUN))), state, Span::raw(" ")])
+    let mut title = vec![Span::raw(format!(" {} · ", app.say(words::RUN))), state];
+    if run.phase == Phase::Done {
+        let whole = run.stages.iter().map(|s| s.elapsed).sum();
+        title.push(Span::raw(format!(" · {}", figures::span(whole))));
+    }
+    title.push(Span::raw(" "));
+    Line::from(title)
 }
 
-/// Columns: stage, bar, done, out, dropped, rate, time.
-fn columns(total: usize) -> [usize; 7] {
-    let fixed = [12, 0, 17, 9, 8, 8, 8];
-    let bar = total.saturating_sub(fixed.iter().sum::<usize>() + 6);
-    [fixed[0], bar, fixed[2], fixed[3], fixed[4], fixed[5], fixed[6]]
+/// Cells of the columns stage, bar, rows, out, dropped, rate, time; names and counts are not cut where there is room.
+fn columns(total: usize, stages: &[StageProgress]) -> [usize; 7] {
+    let widest = |of: fn(&StageProgress) -> usize, least: usize, most: usize| {
+        stages.iter().map(of).max().unwrap_or(least).clamp(least, most)
+    };
+    let name = widest(|s| width::width(&s.name), 10, 24);
+    let rows = widest(|s| rows(s).len(), 9, 19);
+    let (out, dropped, rate, time) = (9, 7, 8, 8);
+    let bar = total.saturating_sub(name + rows + out + dropped + rate + time + 6);
+    // A bar of less says nothing; then the name gives way.
+    let short = 6usize.saturating_sub(bar);
+    [name.saturating_sub(short), bar.max(6), rows, out, dropped, rate, time]
+}
+
+/// What a stage has worked on: of how much while it runs, then all that came in.
+fn rows(stage: &StageProgress) -> String {
+    match (&stage.state, stage.total) {
+        (StageState::Done(report), _) => figures::count(report.rows_in),
+        (_, Some(total)) => format!("{}/{}", figures::count(stage.done), figures::count(total)),
+        (_, None) => figures::count(stage.done),
+    }
 }
 
 fn draw_stages(app: &App, run: &Run, frame: &mut Frame<'_>, area: Rect) {
     let block = look::pane(title(app, run), true);
     let inner = block.inner(area);
-    let widths = columns(inner.width as usize);
+    let widths = columns(inner.width as usize, &run.stages);
     let names = [words::STAGE, words::PROGRESS, words::ROWS, words::OUT, words::DROPPED, words::RATE, words::TIME_LEFT];
     let mut header: Vec<String> = Vec::new();
     for (i, (name, columns)) in names.into_iter().zip(widths).enumerate() {
@@ -101,10 +124,6 @@ fn stage_line<'a>(app: &App, stage: &StageProgress, widths: [usize; 7], selected
             (bar, String::new(), None, figures::span(stage.elapsed), look::BAD)
         }
     };
-    let done = match stage.total {
-        Some(total) => format!("{}/{}", figures::count(stage.done), figures::count(total)),
-        None => figures::count(stage.done),
-    };
     let name = if selected { look::SELECTED } else { look::PLAIN };
     let dropped_style = if dropped > Some(0) { look::NOTE } else { look::DIM };
     let dropped = dropped.map(figures::count).unwrap_or_default();
@@ -114,7 +133,7 @@ fn stage_line<'a>(app: &App, stage: &StageProgress, widths: [usize; 7], selected
         gap(),
         Span::styled(bar, style),
         gap(),
-        Span::raw(width::right(&done, widths[2])),
+        Span::raw(width::right(&rows(stage), widths[2])),
         gap(),
         Span::raw(width::right(&out, widths[3])),
         gap(),
@@ -153,6 +172,7 @@ fn draw_particulars(app: &App, run: &Run, frame: &mut Frame<'_>, area: Rect) {
     match run.phase {
         Phase::Cancelled => lines.push(Line::styled(app.say(words::AFTER_CANCEL), look::NOTE)),
         Phase::Done => lines.push(Line::styled(app.say(words::AFTER_RUN), look::DIM)),
+        Phase::Never => lines.push(Line::styled(app.say(words::AFTER_LAST_RUN), look::DIM)),
         _ => {}
     }
     let stage = run.stages.get(run.selected());

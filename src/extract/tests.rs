@@ -1,0 +1,158 @@
+//! A corpus of a few lines, and what each model makes of it.
+
+use std::path::Path;
+
+use chrono::NaiveDate;
+
+use super::*;
+use crate::clean::{CleanDocument, clean_to_frame};
+use crate::data::Document;
+use crate::link::{Field, Link, Via, links_to_frame};
+use crate::market::Code;
+use crate::store::Values;
+use crate::text::DfLimit;
+
+/// A corpus in a folder of its own, with a store beside it.
+struct Corpus {
+    dir: tempfile::TempDir,
+    store: Store,
+    ctx: Ctx,
+    tokenizer: TokenizerParams,
+}
+
+const TEXTS: [(&str, Kind, &str); 4] = [
+    ("远山中标大单", Kind::News, "远山公司中标，订单大幅增长。"),
+    ("远山被立案", Kind::News, "远山公司因违规被立案调查。"),
+    ("天气晴", Kind::Post, "今日天气晴朗。"),
+    ("远山点评", Kind::Report, "首段平平。业绩大幅下滑，亏损扩大。"),
+];
+
+impl Corpus {
+    /// The first `n` texts, two to a part.
+    fn new(n: usize) -> Corpus {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("store")).unwrap();
+        let corpus = Corpus { dir, store, ctx: Ctx::new(2, 1).unwrap(), tokenizer: TokenizerParams::default() };
+        corpus.write(n);
+        corpus
+    }
+
+    fn parts(&self, name: &str) -> Parts {
+        Parts::new(self.dir.path().join(name))
+    }
+
+    fn write(&self, n: usize) {
+        for (part, texts) in TEXTS[..n].chunks(2).enumerate() {
+            let mut links = Vec::new();
+            let mut docs = Vec::new();
+            for (row, &(title, kind, body)) in texts.iter().enumerate() {
+                let day = NaiveDate::from_ymd_opt(2024, 3, 1 + (2 * part + row) as u32).unwrap();
+                let document = Document {
+                    doc_id: format!("t/{}", 2 * part + row),
+                    kind,
+                    title: title.into(),
+                    body: body.into(),
+                    published_at: day.and_hms_opt(10, 0, 0).unwrap(),
+                    ..Document::default()
+                };
+                for (field, text) in [(Field::Title, title), (Field::Body, body)] {
+                    if let Some(start) = text.find("远山") {
+                        let (start, end) = (start as u32, (start + "远山".len()) as u32);
+                        let code = Code::canonical("600001.SH");
+                        links.push(Link { row: row as u32, code, field, start, end, via: Via::Name, ambiguous: false });
+                    }
+                }
+                let first_mention = document.doc_id.clone();
+                docs.push(CleanDocument { text: Key::of(body.as_bytes()), document, first_mention, similarity: 0.0 });
+            }
+            self.parts("clean").write(part, &mut clean_to_frame(&docs).unwrap()).unwrap();
+            self.parts("links").write(part, &mut links_to_frame(&links).unwrap()).unwrap();
+        }
+    }
+
+    fn run(&self, feature: &Feature) -> (Key, Report) {
+        let (clean, links) = (self.parts("clean"), self.parts("links"));
+        let inputs = Inputs {
+            clean: &clean,
+            links: &links,
+            corpus: Key::of(clean.files().unwrap().len().to_string().as_bytes()),
+            market: None,
+            prices: Key::default(),
+            cutoff: Cutoff::Close,
+            tokenizer: &self.tokenizer,
+            base: Path::new(""),
+        };
+        run(feature, &inputs, &self.store, &self.ctx).unwrap()
+    }
+
+    /// The first column of each dense row.
+    fn column(&self, set: Key) -> Vec<f32> {
+        let set = self.store.set(&set).unwrap().unwrap();
+        set.batches()
+            .flat_map(|rows| match rows.unwrap().values {
+                Values::Dense { dim, data } => data.chunks(dim).map(|row| row[0]).collect::<Vec<_>>(),
+                Values::Sparse { .. } => panic!("the set is sparse"),
+            })
+            .collect()
+    }
+}
+
+fn tone() -> Feature {
+    Feature { name: "tone".into(), ..Feature::default() }
+}
+
+#[test]
+fn tone_reads_title_and_body_of_the_kinds_it_is_told_to() {
+    let corpus = Corpus::new(4);
+    let tones = corpus.column(corpus.run(&tone()).0);
+    assert_eq!((tones[0], tones[1], tones[2], tones[3]), (1.0, -1.0, 0.0, -1.0));
+    let news = corpus.column(corpus.run(&Feature { kinds: vec![Kind::News], ..tone() }).0);
+    assert_eq!(news.iter().map(|t| t.is_nan()).collect::<Vec<_>>(), [false, false, true, true]);
+}
+
+#[test]
+fn truncation_decides_what_is_read() {
+    let corpus = Corpus::new(4);
+    let head = Feature { truncate: "head:4".parse().unwrap(), ..tone() };
+    assert_eq!(corpus.column(corpus.run(&head).0)[3], 0.0, "the bad news of the last text stands at its end");
+    let tail = Feature { truncate: "tail:6".parse().unwrap(), ..tone() };
+    assert_eq!(corpus.column(corpus.run(&tail).0)[3], -1.0);
+}
+
+#[test]
+fn a_grown_corpus_computes_only_its_new_parts() {
+    let corpus = Corpus::new(2);
+    let (before, _) = corpus.run(&tone());
+    corpus.write(4);
+    let (after, report) = corpus.run(&tone());
+    assert_eq!(before, after, "the rows depend on the texts alone");
+    assert_eq!((report.rows_out, &report.facts["kept_from_before"]), (4, &2.into()));
+    assert_eq!(corpus.column(after).len(), 4);
+}
+
+#[test]
+fn names_are_hidden_from_a_model_that_must_not_know_them() {
+    let corpus = Corpus::new(4);
+    let words = |mask_names| {
+        let tfidf = TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() };
+        let feature = Feature { name: "w".into(), model: Model::Tfidf, mask_names, tfidf, ..Feature::default() };
+        let (set, report) = corpus.run(&feature);
+        assert_eq!(report.facts["fitted_until"], "2024-03-04T10:00:00");
+        let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+        header.meta["vocabulary"].as_array().unwrap().iter().map(|w| w.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(words(false).iter().any(|w| w.contains("远山")));
+    assert!(!words(true).iter().any(|w| w.contains("远山")));
+}
+
+#[test]
+fn a_fit_that_ends_early_knows_nothing_of_later_texts() {
+    let corpus = Corpus::new(4);
+    let tfidf = TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() };
+    let fit_until = NaiveDate::from_ymd_opt(2024, 3, 2);
+    let feature = Feature { name: "w".into(), model: Model::Tfidf, fit_until, tfidf, ..Feature::default() };
+    let header = corpus.store.set(&corpus.run(&feature).0).unwrap().unwrap().header().clone();
+    assert_eq!(header.spec.fitted_until.unwrap().to_string(), "2024-03-02 10:00:00");
+    let words = header.meta["vocabulary"].to_string();
+    assert!(words.contains("中标") && !words.contains("天气"), "{words}");
+}
