@@ -67,11 +67,6 @@ impl Store {
         Ok(Store { database: Database::open(path)? })
     }
 
-    /// The folder.
-    pub fn path(&self) -> &Path {
-        self.database.root()
-    }
-
     /// A writer of the set with this specification. Batches that an earlier run finished are still there.
     pub fn writer(&self, spec: &SetSpec) -> Result<Writer<'_>> {
         Writer::new(&self.database, spec)

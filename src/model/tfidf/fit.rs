@@ -101,7 +101,7 @@ mod tests {
                 "{:?}",
                 case.params
             );
-            assert!(model.weighting.idf().iter().zip(&case.idf).all(|(a, b)| (a - b).abs() < 1e-12));
+            assert!(model.weighting.idf.iter().zip(&case.idf).all(|(a, b)| (a - b).abs() < 1e-12));
             for (doc, expected) in docs.iter().zip(&case.rows) {
                 let row = model.transform(&cut(doc));
                 assert_eq!(row.len(), expected.len(), "{doc}");

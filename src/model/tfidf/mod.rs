@@ -102,20 +102,11 @@ pub struct Weighting {
     formula: Formula,
     sublinear_tf: bool,
     norm: Norm,
+    /// The inverse document frequency of each column; 1 where the formula has none.
     idf: Vec<f64>,
 }
 
 impl Weighting {
-    /// Number of columns.
-    pub fn cols(&self) -> usize {
-        self.idf.len()
-    }
-
-    /// The inverse document frequency of each column; 1 where the formula has none.
-    pub fn idf(&self) -> &[f64] {
-        &self.idf
-    }
-
     /// Replaces counts by weights. `counts` holds ascending columns; `tokens` is the document's length in tokens,
     /// unknown ones included.
     pub fn apply(&self, counts: &mut [(u32, f32)], tokens: f64) {
