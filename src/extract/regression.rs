@@ -17,6 +17,7 @@ use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market, Panel, Price};
 use crate::model::{Csr, Sample, Target, TextRegression, fit_predict};
+use crate::stats::mean;
 use crate::store::{RowKind, Rows, SetSpec, Store};
 use crate::text::Segmenter;
 
@@ -166,8 +167,7 @@ fn sample(
     let codes: Vec<usize> = reading.codes.iter().filter_map(|c| market.index_of(c.as_str())).collect();
     let Some(first) = codes.first() else { return Err("about no security of the price table") };
     let date = market.calendar().trade_date(reading.published_at, cutoff).map_err(|off| off.reason())?;
-    let returns: Vec<f64> = codes.iter().map(|&i| labels.at(date, i)).filter(|r| r.is_finite()).collect();
-    let label = if returns.is_empty() { f64::NAN } else { returns.iter().sum::<f64>() / returns.len() as f64 };
+    let label = mean(codes.iter().map(|&i| labels.at(date, i)).filter(|r| r.is_finite()));
     let end = date as i64 + i64::from(definition.delay) + definition.horizon as i64;
     let label_known = date.max(end.max(0) as usize);
     // Documents about one security on one day speak of one event.
@@ -196,7 +196,7 @@ fn abnormal_returns(market: &Market, label: &Label) -> Result<Panel> {
                 known.push(held);
             }
         }
-        let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        let mean = mean(known.into_iter());
         returns.row_mut(t as usize).iter_mut().for_each(|r| *r -= mean);
     }
     Ok(returns)
