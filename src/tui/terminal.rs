@@ -5,7 +5,7 @@ use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -130,17 +130,18 @@ fn give_back(taken: &AtomicBool) {
     let _ = disable_raw_mode();
 }
 
-/// The thread that waits for keys; it ends when this is dropped.
+/// The thread that waits for keys; it stops looking when this is dropped.
+///
+/// Nobody waits for its end: on a terminal that was closed the library's read never returns.
 struct Keys {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Keys {
     fn listen(events: Sender<Event>) -> Result<Keys> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        let thread = thread::Builder::new()
+        thread::Builder::new()
             .name("keys".to_owned())
             .spawn(move || {
                 while !stopped.load(Ordering::Relaxed) {
@@ -157,16 +158,13 @@ impl Keys {
                 }
             })
             .context("cannot start a thread for the keyboard")?;
-        Ok(Keys { stop, thread: Some(thread) })
+        Ok(Keys { stop })
     }
 }
 
 impl Drop for Keys {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 
