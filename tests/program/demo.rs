@@ -100,6 +100,7 @@ fn from_nothing_to_exported_factors_in_one_command() {
         "link",
         "extract tone",
         "extract learned",
+        "extract words",
         "extract placebo",
         "factor tone",
         "factor learned",
