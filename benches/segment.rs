@@ -58,7 +58,8 @@ fn main() -> Result<()> {
             "tokenize, text in and text out",
             Box::new(|| {
                 let mut out = Vec::with_capacity(2 * bytes);
-                let report = tokenize_stream(whole.as_bytes(), &mut out, &words, &TokenizeParams::default(), &ctx)?;
+                let report =
+                    tokenize_stream(whole.as_bytes(), &mut out, &words, &TokenizeParams::default(), None, &ctx)?;
                 Ok(report.facts["tokens"].as_u64().context("no count of tokens")? as usize)
             }),
         ),

@@ -61,7 +61,7 @@ pub enum Command {
     Export(Project),
     /// Cut text into tokens, a line a document, from stdin to stdout.
     Tokenize(Tokenize),
-    /// Check, measure or compact the feature store.
+    /// Check, repair, compact or measure the feature store.
     Store(Store),
     /// Write a complete, commented workbench.toml to start from.
     Init(Project),
@@ -170,6 +170,9 @@ pub struct Tokenize {
     /// What stands between tokens.
     #[arg(long, default_value = " ", value_name = "TEXT")]
     pub separator: String,
+    /// Also count the words written, into a table: word, count, lines with it.
+    #[arg(long, value_name = "FILE")]
+    pub vocabulary: Option<PathBuf>,
 }
 
 /// Flags of `store`.
@@ -187,7 +190,9 @@ pub struct Store {
 pub enum StoreAction {
     /// Check every block against its checksum.
     Verify,
-    /// Rewrite the live sets into a fresh file.
+    /// Drop what is damaged; the next run computes that again.
+    Repair,
+    /// Rewrite the live sets into fresh files, giving back the space of the rest.
     Compact,
     /// Sizes and rows by set.
     Stats,

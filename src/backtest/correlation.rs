@@ -1,55 +1,9 @@
-//! Correlations of a cross-section, and the summary of a series of them.
+//! The summary of a series of correlations: mean, ratio, t with and without Newey and West's correction, moments.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::backtest::IcSummary;
-use crate::factor::average_ranks;
-
-/// Pearson's correlation; NaN when either side does not vary or there are fewer than two pairs.
-pub(super) fn pearson(x: &[f64], y: &[f64]) -> f64 {
-    let n = x.len() as f64;
-    let (mean_x, mean_y) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);
-    let (mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0);
-    for (x, y) in x.iter().zip(y) {
-        let (x, y) = (x - mean_x, y - mean_y);
-        xx += x * x;
-        yy += y * y;
-        xy += x * y;
-    }
-    // Equal values can differ from their mean by rounding alone.
-    let flat = |squares: f64, mean: f64| squares <= n * (1e-14 * mean).powi(2);
-    if x.len() < 2 || flat(xx, mean_x) || flat(yy, mean_y) {
-        return f64::NAN;
-    }
-    (xy / (xx.sqrt() * yy.sqrt())).clamp(-1.0, 1.0)
-}
-
-/// The pairs of which neither side is NaN.
-pub(super) fn complete(x: &[f64], y: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    x.iter().zip(y).filter(|(x, y)| !x.is_nan() && !y.is_nan()).unzip()
-}
-
-/// Spearman's correlation with average ranks.
-pub(super) fn spearman(x: &[f64], y: &[f64]) -> f64 {
-    pearson(&average_ranks(x), &average_ranks(y))
-}
-
-/// Mean of what is there; NaN of nothing.
-pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, n) = values.filter(|v| !v.is_nan()).fold((0.0, 0usize), |(sum, n), v| (sum + v, n + 1));
-    if n > 0 { sum / n as f64 } else { f64::NAN }
-}
-
-/// Standard deviation (ddof 1) of what is there; NaN of fewer than two.
-pub(super) fn std(values: &[f64]) -> f64 {
-    let mean = mean(values.iter().copied());
-    let there = values.iter().filter(|v| !v.is_nan());
-    let n = there.clone().count();
-    if n < 2 {
-        return f64::NAN;
-    }
-    (there.map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64).sqrt()
-}
+use crate::stats::{mean, std};
 
 /// Summary of a series of correlations at a horizon; dates without one are left out.
 pub(super) fn summarise(series: &[f64], horizon: usize) -> IcSummary {
@@ -94,15 +48,6 @@ fn two_sided(t: f64, n: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ties_share_the_average_rank() {
-        // Ranks 1, 2.5, 2.5, 4 against 1, 3, 2, 4: 4.5 / sqrt(4.5 * 5).
-        let r = spearman(&[0.1, 0.5, 0.5, 2.0], &[-1.0, 3.0, 0.0, 9.0]);
-        assert!((r - 4.5 / (4.5_f64 * 5.0).sqrt()).abs() < 1e-15, "{r}");
-        assert!(pearson(&[0.1, 0.1, 0.1], &[1.0, 2.0, 3.0]).is_nan());
-        assert!(pearson(&[1.0], &[1.0]).is_nan());
-    }
 
     #[test]
     fn a_summary_equals_the_one_by_hand() {

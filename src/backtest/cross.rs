@@ -6,11 +6,11 @@ use anyhow::{Result, bail};
 use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 
-use crate::backtest::correlation::{mean, std};
 use crate::backtest::{Params, Preset, Refusal, layers};
 use crate::factor::Factor;
 use crate::job::Ctx;
 use crate::market::{Gate, Market, Panel, Tradability};
+use crate::stats::{mean, std};
 
 /// alphalens's `filter_zscore`: returns further than this many standard deviations from their name's mean are left out.
 const ALPHALENS_OUTLIER: f64 = 20.0;

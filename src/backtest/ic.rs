@@ -3,12 +3,12 @@
 use anyhow::Result;
 use rayon::prelude::*;
 
-use crate::backtest::correlation::{complete, mean, pearson, spearman, summarise};
+use crate::backtest::correlation::summarise;
 use crate::backtest::cross::{Cross, Prices};
 use crate::backtest::{IcDecay, IcSeries, Params};
-use crate::factor::average_ranks;
 use crate::job::Ctx;
 use crate::market::Market;
+use crate::stats::{average_ranks, complete, mean, pearson, spearman};
 
 /// One series per horizon. A date with fewer names than needed has no entry.
 pub(super) fn series(crosses: &[Cross], market: &Market, params: &Params, ctx: &Ctx) -> Result<Vec<IcSeries>> {

@@ -4,12 +4,11 @@ use std::cmp::Ordering;
 
 use rayon::prelude::*;
 
-use crate::backtest::correlation::{complete, mean, pearson, std};
 use crate::backtest::cross::Cross;
 use crate::backtest::{Layers, Params, Preset, Stability};
-use crate::factor::{average_ranks, quantile};
 use crate::job::Ctx;
 use crate::market::Market;
+use crate::stats::{average_ranks, complete, mean, pearson, quantile, std};
 
 /// Quantile of each value, from 1 (lowest); 0 for none. `None`: the date cannot be cut by the rules of the preset.
 pub(super) fn assign(values: &[f64], params: &Params) -> Option<Vec<u16>> {

@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use chrono::{Datelike, NaiveDate};
 use rayon::prelude::*;
 
-use crate::backtest::correlation::{mean, std};
 use crate::backtest::cross::{Cross, Prices};
 use crate::backtest::{Layers, LongShort, Params, PortfolioFigures, YearFigures};
 use crate::job::Ctx;
 use crate::market::{Gate, Market};
+use crate::stats::{mean, std};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Side {

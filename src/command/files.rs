@@ -14,7 +14,7 @@ use crate::factor::Factor;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::market::Market;
-use crate::text::{Segmenter, Stopwords, TokenizeParams, TokenizerParams, tokenize_stream};
+use crate::text::{Counter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams, tokenize_stream};
 
 /// Puts the flags of `backtest` over the parameters.
 pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
@@ -88,13 +88,21 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
         terms: params.stopwords != Stopwords::None,
     };
     let segmenter = Segmenter::new(&params, Path::new(""))?;
+    for (line, word) in segmenter.dictionaries().iter().flat_map(|read| &read.unreachable) {
+        let _ = writeln!(std::io::stderr(), "dictionary line {line}: jieba cuts at a mark in {word:?} and never finds it");
+    }
     let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         let _ = writeln!(std::io::stderr(), "reading text from the keyboard, a line a document; Ctrl-D ends");
     }
     let out = BufWriter::new(std::io::stdout().lock());
-    let report = tokenize_stream(stdin.lock(), out, &segmenter, &output, &ctx)?;
+    let mut counter = args.vocabulary.is_some().then(Counter::default);
+    let report = tokenize_stream(stdin.lock(), out, &segmenter, &output, counter.as_mut(), &ctx)?;
+    if let (Some(path), Some(counter)) = (&args.vocabulary, counter) {
+        let written = counter.build(&VocabularyParams::ALL).and_then(|vocabulary| vocabulary.save(path));
+        written.with_context(|| format!("cannot write the vocabulary {}", path.display()))?;
+    }
     for (reason, n) in &report.dropped {
         let _ = writeln!(std::io::stderr(), "{n} lines: {reason}");
     }

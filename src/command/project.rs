@@ -142,6 +142,10 @@ pub(super) fn store(args: &StoreArgs, ctx: &Ctx) -> Result<Summary> {
             summary.partial = !problems.is_empty();
             summary.set("problems", problems.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
+        StoreAction::Repair => {
+            let dropped = store.repair(ctx)?;
+            summary.set("dropped", dropped.iter().map(ToString::to_string).collect::<Vec<_>>());
+        }
         StoreAction::Compact => summary.set("compaction", store.compact(|_| true, ctx)?),
         StoreAction::Stats => {
             summary.set("stats", store.stats()?);

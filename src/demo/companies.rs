@@ -295,7 +295,7 @@ fn rename(
     if company.delisted < days {
         let from = company.delisted - rng.random_range(90..200);
         company.spans.push(Span { from, name: st_name("*ST", &short, taken), st: true });
-    } else if i % 33 == 14 {
+    } else if i % 33 == 14 && company.listed == 0 {
         let from = rng.random_range(60..days - 200);
         company.spans.push(Span { from, name: st_name("ST", &short, taken), st: true });
         if i.is_multiple_of(2) {

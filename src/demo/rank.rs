@@ -11,6 +11,7 @@ use super::companies::Company;
 use super::prices::{self, Planting, Walk};
 use super::truth::Planted;
 use crate::job::Ctx;
+use crate::stats::{average_ranks, mean, std};
 
 /// Look-back in trading days and the weight lost per day.
 pub(super) const LOOKBACK: usize = 5;
@@ -106,20 +107,9 @@ impl Pairing {
 
 /// Average ranks, shifted and scaled so that the product of two of them is their correlation; `None` when all are equal.
 fn standard_ranks(values: &[f64]) -> Option<Vec<f64>> {
-    let n = values.len();
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let mut ranks = vec![0.0; n];
-    let mut from = 0;
-    while from < n {
-        let mut to = from + 1;
-        while to < n && values[order[to]] == values[order[from]] {
-            to += 1;
-        }
-        let middle = (from + to - 1) as f64 / 2.0 - (n - 1) as f64 / 2.0;
-        order[from..to].iter().for_each(|&i| ranks[i] = middle);
-        from = to;
-    }
+    let middle = (values.len() + 1) as f64 / 2.0;
+    let mut ranks = average_ranks(values);
+    ranks.iter_mut().for_each(|r| *r -= middle);
     let norm = ranks.iter().map(|r| r * r).sum::<f64>().sqrt();
     (norm > 0.0).then(|| ranks.iter().map(|r| r / norm).collect())
 }
@@ -151,9 +141,8 @@ pub(super) fn planted(
     let n = redraws(width);
     let draws: Vec<[f64; 4]> = ctx.install(|| (0..=n).into_par_iter().map(one).collect::<Result<_>>())?;
     let summary = |k: usize| {
-        let values = || draws[1..].iter().map(|d| d[k]);
-        let mean = values().sum::<f64>() / n as f64;
-        let sd = (values().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1) as f64).sqrt();
+        let values: Vec<f64> = draws[1..].iter().map(|d| d[k]).collect();
+        let (mean, sd) = (mean(values.iter().copied()), std(&values));
         let days = &pairings[k].days;
         let names = days.iter().map(|d| d.1.len()).sum::<usize>() as f64 / days.len().max(1) as f64;
         let (low, high) = (mean - 1.96 * sd, mean + 1.96 * sd);

@@ -7,6 +7,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use encoding_rs::{Encoding, GB18030, UTF_8, UTF_16LE};
 
 use super::*;
+use crate::stats::pearson;
 
 fn market(scale: f64, threads: usize) -> (tempfile::TempDir, Truth) {
     let dir = tempfile::tempdir().unwrap();
@@ -227,12 +228,8 @@ fn the_tone_can_be_read_from_the_text() {
 }
 
 fn correlation(pairs: &[(f64, f64)]) -> f64 {
-    let n = pairs.len() as f64;
-    let mean = |f: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(f).sum::<f64>() / n;
-    let (mx, my) = (mean(&|p| p.0), mean(&|p| p.1));
-    let (sxy, sxx, syy) =
-        (mean(&|p| (p.0 - mx) * (p.1 - my)), mean(&|p| (p.0 - mx).powi(2)), mean(&|p| (p.1 - my).powi(2)));
-    sxy / (sxx * syy).sqrt()
+    let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    pearson(&x, &y)
 }
 
 #[test]
@@ -262,6 +259,9 @@ fn names_change_contain_each_other_and_are_common_words() {
     let mut seen = BTreeSet::new();
     let large = World::new(20.0, 7).unwrap();
     assert!(large.companies.len() == 4000 && large.companies.iter().all(|c| seen.insert(c.code.clone())));
+    let rows = companies::securities(&large.companies, &large.names, &large.calendar);
+    let backwards = rows.iter().find(|r| r.from.zip(r.to).is_some_and(|(from, to)| from >= to));
+    assert!(backwards.is_none(), "ends before it begins: {backwards:?}");
 }
 
 #[test]

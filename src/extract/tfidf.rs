@@ -8,9 +8,9 @@ use super::reading::{Reading, key_of, read_part};
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::{TermCounts, Tfidf};
+use crate::model::Tfidf;
 use crate::store::{RowKind, Rows, SetSpec, Store};
-use crate::text::Segmenter;
+use crate::text::{Counter, Segmenter};
 
 /// Documents whose words one thread counts before the counts are joined.
 const CHUNK: usize = 256;
@@ -19,7 +19,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut report = Report::new(&feature.name);
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
     let parts = inputs.clean.files()?.len();
-    let mut counts = TermCounts::default();
+    let mut counts = Counter::default();
     for i in 0..parts {
         let readings = read_part(inputs.clean, inputs.links, i, feature, &segmenter, ctx)?;
         for counted in count(&readings, feature, &segmenter, ctx) {
@@ -54,14 +54,14 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 }
 
 /// The word counts of a part, chunk by chunk in order.
-fn count(readings: &[Reading], feature: &Feature, segmenter: &Segmenter, ctx: &Ctx) -> Vec<TermCounts> {
+fn count(readings: &[Reading], feature: &Feature, segmenter: &Segmenter, ctx: &Ctx) -> Vec<Counter> {
     let counted = |chunk: &[Reading]| {
-        let mut counts = TermCounts::default();
+        let mut counts = Counter::default();
         for reading in chunk {
             let in_time = feature.fit_until.is_none_or(|day| reading.published_at.date() <= day);
             if let (Some(text), true) = (&reading.text, in_time) {
                 let terms = segmenter.terms(text);
-                counts.add(&terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>(), reading.published_at);
+                counts.add(terms, Some(reading.published_at));
             }
         }
         counts

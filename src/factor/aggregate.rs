@@ -4,6 +4,7 @@ use chrono::NaiveDateTime;
 
 use crate::factor::{Aggregate, Decay, LookbackUnit, Params, Signal};
 use crate::market::Market;
+use crate::stats::mean;
 
 /// A value of one date.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,10 +69,7 @@ fn combine(window: &[Signal], params: &Params, known_at: NaiveDateTime, age: imp
         Aggregate::Count => weights(),
         Aggregate::Max => values.fold(f64::NEG_INFINITY, f64::max),
         Aggregate::Min => values.fold(f64::INFINITY, f64::min),
-        Aggregate::Last => {
-            let last: Vec<f64> = window.iter().filter(|s| s.known_at == known_at).map(|s| s.value).collect();
-            last.iter().sum::<f64>() / last.len() as f64
-        }
+        Aggregate::Last => mean(window.iter().filter(|s| s.known_at == known_at).map(|s| s.value)),
     }
 }
 

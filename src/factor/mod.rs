@@ -22,8 +22,6 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 pub use params::{Aggregate, Control, Decay, LookbackUnit, Params, Standardise, Winsorise};
-pub use process::average_ranks;
-pub(crate) use process::quantile;
 pub use signals::{Selection, signals};
 pub use table::Factor;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::factor::{Control, Params, Standardise, Winsorise};
 use crate::market::Market;
+use crate::stats::{average_ranks, mean, quantile, variance};
 
 /// A processed cross-section and what there was to note about it.
 pub(super) struct Row {
@@ -80,17 +81,6 @@ fn winsorise(x: &mut [f64], rule: Winsorise) {
     }
 }
 
-/// Quantile of sorted values, linear interpolation as numpy's default; NaN of nothing.
-pub(crate) fn quantile(sorted: &[f64], q: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let place = q * last as f64;
-    let below = place.floor() as usize;
-    let (a, b) = (sorted[below], sorted[(below + 1).min(last)]);
-    // numpy's two-sided form, which is exact at both ends.
-    let share = place - below as f64;
-    if share < 0.5 { a + (b - a) * share } else { b - (b - a) * (1.0 - share) }
-}
-
 /// The residual of an OLS regression on group dummies and, if given, one more regressor.
 ///
 /// By the theorem of Frisch, Waugh and Lovell this is exact: demean both within groups, then take out the one slope.
@@ -124,11 +114,10 @@ fn standardise(x: &mut [f64], rule: Standardise) {
     match rule {
         Standardise::None => {}
         Standardise::Zscore { ddof } => {
-            let mean = x.iter().sum::<f64>() / n;
-            let variance = x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - f64::from(ddof)).max(1.0);
+            let mean = mean(x.iter().copied());
+            let scale = variance(x, ddof).sqrt();
             // Below the rounding of the mean there is no variation, only noise.
-            let scale = variance.sqrt();
-            let flat = scale <= 1e-12 * mean.abs().max(f64::MIN_POSITIVE);
+            let flat = scale.is_nan() || scale <= 1e-12 * mean.abs().max(f64::MIN_POSITIVE);
             x.iter_mut().for_each(|v| *v = if flat { 0.0 } else { (*v - mean) / scale });
         }
         Standardise::Rank => {
@@ -136,23 +125,6 @@ fn standardise(x: &mut [f64], rule: Standardise) {
             x.iter_mut().zip(ranks).for_each(|(v, r)| *v = if n > 1.0 { (2.0 * r - n - 1.0) / (n - 1.0) } else { 0.0 });
         }
     }
-}
-
-/// Ranks from 1, ties at their average.
-pub fn average_ranks(x: &[f64]) -> Vec<f64> {
-    // Values travel with their places: sorting places alone would jump about in memory at each comparison.
-    let mut order: Vec<(f64, u32)> = x.iter().copied().zip(0..).collect();
-    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let mut ranks = vec![0.0; x.len()];
-    let mut begin = 0;
-    while begin < order.len() {
-        let value = order[begin].0;
-        let ties = order[begin..].iter().take_while(|(v, _)| *v == value).count().max(1);
-        let rank = begin as f64 + (ties + 1) as f64 / 2.0;
-        order[begin..begin + ties].iter().for_each(|&(_, i)| ranks[i as usize] = rank);
-        begin += ties;
-    }
-    ranks
 }
 
 #[cfg(test)]

@@ -218,11 +218,6 @@ impl Market {
         self.market_cap.as_ref().map_or(f64::NAN, |cap| cap.at(t, i))
     }
 
-    /// Whether the table has market capitalisations at all.
-    pub fn has_market_cap(&self) -> bool {
-        self.market_cap.is_some()
-    }
-
     /// Whether the name traded that day: it has a close, and a volume that is not zero (an unknown volume counts as traded).
     pub fn traded(&self, t: usize, i: usize) -> bool {
         !self.close.at(t, i).is_nan() && self.volume.as_ref().is_none_or(|volume| volume.at(t, i) != 0.0)

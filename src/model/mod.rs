@@ -13,7 +13,7 @@ mod walk_forward;
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
 pub use sparse::{Csr, Row};
-pub use tfidf::{DfLimit, Formula, Norm, TermCounts, Tfidf, TfidfParams, Weighting};
+pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
 pub use walk_forward::{
     Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
 };

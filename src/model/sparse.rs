@@ -61,11 +61,6 @@ impl Csr {
         self.cols
     }
 
-    /// Number of stored values.
-    pub fn stored(&self) -> usize {
-        self.indices.len()
-    }
-
     /// Row `i`.
     pub fn row(&self, i: usize) -> Row<'_> {
         let range = self.indptr[i]..self.indptr[i + 1];
@@ -147,7 +142,7 @@ mod tests {
     #[test]
     fn products_are_those_of_the_dense_matrix() {
         let m = small();
-        assert_eq!((m.rows(), m.cols(), m.stored()), (3, 4, 3));
+        assert_eq!((m.rows(), m.cols(), m.indices.len()), (3, 4, 3));
         assert_eq!(m.dot(&[1.0, 10.0, 100.0, 1000.0]), [201.0, 0.0, -100.0]);
         assert_eq!(m.transpose().dot(&[1.0, 2.0, 3.0]), [1.0, 0.0, -1.0, 0.0]);
     }

@@ -48,10 +48,6 @@ impl Database {
         Ok(Database { root: root.to_owned(), generation, db, _lock: lock })
     }
 
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<sled::IVec>> {
         self.guard(|| {
             look_up(&self.db, key)?;

@@ -67,11 +67,6 @@ impl Store {
         Ok(Store { database: Database::open(path)? })
     }
 
-    /// The folder.
-    pub fn path(&self) -> &Path {
-        self.database.root()
-    }
-
     /// A writer of the set with this specification. Batches that an earlier run finished are still there.
     pub fn writer(&self, spec: &SetSpec) -> Result<Writer<'_>> {
         Writer::new(&self.database, spec)
@@ -150,4 +145,5 @@ fn read_record(key: &[u8], value: &[u8]) -> Result<BatchRecord> {
 }
 
 /// What to do about damage; said wherever damage is met.
-const WAY_OUT: &str = "is damaged (repair the store: it drops what is damaged, and the next run computes that again)";
+const WAY_OUT: &str =
+    "is damaged (`inkstone store repair` drops what is damaged, and the next run computes that again)";

@@ -24,7 +24,7 @@ pub use params::{Cut, Mode, Stopwords, TokenizerParams};
 pub use segment::{JIEBA_VERSION, Segmenter};
 pub use tokenize::{TokenizeParams, tokenize_stream};
 pub use truncate::{Truncation, truncate_text};
-pub use vocab::{Counter, Vocabulary, VocabularyParams};
+pub use vocab::{Counter, DfLimit, Frequency, Vocabulary, VocabularyParams};
 
 /// A token and its place in the text that was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

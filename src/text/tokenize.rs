@@ -4,12 +4,13 @@
 //! Output line `n` always belongs to input line `n`: a line that is not UTF-8 becomes an empty line and is reported.
 
 use std::io::{BufRead, Write};
+use std::ops::Range;
 
 use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Segmenter, Token, Truncation};
+use super::{Counter, Segmenter, Token, Truncation};
 use crate::data::Report;
 use crate::job::{Cancelled, Ctx};
 
@@ -42,12 +43,14 @@ const BATCH: usize = 32;
 /// Line numbers of broken lines that the report names at the most.
 const NAMED: usize = 20;
 
-/// Cuts each line of `input` into tokens and writes them to `output`.
+/// Cuts each line of `input` into tokens and writes them to `output`. With a `counter` the words written are counted as well,
+/// a line a document.
 pub fn tokenize_stream(
     mut input: impl BufRead,
     mut output: impl Write,
     segmenter: &Segmenter,
     params: &TokenizeParams,
+    mut counter: Option<&mut Counter>,
     ctx: &Ctx,
 ) -> Result<Report> {
     ensure!(!params.separator.contains(['\n', '\r']), "a separator cannot hold a line break: a line is a document");
@@ -56,13 +59,17 @@ pub fn tokenize_stream(
     let mut chunk = Chunk::default();
     while chunk.fill(&mut input).with_context(|| format!("cannot read line {}", report.rows_in + 1))? {
         let lines = chunk.lines();
-        let batches = ctx.install(|| {
+        let mut batches = ctx.install(|| {
             let batches = lines.par_chunks(BATCH).map(|lines| {
                 ctx.advance(lines.len() as u64)?;
-                Ok(cut_lines(lines, segmenter, params))
+                Ok(cut_lines(lines, segmenter, params, counter.is_some()))
             });
             batches.collect::<Result<Vec<_>, Cancelled>>()
         })?;
+        if let Some(counter) = &mut counter {
+            let counts = || batches.par_iter_mut().filter_map(|batch| batch.counts.take()).reduce_with(merged);
+            ctx.install(counts).into_iter().for_each(|counts| counter.merge(counts));
+        }
         for (batch, lines) in batches.into_iter().zip(lines.chunks(BATCH)) {
             output.write_all(batch.text.as_bytes()).context("cannot write")?;
             tokens += batch.tokens;
@@ -129,14 +136,34 @@ struct Batch {
     tokens: u64,
     /// Places in the batch of the lines that are not UTF-8.
     broken: Vec<usize>,
+    /// The words written, if they are to be counted.
+    counts: Option<Counter>,
 }
 
-fn cut_lines(lines: &[&[u8]], segmenter: &Segmenter, params: &TokenizeParams) -> Batch {
+fn merged(mut counts: Counter, more: Counter) -> Counter {
+    counts.merge(more);
+    counts
+}
+
+fn cut_lines(lines: &[&[u8]], segmenter: &Segmenter, params: &TokenizeParams, counted: bool) -> Batch {
     let bytes: usize = lines.iter().map(|line| line.len()).sum();
-    let mut batch = Batch { text: String::with_capacity(bytes + bytes / 4), tokens: 0, broken: Vec::new() };
+    let mut batch = Batch {
+        text: String::with_capacity(bytes + bytes / 4),
+        tokens: 0,
+        broken: Vec::new(),
+        counts: counted.then(Counter::default),
+    };
+    let mut words = Vec::new();
     for (i, line) in lines.iter().enumerate() {
         match std::str::from_utf8(line) {
-            Ok(line) => batch.tokens += cut_line(line, segmenter, params, &mut batch.text),
+            Ok(line) => {
+                words.clear();
+                cut_line(line, segmenter, params, &mut batch.text, &mut words);
+                batch.tokens += words.len() as u64;
+                if let Some(counts) = &mut batch.counts {
+                    counts.add(words.iter().map(|range| &batch.text[range.clone()]), None);
+                }
+            }
             Err(_) => batch.broken.push(i),
         }
         batch.text.push('\n');
@@ -144,15 +171,20 @@ fn cut_lines(lines: &[&[u8]], segmenter: &Segmenter, params: &TokenizeParams) ->
     batch
 }
 
-/// Appends the tokens of a line to `out`; gives their number.
-fn cut_line(line: &str, segmenter: &Segmenter, params: &TokenizeParams, out: &mut String) -> u64 {
-    let mut n = 0;
+/// Appends the tokens of a line to `out`, and to `words` where they stand in it.
+fn cut_line(
+    line: &str,
+    segmenter: &Segmenter,
+    params: &TokenizeParams,
+    out: &mut String,
+    words: &mut Vec<Range<usize>>,
+) {
     let mut write = |word: &str| {
-        if n > 0 {
+        if !words.is_empty() {
             out.push_str(&params.separator);
         }
+        words.push(out.len()..out.len() + word.len());
         out.push_str(word);
-        n += 1;
     };
     let mut give = |token: Token<'_>| {
         if !params.terms {
@@ -168,14 +200,13 @@ fn cut_line(line: &str, segmenter: &Segmenter, params: &TokenizeParams, out: &mu
         let kept = params.truncation.apply(tokens.len(), params.specials);
         kept.into_iter().flat_map(|range| &tokens[range]).for_each(|&token| give(token));
     }
-    n
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::super::{Mode, TokenizerParams};
+    use super::super::{Mode, TokenizerParams, VocabularyParams};
     use super::*;
 
     fn run(text: &[u8], params: &TokenizeParams, mode: Mode, threads: usize) -> (String, Report) {
@@ -183,7 +214,7 @@ mod tests {
         let segmenter =
             Segmenter::new(&TokenizerParams { mode, ..TokenizerParams::default() }, Path::new(".")).unwrap();
         let mut out = Vec::new();
-        let report = tokenize_stream(text, &mut out, &segmenter, params, &ctx).unwrap();
+        let report = tokenize_stream(text, &mut out, &segmenter, params, None, &ctx).unwrap();
         (String::from_utf8(out).unwrap(), report)
     }
 
@@ -225,6 +256,29 @@ mod tests {
     }
 
     #[test]
+    fn the_words_written_are_counted_on_any_number_of_threads() {
+        let count = |text: &[u8], params: &TokenizeParams, threads| {
+            let segmenter =
+                Segmenter::new(&TokenizerParams { mode: Mode::Char, ..TokenizerParams::default() }, Path::new("."))
+                    .unwrap();
+            let mut counter = Counter::default();
+            let ctx = Ctx::new(threads, 1).unwrap();
+            tokenize_stream(text, Vec::new(), &segmenter, params, Some(&mut counter), &ctx).unwrap();
+            counter.build(&VocabularyParams::ALL).unwrap()
+        };
+        // The broken line is no document, the empty one is; what truncation leaves out is not counted.
+        let params = TokenizeParams { truncation: "head:5".parse().unwrap(), ..TokenizeParams::default() };
+        let vocabulary = count(b"\xe6\xb6\xa8\xe6\xb6\xa8\xe8\xb7\x8c\xe8\xb7\x8c\n\n\xff\n\xe6\xb6\xa8\n", &params, 1);
+        let words: Vec<_> = vocabulary.words.iter().map(|(word, f)| (word.as_ref(), f.count, f.documents)).collect();
+        assert_eq!((words, vocabulary.documents), (vec![("涨", 3, 2), ("跌", 1, 1)], 3));
+        let text: String = (0..20_000).map(|i| format!("第{i}号公告：同比增长{}%，高于市场预期。\n", i % 37)).collect();
+        assert!(text.len() > CHUNK, "more than one chunk");
+        let one = count(text.as_bytes(), &TokenizeParams::default(), 1);
+        assert_eq!(one.words.iter().find(|(word, _)| word.as_ref() == "期").unwrap().1.documents, 20_000);
+        assert_eq!(count(text.as_bytes(), &TokenizeParams::default(), 3), one);
+    }
+
+    #[test]
     fn a_cancelled_run_stops() {
         let ctx = Ctx::new(1, 1).unwrap();
         ctx.cancel();
@@ -232,7 +286,7 @@ mod tests {
             Segmenter::new(&TokenizerParams { mode: Mode::Char, ..TokenizerParams::default() }, Path::new("."))
                 .unwrap();
         let params = TokenizeParams::default();
-        let error = tokenize_stream("净\n".as_bytes(), Vec::new(), &segmenter, &params, &ctx).unwrap_err();
+        let error = tokenize_stream("净\n".as_bytes(), Vec::new(), &segmenter, &params, None, &ctx).unwrap_err();
         assert!(error.is::<Cancelled>());
     }
 }

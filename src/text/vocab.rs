@@ -1,74 +1,126 @@
-//! Vocabularies: words with their counts, counted in a stream, cut as scikit-learn cuts them, and kept as a file.
+//! Vocabularies: words with their counts, counted in a stream, cut as scikit-learn cuts them, and written as a table.
 //!
 //! A [`Counter`] takes documents one by one, on any number of threads (merge the counters in any order: the result is the
-//! same). [`Counter::build`] chooses the words and gives them ids from 0, the most frequent first, equal counts in the
-//! order of the words' bytes, so the same documents give the same ids whatever their order.
-//!
-//! The file is tab-separated: a first line `#vocabulary 1 documents=.. tokens=.. last_seen=..`, then `word count documents`
-//! in the order of the ids.
+//! same). [`Counter::build`] chooses the words and orders them, the most frequent first, equal counts in the order of the
+//! words' bytes, so the same documents give the same vocabulary whatever their order.
 
-use std::io::{BufRead, BufReader, Write};
+use std::cmp::Reverse;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
 
+/// A limit on document frequency: a whole number counts documents, a number with a point is a share of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum DfLimit {
+    /// Documents.
+    Count(u64),
+    /// Share of all documents, 0.0 to 1.0.
+    Share(f64),
+}
+
+impl DfLimit {
+    fn documents(self, n: u64, setting: &str) -> Result<f64> {
+        match self {
+            DfLimit::Count(count) => Ok(count as f64),
+            DfLimit::Share(share) if (0.0..=1.0).contains(&share) => Ok(share * n as f64),
+            DfLimit::Share(share) => bail!("{setting} = {share} is not a share; write 0.0 to 1.0, or a whole number"),
+        }
+    }
+}
+
 /// Which words a vocabulary keeps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VocabularyParams {
-    /// Documents that a word is in, at the least. Default: 2.
-    pub min_df: u64,
-    /// Share of the documents that a word is in, at the most, 0 to 1. Default: 1.0.
-    pub max_df: f64,
-    /// Words kept, the most frequent first, after `min_df` and `max_df`; 0 = all. Default: 0.
+    /// Words in fewer documents are left out.
+    pub min_df: DfLimit,
+    /// Words in more documents are left out.
+    pub max_df: DfLimit,
+    /// Words kept at the most, those with the highest count; 0 keeps all.
     pub max_features: usize,
 }
 
-impl Default for VocabularyParams {
-    fn default() -> VocabularyParams {
-        VocabularyParams { min_df: 2, max_df: 1.0, max_features: 0 }
+impl VocabularyParams {
+    /// Keeps every word.
+    pub const ALL: VocabularyParams =
+        VocabularyParams { min_df: DfLimit::Count(1), max_df: DfLimit::Share(1.0), max_features: 0 };
+
+    /// The words to keep, as ascending positions in `words`; of words with equal counts at the border of `max_features`
+    /// those with the lower `tie` stay.
+    pub(crate) fn select<K: Ord>(
+        &self,
+        documents: u64,
+        words: &[Frequency],
+        tie: impl Fn(usize) -> K,
+    ) -> Result<Vec<u32>> {
+        let (least, most) = (self.min_df.documents(documents, "min_df")?, self.max_df.documents(documents, "max_df")?);
+        ensure!(
+            least <= most,
+            "max_df ({most} of {documents} documents) is below min_df ({least}): no word can be in between; lower min_df \
+             or raise max_df"
+        );
+        let within = |f: &Frequency| f.documents > 0 && (least..=most).contains(&(f.documents as f64));
+        let mut kept: Vec<u32> = (0..words.len() as u32).filter(|&i| within(&words[i as usize])).collect();
+        if self.max_features > 0 && kept.len() > self.max_features {
+            kept.sort_by_cached_key(|&i| (Reverse(words[i as usize].count), tie(i as usize)));
+            kept.truncate(self.max_features);
+            kept.sort_unstable();
+        }
+        ensure!(
+            !kept.is_empty(),
+            "no word is left of {} in {documents} documents: each is in fewer than {least} (min_df) or more than {most} \
+             (max_df) of them; lower min_df or raise max_df",
+            words.len()
+        );
+        Ok(kept)
     }
+}
+
+/// How often a word occurs in the documents counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Frequency {
+    /// Occurrences.
+    pub count: u64,
+    /// Documents with the word.
+    pub documents: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    count: u64,
-    documents: u64,
+    frequency: Frequency,
     /// Number of the last document counted, from 1, so that a document counts once.
     last: u64,
 }
 
-/// Counts of words over a stream of documents.
+/// Counts of words over a stream of documents, which are not kept.
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
     words: FxHashMap<Box<str>, Tally>,
     documents: u64,
-    tokens: u64,
     last_seen: Option<NaiveDateTime>,
 }
 
 impl Counter {
-    /// Counts a document that became known at `time`.
-    pub fn add<T: AsRef<str>>(&mut self, tokens: impl IntoIterator<Item = T>, time: NaiveDateTime) {
+    /// Counts a document that became known at `time`; `None` when it has no time.
+    pub fn add<T: AsRef<str>>(&mut self, tokens: impl IntoIterator<Item = T>, time: Option<NaiveDateTime>) {
         self.documents += 1;
-        self.last_seen = self.last_seen.max(Some(time));
+        self.last_seen = self.last_seen.max(time);
         for token in tokens {
             let token = token.as_ref();
-            self.tokens += 1;
             // Looked up before it is owned: nearly every token is an old one.
             let tally = match self.words.get_mut(token) {
                 Some(tally) => tally,
                 None => self.words.entry(token.into()).or_default(),
             };
-            tally.count += 1;
+            tally.frequency.count += 1;
             if tally.last != self.documents {
                 tally.last = self.documents;
-                tally.documents += 1;
+                tally.frequency.documents += 1;
             }
         }
     }
@@ -76,183 +128,58 @@ impl Counter {
     /// Takes in the counts of other documents.
     pub fn merge(&mut self, other: Counter) {
         for (word, theirs) in other.words {
-            let ours = self.words.entry(word).or_default();
-            ours.count += theirs.count;
-            ours.documents += theirs.documents;
+            let ours = &mut self.words.entry(word).or_default().frequency;
+            ours.count += theirs.frequency.count;
+            ours.documents += theirs.frequency.documents;
         }
         self.documents += other.documents;
-        self.tokens += other.tokens;
         self.last_seen = self.last_seen.max(other.last_seen);
-    }
-
-    /// Documents counted.
-    pub fn documents(&self) -> u64 {
-        self.documents
     }
 
     /// Chooses the words.
     pub fn build(&self, params: &VocabularyParams) -> Result<Vocabulary> {
-        ensure!(
-            (0.0..=1.0).contains(&params.max_df),
-            "max_df is a share of the documents between 0 and 1, not {}",
-            params.max_df
-        );
-        let last_seen = self.last_seen.context("a vocabulary needs at least one document")?;
-        let most = params.max_df * self.documents as f64;
-        let mut words: Vec<(&str, Tally)> = self.words.iter().map(|(word, &tally)| (word.as_ref(), tally)).collect();
-        words.retain(|(_, tally)| tally.documents >= params.min_df && tally.documents as f64 <= most);
-        words.sort_unstable_by(|a, b| b.1.count.cmp(&a.1.count).then(a.0.cmp(b.0)));
-        if params.max_features > 0 {
-            words.truncate(params.max_features);
-        }
-        ensure!(
-            !words.is_empty(),
-            "no word is left of {} in {} documents (min_df {}, max_df {}): lower min_df or raise max_df",
-            self.words.len(),
-            self.documents,
-            params.min_df,
-            params.max_df
-        );
-        let rows = words.iter().map(|&(word, tally)| (word.into(), tally.count, tally.documents));
-        Vocabulary::of(rows.collect(), self.documents, self.tokens, last_seen)
+        ensure!(!self.words.is_empty(), "there are no words to choose from in {} documents", self.documents);
+        let mut words: Vec<(&str, Frequency)> =
+            self.words.iter().map(|(word, tally)| (word.as_ref(), tally.frequency)).collect();
+        words.sort_unstable_by_key(|&(word, frequency)| (Reverse(frequency.count), word));
+        let frequencies: Vec<Frequency> = words.iter().map(|(_, frequency)| *frequency).collect();
+        let kept = params.select(self.documents, &frequencies, |i| i)?;
+        let words = kept.into_iter().map(|i| words[i as usize]).map(|(word, frequency)| (word.into(), frequency));
+        Ok(Vocabulary { words: words.collect(), documents: self.documents, last_seen: self.last_seen })
     }
 }
 
-/// Words with ids from 0, their counts, and the last time of the documents they were counted in.
+/// Words with their frequencies, the most frequent first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vocabulary {
-    words: Vec<Box<str>>,
-    counts: Vec<u64>,
-    document_counts: Vec<u64>,
-    ids: FxHashMap<Box<str>, u32>,
-    documents: u64,
-    tokens: u64,
-    last_seen: NaiveDateTime,
+    /// The words.
+    pub words: Vec<(Box<str>, Frequency)>,
+    /// Documents counted.
+    pub documents: u64,
+    /// The last time of the documents counted: nothing made with this vocabulary is known before it.
+    pub last_seen: Option<NaiveDateTime>,
 }
 
 impl Vocabulary {
-    fn of(
-        rows: Vec<(Box<str>, u64, u64)>,
-        documents: u64,
-        tokens: u64,
-        last_seen: NaiveDateTime,
-    ) -> Result<Vocabulary> {
-        let mut vocabulary = Vocabulary {
-            words: Vec::with_capacity(rows.len()),
-            counts: Vec::with_capacity(rows.len()),
-            document_counts: Vec::with_capacity(rows.len()),
-            ids: FxHashMap::default(),
-            documents,
-            tokens,
-            last_seen,
-        };
-        for (id, (word, count, document_count)) in rows.into_iter().enumerate() {
-            let id = u32::try_from(id).context("a vocabulary has at most 4,294,967,296 words")?;
-            ensure!(vocabulary.ids.insert(word.clone(), id).is_none(), "the word {word:?} is there twice");
-            vocabulary.words.push(word);
-            vocabulary.counts.push(count);
-            vocabulary.document_counts.push(document_count);
-        }
-        Ok(vocabulary)
-    }
-
-    /// Number of words.
-    pub fn len(&self) -> usize {
-        self.words.len()
-    }
-
-    /// Whether there is no word.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
-    }
-
-    /// The id of a word.
-    pub fn id(&self, word: &str) -> Option<u32> {
-        self.ids.get(word).copied()
-    }
-
-    /// The word of an id.
-    pub fn word(&self, id: u32) -> Option<&str> {
-        self.words.get(id as usize).map(AsRef::as_ref)
-    }
-
-    /// The words in the order of their ids.
-    pub fn words(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.words.iter().map(AsRef::as_ref)
-    }
-
-    /// Occurrences of each word.
-    pub fn counts(&self) -> &[u64] {
-        &self.counts
-    }
-
-    /// Documents that each word is in.
-    pub fn document_counts(&self) -> &[u64] {
-        &self.document_counts
-    }
-
-    /// Documents counted.
-    pub fn documents(&self) -> u64 {
-        self.documents
-    }
-
-    /// Tokens counted, those of words left out included.
-    pub fn tokens(&self) -> u64 {
-        self.tokens
-    }
-
-    /// The last time of the documents counted: nothing made with this vocabulary is known before it.
-    pub fn last_seen(&self) -> NaiveDateTime {
-        self.last_seen
-    }
-
-    /// Writes the file.
+    /// Writes the table, tab-separated: `word count documents`.
     pub fn save(&self, path: &Path) -> Result<()> {
         disk::write_atomic(path, |out| {
-            let last_seen = self.last_seen.format(TIME);
-            writeln!(out, "{HEAD} documents={} tokens={} last_seen={last_seen}", self.documents, self.tokens)?;
             let mut rows = csv::WriterBuilder::new().delimiter(b'\t').from_writer(out);
-            for ((word, count), documents) in self.words.iter().zip(&self.counts).zip(&self.document_counts) {
-                rows.serialize((word, count, documents))?;
+            rows.serialize(("word", "count", "documents"))?;
+            for (word, frequency) in &self.words {
+                rows.serialize((word, frequency.count, frequency.documents))?;
             }
             Ok(rows.flush()?)
         })
     }
-
-    /// Reads back [`Vocabulary::save`].
-    pub fn load(path: &Path) -> Result<Vocabulary> {
-        let file = std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        read(BufReader::new(file)).with_context(|| format!("{} is not a vocabulary of this version", path.display()))
-    }
-}
-
-const HEAD: &str = "#vocabulary 1";
-const TIME: &str = "%Y-%m-%dT%H:%M:%S%.f";
-
-fn read(mut file: impl BufRead) -> Result<Vocabulary> {
-    let mut head = String::new();
-    file.read_line(&mut head)?;
-    let fields: Vec<&str> = head.trim_end().strip_prefix(HEAD).context("the first line differs")?.split(' ').collect();
-    let field = |name: &str| {
-        let found = fields.iter().find_map(|f| f.strip_prefix(name)?.strip_prefix('='));
-        found.with_context(|| format!("the first line has no {name}"))
-    };
-    let (documents, tokens) = (field("documents")?.parse()?, field("tokens")?.parse()?);
-    let last_seen = NaiveDateTime::parse_from_str(field("last_seen")?, TIME)?;
-    let rows = csv::ReaderBuilder::new().delimiter(b'\t').has_headers(false).from_reader(file);
-    let rows = rows.into_deserialize().collect::<Result<Vec<(Box<str>, u64, u64)>, _>>()?;
-    if rows.is_empty() {
-        bail!("there are no words");
-    }
-    Vocabulary::of(rows, documents, tokens, last_seen)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn time(day: u32) -> NaiveDateTime {
-        chrono::NaiveDate::from_ymd_opt(2024, 3, day).unwrap().and_hms_opt(15, 0, 1).unwrap()
+    fn time(day: u32) -> Option<NaiveDateTime> {
+        chrono::NaiveDate::from_ymd_opt(2024, 3, day).unwrap().and_hms_opt(15, 0, 1)
     }
 
     const DOCS: [(&[&str], u32); 4] =
@@ -266,35 +193,48 @@ mod tests {
         counter
     }
 
+    fn words(vocabulary: &Vocabulary) -> Vec<(&str, u64, u64)> {
+        vocabulary.words.iter().map(|(word, f)| (word.as_ref(), f.count, f.documents)).collect()
+    }
+
     #[test]
-    fn ids_follow_counts_then_words_and_the_last_time_is_kept() {
-        let vocabulary = counted().build(&VocabularyParams { min_df: 1, ..Default::default() }).unwrap();
+    fn words_stand_by_count_then_bytes_and_the_last_time_is_kept() {
+        let vocabulary = counted().build(&VocabularyParams::ALL).unwrap();
         // 利润 and 增长 both occur three times; 利 (U+5229) comes before 增 (U+589E).
-        assert_eq!(vocabulary.words().collect::<Vec<_>>(), ["利润", "增长", "回购", "下滑"]);
-        assert_eq!(vocabulary.counts(), [3, 3, 2, 1]);
-        assert_eq!(vocabulary.document_counts(), [3, 2, 2, 1]);
-        assert_eq!((vocabulary.documents(), vocabulary.tokens()), (4, 9));
-        assert_eq!(vocabulary.last_seen(), time(9));
-        assert_eq!((vocabulary.id("回购"), vocabulary.word(2), vocabulary.id("亏损")), (Some(2), Some("回购"), None));
+        assert_eq!(words(&vocabulary), [("利润", 3, 3), ("增长", 3, 2), ("回购", 2, 2), ("下滑", 1, 1)]);
+        assert_eq!((vocabulary.documents, vocabulary.last_seen), (4, time(9)));
     }
 
     #[test]
     fn limits_cut_as_in_scikit_learn() {
-        let words = |min_df, max_df, max_features| -> Vec<String> {
-            let vocabulary = counted().build(&VocabularyParams { min_df, max_df, max_features }).unwrap();
-            vocabulary.words().map(str::to_owned).collect()
+        let kept = |min_df, max_df, max_features| -> Vec<String> {
+            let params = VocabularyParams { min_df, max_df, max_features };
+            let vocabulary = counted().build(&params).unwrap();
+            vocabulary.words.iter().map(|(word, _)| word.to_string()).collect()
         };
         // CountVectorizer(min_df=2), (min_df=1, max_df=.5), (min_df=1, max_df=.75, max_features=2) keep these words.
-        assert_eq!(words(2, 1.0, 0), ["利润", "增长", "回购"]);
-        assert_eq!(words(1, 0.5, 0), ["增长", "回购", "下滑"]);
-        assert_eq!(words(1, 0.75, 2), ["利润", "增长"]);
-        let error = counted().build(&VocabularyParams { min_df: 4, ..Default::default() }).unwrap_err().to_string();
-        assert!(error.contains("no word is left of 4 in 4 documents") && error.contains("lower min_df"), "{error}");
+        assert_eq!(kept(DfLimit::Count(2), DfLimit::Share(1.0), 0), ["利润", "增长", "回购"]);
+        assert_eq!(kept(DfLimit::Count(1), DfLimit::Share(0.5), 0), ["增长", "回购", "下滑"]);
+        assert_eq!(kept(DfLimit::Count(1), DfLimit::Share(0.75), 2), ["利润", "增长"]);
+    }
+
+    #[test]
+    fn limits_that_leave_nothing_are_named() {
+        let message = |min_df, max_df| {
+            let params = VocabularyParams { min_df, max_df, ..VocabularyParams::ALL };
+            counted().build(&params).unwrap_err().to_string()
+        };
+        let none = message(DfLimit::Count(4), DfLimit::Share(1.0));
+        assert!(none.contains("no word is left of 4 in 4 documents") && none.contains("lower min_df"), "{none}");
+        let crossed = message(DfLimit::Count(3), DfLimit::Share(0.5));
+        assert!(crossed.contains("max_df (2 of 4 documents) is below min_df (3)"), "{crossed}");
+        assert!(message(DfLimit::Share(1.5), DfLimit::Share(1.0)).contains("min_df = 1.5"));
+        let nothing = Counter::default().build(&VocabularyParams::ALL).unwrap_err().to_string();
+        assert!(nothing.contains("no words to choose from in 0 documents"), "{nothing}");
     }
 
     #[test]
     fn counters_merge_in_any_order_to_the_same_vocabulary() {
-        let params = VocabularyParams { min_df: 1, ..Default::default() };
         let parts = |order: [usize; 4]| {
             let mut all = Counter::default();
             for i in order {
@@ -304,26 +244,23 @@ mod tests {
             }
             all
         };
-        let whole = counted().build(&params).unwrap();
-        assert_eq!(parts([0, 1, 2, 3]).build(&params).unwrap(), whole);
-        assert_eq!(parts([3, 1, 0, 2]).build(&params).unwrap(), whole);
+        let whole = counted().build(&VocabularyParams::ALL).unwrap();
+        assert_eq!(parts([0, 1, 2, 3]).build(&VocabularyParams::ALL).unwrap(), whole);
+        assert_eq!(parts([3, 1, 0, 2]).build(&VocabularyParams::ALL).unwrap(), whole);
         // A document after a merge still counts each of its words once.
         let mut more = parts([0, 1, 2, 3]);
         more.add(["利润", "利润"], time(2));
-        assert_eq!(more.build(&params).unwrap().document_counts()[0], 4);
+        assert_eq!(words(&more.build(&VocabularyParams::ALL).unwrap())[0], ("利润", 5, 4));
     }
 
     #[test]
-    fn a_vocabulary_survives_the_file_with_odd_words() {
+    fn the_table_keeps_odd_words() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("words.tsv");
         let mut counter = Counter::default();
-        counter.add(["#", "\"", "a\tb", "c\nd", "利润"], time(1));
-        let vocabulary = counter.build(&VocabularyParams { min_df: 1, ..Default::default() }).unwrap();
-        vocabulary.save(&path).unwrap();
-        assert_eq!(Vocabulary::load(&path).unwrap(), vocabulary);
-        std::fs::write(&path, "利润 3 3\n").unwrap();
-        let error = format!("{:#}", Vocabulary::load(&path).unwrap_err());
-        assert!(error.contains("words.tsv is not a vocabulary"), "{error}");
+        counter.add(["#", "\"", "利润", "利润"], None);
+        counter.build(&VocabularyParams::ALL).unwrap().save(&path).unwrap();
+        let table = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(table, "word\tcount\tdocuments\n利润\t2\t1\n\"\"\"\"\t1\t1\n#\t1\t1\n");
     }
 }

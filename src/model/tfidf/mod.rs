@@ -6,10 +6,11 @@
 
 mod fit;
 
-use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-pub use fit::{TermCounts, Tfidf};
+pub use fit::Tfidf;
+
+use crate::text::{DfLimit, VocabularyParams};
 
 /// How a count becomes a weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,26 +39,6 @@ pub enum Norm {
     L1,
     /// Nothing.
     None,
-}
-
-/// A limit on document frequency: a whole number counts documents, a number with a point is a share of them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum DfLimit {
-    /// Documents.
-    Count(u64),
-    /// Share of all documents, 0.0 to 1.0.
-    Share(f64),
-}
-
-impl DfLimit {
-    fn documents(self, n: u64, setting: &str) -> Result<f64> {
-        match self {
-            DfLimit::Count(count) => Ok(count as f64),
-            DfLimit::Share(share) if (0.0..=1.0).contains(&share) => Ok(share * n as f64),
-            DfLimit::Share(share) => bail!("{setting} = {share} is not a share; write 0.0 to 1.0, or a whole number"),
-        }
-    }
 }
 
 /// Parameters of TF-IDF.
@@ -91,49 +72,19 @@ impl Default for TfidfParams {
     }
 }
 
-/// How often a term occurs in the documents that were counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Term {
-    /// Documents with the term.
-    pub(super) df: u32,
-    /// Occurrences.
-    pub(super) count: u64,
-}
-
 impl TfidfParams {
-    /// The terms to keep, as ascending positions in `terms`; of terms with equal counts at the border of `max_features`
-    /// those with the lower `tie` stay.
-    pub(super) fn select<K: Ord>(&self, documents: u64, terms: &[Term], tie: impl Fn(usize) -> K) -> Result<Vec<u32>> {
-        let (least, most) = (self.min_df.documents(documents, "min_df")?, self.max_df.documents(documents, "max_df")?);
-        if most < least {
-            bail!(
-                "max_df ({most} of {documents} documents) is below min_df ({least}): no term can be in between; lower \
-                 min_df or raise max_df"
-            );
-        }
-        let within = |t: &Term| t.df > 0 && f64::from(t.df) >= least && f64::from(t.df) <= most;
-        let mut kept: Vec<u32> = (0..terms.len() as u32).filter(|&i| within(&terms[i as usize])).collect();
-        if self.max_features > 0 && kept.len() > self.max_features {
-            kept.sort_by_cached_key(|&i| (std::cmp::Reverse(terms[i as usize].count), tie(i as usize)));
-            kept.truncate(self.max_features);
-            kept.sort_unstable();
-        }
-        if kept.is_empty() {
-            bail!(
-                "no term is left of {}: each is in fewer than {least} (min_df) or more than {most} (max_df) of the \
-                 {documents} documents; lower min_df or raise max_df",
-                terms.len()
-            );
-        }
-        Ok(kept)
+    /// Which terms become columns.
+    pub(super) fn vocabulary(&self) -> VocabularyParams {
+        let TfidfParams { min_df, max_df, max_features, .. } = *self;
+        VocabularyParams { min_df, max_df, max_features }
     }
 
     /// The weighting for kept terms, given each one's document frequency, in column order.
-    pub(super) fn weighting(&self, documents: u64, df: impl Iterator<Item = u32>) -> Weighting {
+    pub(super) fn weighting(&self, documents: u64, df: impl Iterator<Item = u64>) -> Weighting {
         let n = documents as f64;
-        let idf = |df: u32| match self.formula {
-            Formula::Sklearn => ((1.0 + n) / (1.0 + f64::from(df))).ln() + 1.0,
-            Formula::Textbook => (n / (f64::from(df) + 1.0)).ln(),
+        let idf = |df: u64| match self.formula {
+            Formula::Sklearn => ((1.0 + n) / (1.0 + df as f64)).ln() + 1.0,
+            Formula::Textbook => (n / (df as f64 + 1.0)).ln(),
             Formula::LogCount => 1.0,
         };
         let norm = match (self.norm, self.formula) {
@@ -151,20 +102,11 @@ pub struct Weighting {
     formula: Formula,
     sublinear_tf: bool,
     norm: Norm,
+    /// The inverse document frequency of each column; 1 where the formula has none.
     idf: Vec<f64>,
 }
 
 impl Weighting {
-    /// Number of columns.
-    pub fn cols(&self) -> usize {
-        self.idf.len()
-    }
-
-    /// The inverse document frequency of each column; 1 where the formula has none.
-    pub fn idf(&self) -> &[f64] {
-        &self.idf
-    }
-
     /// Replaces counts by weights. `counts` holds ascending columns; `tokens` is the document's length in tokens,
     /// unknown ones included.
     pub fn apply(&self, counts: &mut [(u32, f32)], tokens: f64) {

@@ -6,14 +6,16 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::measure::{area_under_curve, average_ranks, r_squared, rank_correlation};
+use super::measure::{area_under_curve, r_squared, rank_correlation};
 use super::text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
 use super::{Fold, WalkForward};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::linear::{Linear, logistic, ridge};
 use crate::model::sparse::{Csr, Row};
-use crate::model::tfidf::{Term, Weighting};
+use crate::model::tfidf::Weighting;
+use crate::stats::{average_ranks, quantile};
+use crate::text::Frequency;
 
 /// Terms shown at each end of a fold's weights.
 const SHOWN_TERMS: usize = 20;
@@ -230,7 +232,7 @@ impl Data<'_> {
     /// The token ids that become columns, and the weighting, from the training rows alone.
     fn choose_terms(&self, train: &[usize]) -> Result<(Vec<u32>, Weighting)> {
         let Data { counts, params, ctx, .. } = *self;
-        let mut terms = vec![Term::default(); counts.cols()];
+        let mut terms = vec![Frequency::default(); counts.cols()];
         // Of equally frequent terms the earlier in the training rows is kept. The ids cannot decide that: they may have
         // been given in an order that depends on later texts.
         let mut first = vec![u32::MAX; counts.cols()];
@@ -240,14 +242,14 @@ impl Data<'_> {
             }
             for (id, count) in counts.row(i).iter() {
                 let term = &mut terms[id as usize];
-                term.df += 1;
+                term.documents += 1;
                 term.count += count as u64;
                 first[id as usize] = first[id as usize].min(at as u32);
             }
         }
         let documents = train.len() as u64;
-        let kept = params.tfidf.select(documents, &terms, |id| first[id])?;
-        let weighting = params.tfidf.weighting(documents, kept.iter().map(|&id| terms[id as usize].df));
+        let kept = params.tfidf.vocabulary().select(documents, &terms, |id| first[id])?;
+        let weighting = params.tfidf.weighting(documents, kept.iter().map(|&id| terms[id as usize].documents));
         Ok((kept, weighting))
     }
 
@@ -298,13 +300,6 @@ fn goal(admitted: Vec<usize>, labels: &[f64], params: &TextRegression) -> Result
             Ok((train, Goal::Up(up)))
         }
     }
-}
-
-/// The quantile of ascending values, linear between neighbours as numpy's default. There must be a value.
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let at = share * (sorted.len() - 1) as f64;
-    let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
-    below + (above - below) * at.fract()
 }
 
 /// Weighs the kept counts of a row whose length is that of all its `counts`.

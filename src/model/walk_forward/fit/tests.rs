@@ -7,7 +7,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::*;
 use crate::model::linear::LinearParams;
-use crate::model::tfidf::{DfLimit, TfidfParams};
+use crate::model::tfidf::TfidfParams;
+use crate::text::DfLimit;
 
 const DAYS: usize = 60;
 const WORDS: u32 = 60;
