@@ -130,16 +130,16 @@ fn backtest_refuses_what_the_table_says_was_known_too_late() {
         .enumerate()
         .map(|(i, line)| match (i, line.split(',').next().unwrap()) {
             (0, _) => format!("{line},known_at\n"),
-            // One second before the open of the next day, and at it.
-            (_, day @ "2024-03-04") => format!("{line},{}\n", format!("{day} 09:29:59").replace("-04", "-05")),
-            (_, day) => format!("{line},2024-03-{:02} 09:30:00\n", day[8..].parse::<u32>().unwrap() + 1),
+            // One second before the opening auction of the next day, and at its beginning.
+            (_, day @ "2024-03-04") => format!("{line},{}\n", format!("{day} 09:14:59").replace("-04", "-05")),
+            (_, day) => format!("{line},2024-03-{:02} 09:15:00\n", day[8..].parse::<u32>().unwrap() + 1),
         })
         .collect();
     fs::write(&path, late).unwrap();
     let error = run(folder.path(), &BACKTEST).refusal();
     assert_says(
         &error,
-        &["20 of 30 values (66.7 %)", "2024-03-05", "was known at 2024-03-06 09:30:00", "allow_lookahead"],
+        &["20 of 30 values (66.7 %)", "2024-03-05", "was known at 2024-03-06 09:15:00", "allow_lookahead"],
     );
 
     let forced = run(folder.path(), &[&BACKTEST[..], &["--allow-lookahead"]].concat()).finished();
