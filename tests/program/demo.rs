@@ -100,6 +100,7 @@ fn from_nothing_to_exported_factors_in_one_command() {
         "link",
         "extract tone",
         "extract learned",
+        "extract words",
         "extract placebo",
         "factor tone",
         "factor learned",
@@ -124,6 +125,16 @@ fn from_nothing_to_exported_factors_in_one_command() {
     {
         assert!(exports.join(path).exists(), "{path} is missing");
     }
+}
+
+#[test]
+fn the_smallest_demo_comes_to_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["demo", "--headless", "--scale", "0.05"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(folder.path().join("inkstone-demo/exports/manifest.json").exists());
+    let below = run(folder.path(), &["demo", "--headless", "--scale", "0.01", "--dir", "less"]);
+    assert_says(&below.refusal(), &["scale is 0.01", "0.05 or more"]);
 }
 
 #[test]
@@ -188,7 +199,7 @@ fn the_figures_of_the_summary_are_those_of_the_exported_tables() {
     let json = whole().ran.finished();
     let table = fs::read_to_string(whole().folder.join("exports/backtest/tone/ic.csv")).unwrap();
     let mut lines = table.lines();
-    assert_eq!(lines.next(), Some("horizon,date,ic,rank_ic,names"));
+    assert!(lines.next().is_some_and(|header| header.starts_with("horizon,date,ic,rank_ic,")));
     let daily: Vec<f64> = lines
         .filter_map(|line| line.strip_prefix("1,"))
         .map(|line| line.split(',').nth(2).unwrap().parse().unwrap())
@@ -224,11 +235,14 @@ fn a_same_day_alignment_is_refused_and_marked_wherever_it_is_forced() {
     let manifest: Value = disk::read_json(&exports.join("manifest.json")).unwrap();
     for note in manifest["backtests"].as_array().unwrap() {
         assert_eq!(note["lookahead"], true, "{note}");
-        let folder = exports.join("backtest").join(note["factor"].as_str().unwrap());
-        let summary = fs::read_to_string(folder.join("summary.csv")).unwrap();
-        for line in summary.lines().skip(1) {
-            assert!(line.contains("LOOK-AHEAD") && line.ends_with(",true"), "{line}");
+        let tables = files_below(&exports.join("backtest").join(note["factor"].as_str().unwrap()));
+        for (path, table) in tables.iter().filter(|(path, _)| path.ends_with(".csv")) {
+            let table = String::from_utf8_lossy(table);
+            let mut lines = table.lines();
+            assert!(lines.next().is_some_and(|header| header.ends_with(",lookahead")), "{path}");
+            assert!(lines.all(|line| line.ends_with(",true")), "{path} has rows without the mark");
         }
+        assert_says(&String::from_utf8_lossy(&tables["summary.csv"]), &["LOOK-AHEAD"]);
     }
 }
 

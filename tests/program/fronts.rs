@@ -25,7 +25,7 @@ fn on_a_terminal(folder: &Path, args: &[&str], play: impl FnOnce(&mut Keys<'_>))
     let (pty, pts) = open().expect("the system gives a pseudo-terminal");
     pty.resize(Size::new(30, 100)).unwrap();
     let command = Command::new(env!("CARGO_BIN_EXE_inkstone")).args(args).current_dir(folder).env("TERM", "xterm");
-    let mut child = command.spawn(pts).expect("the program starts");
+    let child = command.spawn(pts).expect("the program starts");
     let drawn = Mutex::new(Vec::new());
     let code = thread::scope(|scope| {
         scope.spawn(|| {
@@ -35,16 +35,27 @@ fn on_a_terminal(folder: &Path, args: &[&str], play: impl FnOnce(&mut Keys<'_>))
                 drawn.lock().unwrap().extend_from_slice(&piece[..n]);
             }
         });
-        let mut keys = Keys { pty: &pty, drawn: &drawn };
+        let mut keys = Keys { pty: &pty, drawn: &drawn, child: Killed(child) };
         play(&mut keys);
-        keys.press_until_it_ends(&mut child)
+        keys.press_until_it_ends()
     });
     (String::from_utf8_lossy(&drawn.into_inner().unwrap()).into_owned(), code)
+}
+
+/// The program; a test that fails does not leave it running, or nobody would close the terminal.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 struct Keys<'p> {
     pty: &'p Pty,
     drawn: &'p Mutex<Vec<u8>>,
+    child: Killed,
 }
 
 impl Keys<'_> {
@@ -52,18 +63,19 @@ impl Keys<'_> {
         self.pty.write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Waits until this has been drawn.
+    /// Waits until this has been drawn, whatever colours it is in and however the cursor went.
     fn see(&self, text: &str) {
+        let escapes = regex::Regex::new("\x1b\\[[0-9;?]*[a-zA-Z]").unwrap();
         wait_until(&format!("{text:?} on the screen"), || {
-            String::from_utf8_lossy(&self.drawn.lock().unwrap()).contains(text)
+            escapes.replace_all(&String::from_utf8_lossy(&self.drawn.lock().unwrap()), "").contains(text)
         });
     }
 
     /// Leaves the workbench. A run that has just ended may still ask whether to leave, so the key is given again.
-    fn press_until_it_ends(&mut self, child: &mut Child) -> Option<i32> {
+    fn press_until_it_ends(&mut self) -> Option<i32> {
         let mut code = None;
         wait_until("the end of the program", || {
-            if let Some(status) = child.try_wait().expect("the program can be waited for") {
+            if let Some(status) = self.child.0.try_wait().expect("the program can be waited for") {
                 code = Some(status.code());
                 return true;
             }

@@ -130,16 +130,16 @@ fn backtest_refuses_what_the_table_says_was_known_too_late() {
         .enumerate()
         .map(|(i, line)| match (i, line.split(',').next().unwrap()) {
             (0, _) => format!("{line},known_at\n"),
-            // One second before the open of the next day, and at it.
-            (_, day @ "2024-03-04") => format!("{line},{}\n", format!("{day} 09:29:59").replace("-04", "-05")),
-            (_, day) => format!("{line},2024-03-{:02} 09:30:00\n", day[8..].parse::<u32>().unwrap() + 1),
+            // One second before the opening auction of the next day, and at its beginning.
+            (_, day @ "2024-03-04") => format!("{line},{}\n", format!("{day} 09:14:59").replace("-04", "-05")),
+            (_, day) => format!("{line},2024-03-{:02} 09:15:00\n", day[8..].parse::<u32>().unwrap() + 1),
         })
         .collect();
     fs::write(&path, late).unwrap();
     let error = run(folder.path(), &BACKTEST).refusal();
     assert_says(
         &error,
-        &["20 of 30 values (66.7 %)", "2024-03-05", "was known at 2024-03-06 09:30:00", "allow_lookahead"],
+        &["20 of 30 values (66.7 %)", "2024-03-05", "was known at 2024-03-06 09:15:00", "allow_lookahead"],
     );
 
     let forced = run(folder.path(), &[&BACKTEST[..], &["--allow-lookahead"]].concat()).finished();
@@ -184,8 +184,12 @@ fn the_store_is_looked_after() {
     let copy = demo::small().copy();
     let json = run(copy.path(), &["store", "stats"]).finished();
     let documents = demo::small().ran.json()["truth"]["documents"].as_u64().unwrap();
-    let names: Vec<&str> = json["sets"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["learned", "placebo", "tone"]);
+    let config: toml::Table = toml::from_str(&fs::read_to_string(copy.path().join("workbench.toml")).unwrap()).unwrap();
+    let mut features: Vec<&str> =
+        config["feature"].as_array().unwrap().iter().filter_map(|f| f["name"].as_str()).collect();
+    features.sort_unstable();
+    let names: Vec<&str> = json["sets"].as_array().unwrap().iter().filter_map(|s| s["name"].as_str()).collect();
+    assert_eq!(names, features);
     assert!(json["sets"].as_array().unwrap().iter().all(|s| s["rows"] == documents), "{json:#}");
 
     let json = run(copy.path(), &["store", "verify"]).finished();
