@@ -89,7 +89,8 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     };
     let segmenter = Segmenter::new(&params, Path::new(""))?;
     for (line, word) in segmenter.dictionaries().iter().flat_map(|read| &read.unreachable) {
-        let _ = writeln!(std::io::stderr(), "dictionary line {line}: jieba cuts at a mark in {word:?} and never finds it");
+        let _ =
+            writeln!(std::io::stderr(), "dictionary line {line}: jieba cuts at a mark in {word:?} and never finds it");
     }
     let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
     let stdin = std::io::stdin();
