@@ -53,6 +53,8 @@ pub(super) struct Tally {
     pub examples: Vec<(NaiveDate, String, NaiveDateTime, NaiveDateTime)>,
     pub dropped: BTreeMap<&'static str, u64>,
     pub blocked: BTreeMap<&'static str, u64>,
+    /// Returns by horizon, and those among them that end on a day without a price.
+    pub ends: BTreeMap<usize, (u64, u64)>,
 }
 
 impl Tally {
@@ -63,6 +65,10 @@ impl Tally {
         self.examples.extend(other.examples.into_iter().take(room));
         other.dropped.into_iter().for_each(|(reason, n)| *self.dropped.entry(reason).or_default() += n);
         other.blocked.into_iter().for_each(|(reason, n)| *self.blocked.entry(reason).or_default() += n);
+        for (horizon, (returns, stale)) in other.ends {
+            let mine = self.ends.entry(horizon).or_default();
+            (mine.0, mine.1) = (mine.0 + returns, mine.1 + stale);
+        }
     }
 
     /// Fails when the alignment itself is wrong: too many values were known too late.
@@ -240,6 +246,11 @@ fn pair_date(factor: &Factor, market: &Market, prices: &Prices, params: &Params,
                 continue;
             }
             unused += 1;
+        }
+        for (&horizon, _) in params.horizons.iter().zip(&returns).filter(|(_, r)| !r.is_nan()) {
+            let ends = tally.ends.entry(horizon).or_default();
+            ends.0 += 1;
+            ends.1 += u64::from(prices.gate(entry + horizon, i) == Gate::Shut);
         }
         cross.names.push(i as u32);
         cross.values.push(value);

@@ -87,6 +87,10 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     report.fact("lookahead", lookahead);
     report.fact("refused", outcome.refused.values);
     report.fact("dates", crosses.len());
+    // A few are suspensions and delistings; many tell of a price table with holes, on which long horizons mean nothing.
+    for (horizon, (returns, stale)) in &tally.ends {
+        report.fact(&format!("ends_without_a_price_{horizon}"), *stale as f64 / (*returns).max(1) as f64);
+    }
     for series in &outcome.ic {
         report.fact(&format!("rank_ic_{}", series.horizon), series.rank_ic_summary.mean);
         report.fact(&format!("rank_ic_t_{}", series.horizon), series.rank_ic_summary.t_nw);

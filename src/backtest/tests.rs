@@ -162,6 +162,24 @@ fn costs_follow_what_is_bought_and_sold() {
 }
 
 #[test]
+fn a_rebalancing_that_meets_no_values_waits_for_the_next_day_with_some() {
+    let market = market(4, |_, _| 10.0, |_, _| 10.0);
+    let mut turn = factor(&market, 0..4, |t, i| if t % 3 == 0 { i as f64 } else { f64::NAN });
+    // Due every second day: on day 2 of the book there is nothing to go by, on day 3 there is.
+    turn.values.row_mut(3).reverse();
+    let outcome = test(&turn, &market, &Params { rebalance: 2, ..small() }).unwrap();
+    assert_eq!(outcome.long_short.turnover, [0.5, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn parameters_out_of_range_are_refused_by_name() {
+    let refused = |params: Params| params.validate().unwrap_err().to_string();
+    assert!(refused(Params { max_refused: -0.1, ..small() }).contains("max_refused"));
+    assert!(refused(Params { max_loss: 35.0, ..small() }).contains("max_loss"));
+    assert!(refused(Params { close_bps: f64::NAN, ..small() }).contains("close_bps"));
+}
+
+#[test]
 fn a_loss_over_the_limit_names_the_reason() {
     let market = market(4, wavy, wavy);
     let all = factor(&market, 0..6, |t, i| (t + i) as f64);

@@ -93,9 +93,11 @@ impl<'t> Checker<'t> {
         read
     }
 
-    /// Adds a problem found by meaning rather than by form.
+    /// Adds a problem found by meaning rather than by form; a key that cannot be read at all has only that said of it.
     pub(crate) fn add(&mut self, problem: Problem) {
-        self.problems.push(problem);
+        if !self.problems.iter().any(|p| p.path == problem.path) {
+            self.problems.push(problem);
+        }
     }
 
     /// Fails when there was any problem, with all of them in the order of their lines.
@@ -119,7 +121,7 @@ impl<'t> Checker<'t> {
 
     /// Every key is read on its own, so that one of a wrong type does not hide the next.
     fn table_as<T: DeserializeOwned + Serialize + Default>(&mut self, path: &str, table: Table) -> T {
-        let before = self.problems.len();
+        let mut sound = Table::new();
         let schema = serde_json::to_value(T::default()).unwrap_or_default();
         for (key, value) in &table {
             let mut single = Table::new();
@@ -134,16 +136,17 @@ impl<'t> Checker<'t> {
                 let message = unknown_key(last_key(&unknown), keys_at(&schema, &unknown).into_iter(), "key");
                 self.problems.push(Problem::new(format!("{path}.{unknown}"), message));
             }
-            if let Err(error) = read {
-                let inner = error.path().to_string();
-                let at = if inner == "." { key.clone() } else { inner };
-                self.problems.push(Problem::new(format!("{path}.{at}"), first_line(&error.inner().to_string())));
+            match read {
+                Ok(_) => drop(sound.insert(key.clone(), value.clone())),
+                Err(error) => {
+                    let inner = error.path().to_string();
+                    let at = if inner == "." { key.clone() } else { inner };
+                    self.problems.push(Problem::new(format!("{path}.{at}"), first_line(&error.inner().to_string())));
+                }
             }
         }
-        if self.problems.len() > before {
-            return T::default();
-        }
-        match Value::Table(table).try_into() {
+        // What is sound is kept, so that the checks of meaning do not complain of its absence.
+        match Value::Table(sound).try_into() {
             Ok(read) => read,
             Err(error) => {
                 let error: toml::de::Error = error;

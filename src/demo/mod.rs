@@ -132,7 +132,7 @@ pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report
     truth.rejects = truth.sources.values().flat_map(|s| s.rejects.values()).sum();
     disk::write_json(&truth_path, &truth)?;
 
-    let mut report = Report::new("demo");
+    let mut report = Report::new("generate");
     report.rows_in = truth.documents;
     report.rows_out = truth.documents;
     report.fact("synthetic", true);

@@ -41,12 +41,13 @@ impl Sums {
     fn factor(&self) -> Vec<f64> {
         let days = self.sum.len() / self.width;
         let value = |t: usize, i: usize| {
-            let (mut sum, mut weight) = (0.0, 0.0);
+            // Powers by multiplication: what powi gives depends on the optimiser, and ties hang on the last digit.
+            let (mut sum, mut weight, mut w) = (0.0, 0.0, 1.0);
             for age in 0..LOOKBACK.min(t + 1) {
                 let at = (t - age) * self.width + i;
-                let w = DECAY.powi(age as i32);
                 sum += w * f64::from(self.sum[at]);
                 weight += w * f64::from(self.count[at]);
+                w *= DECAY;
             }
             if weight > 0.0 { sum / weight } else { f64::NAN }
         };

@@ -57,8 +57,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut report = Report::new(&feature.name);
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
     let market = inputs.market(feature)?;
-    let labels = abnormal_returns(feature, inputs)?;
     ensure!(feature.label.horizon > 0, "feature {:?}: label.horizon is 0 days; it is at least 1", feature.name);
+    let labels = abnormal_returns(market, &feature.label)?;
     let table = read_table(feature, inputs, &segmenter, &labels, &mut report, ctx)?;
     let dates = market.dates();
     let params = TextRegression {
@@ -177,14 +177,13 @@ fn sample(
 
 /// Returns of the label's horizon by trading day, less their mean over the securities of the day; NaN where either end
 /// did not trade.
-fn abnormal_returns(feature: &Feature, inputs: &Inputs<'_>) -> Result<Panel> {
-    let market = inputs.market(feature)?;
-    let prices = market.price(feature.label.price)?;
+fn abnormal_returns(market: &Market, label: &Label) -> Result<Panel> {
+    let prices = market.price(label.price)?;
     let mut returns = Panel::empty(market.dates().clone(), market.codes().clone());
     let days = market.dates().len() as i64;
     for t in 0..days {
-        let bought = t + i64::from(feature.label.delay);
-        let sold = bought + feature.label.horizon as i64;
+        let bought = t + i64::from(label.delay);
+        let sold = bought + label.horizon as i64;
         if bought < 0 || sold >= days {
             continue;
         }
@@ -201,4 +200,91 @@ fn abnormal_returns(feature: &Feature, inputs: &Inputs<'_>) -> Result<Panel> {
         returns.row_mut(t as usize).iter_mut().for_each(|r| *r -= mean);
     }
     Ok(returns)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::NaiveDateTime;
+
+    use super::*;
+    use crate::market::{CLOSE, Code};
+
+    const DAYS: [u32; 8] = [2, 3, 4, 5, 8, 9, 10, 11];
+
+    /// Four names over eight days of January 2024; prices move from day `torn` on as the last number says.
+    fn market(torn: usize, by: u32) -> Market {
+        let mut prices = "date,code,open,close,vwap\n".to_owned();
+        for (t, day) in DAYS.iter().enumerate() {
+            for i in 1..=4u32 {
+                let wave =
+                    |k: u32| f64::from((7 * t as u32 + 5 * i * k + if t >= torn { by * i * i } else { 0 }) % 11 + 20);
+                prices += &format!("2024-01-{day:02},00000{i}.SZ,{},{},{}\n", wave(1), wave(2), wave(3));
+            }
+        }
+        Market::of_text(&prices, &[]).unwrap()
+    }
+
+    fn reading(published_at: NaiveDateTime) -> Reading {
+        Reading {
+            key: Key::default(),
+            text: Some("订单增加".into()),
+            published_at,
+            first_mention: "甲".into(),
+            doc_id: "甲".into(),
+            codes: vec![Code::canonical("000002.SZ"), Code::canonical("000003.SZ")],
+        }
+    }
+
+    /// Samples of texts in the morning, at the close and at night of each day.
+    fn samples(market: &Market, cutoff: Cutoff, label: &Label) -> Vec<Sample> {
+        let labels = abnormal_returns(market, label).unwrap();
+        let times = market.dates().iter().flat_map(|day| {
+            [(9, 0), (9, 15), (14, 59), (15, 0), (23, 59)].map(|(h, m)| day.and_hms_opt(h, m, 0).unwrap())
+        });
+        times.filter_map(|time| sample(&reading(time), market, cutoff, &labels, label).ok()).collect()
+    }
+
+    fn every_alignment(check: impl Fn(Cutoff, &Label)) {
+        for cutoff in [Cutoff::Close, Cutoff::NextOpen] {
+            for price in [Price::Open, Price::Close, Price::Vwap] {
+                for delay in -3..=3 {
+                    (1..=3).for_each(|horizon| check(cutoff, &Label { delay, price, horizon }));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_label_depends_on_nothing_after_the_day_it_is_known() {
+        every_alignment(|cutoff, label| {
+            let seen = samples(&market(99, 0), cutoff, label);
+            let mut labelled = 0;
+            for later in 1..DAYS.len() {
+                // Other prices from day `later` on: labels known before are the same, and some other label is not.
+                let torn = samples(&market(later, 3), cutoff, label);
+                for (a, b) in seen.iter().zip(&torn).filter(|(a, _)| a.label_known < later && !a.label.is_nan()) {
+                    assert_eq!(a.label, b.label, "{cutoff:?} {label:?}: known on day {}", a.label_known);
+                    labelled += 1;
+                }
+            }
+            let torn = samples(&market(0, 3), cutoff, label);
+            assert!(seen.iter().zip(&torn).any(|(a, b)| a.label != b.label && !a.label.is_nan()));
+            assert!(labelled > 0, "{label:?}");
+        });
+    }
+
+    #[test]
+    fn what_trains_a_fold_is_known_before_any_text_that_it_tests() {
+        every_alignment(|cutoff, label| {
+            let market = market(99, 0);
+            let samples = samples(&market, cutoff, label);
+            for start in 1..DAYS.len() {
+                let admitted = samples.iter().filter(|s| s.date < start && s.label_known < start && !s.label.is_nan());
+                let fitted = admitted.map(|s| s.known_at.max(market.dates()[s.label_known].and_time(CLOSE))).max();
+                let first = samples.iter().filter(|s| s.date >= start).map(|s| s.known_at).min();
+                let (Some(fitted), Some(first)) = (fitted, first) else { continue };
+                assert!(fitted <= first, "{cutoff:?} {label:?}: fitted until {fitted}, tests a text of {first}");
+            }
+        });
+    }
 }

@@ -56,7 +56,8 @@ pub(super) fn column(signals: &mut [Signal], market: &Market, i: usize, params: 
 fn combine(window: &[Signal], params: &Params, known_at: NaiveDateTime, age: impl Fn(&Signal) -> usize) -> f64 {
     let weight = |s: &Signal| match params.decay {
         Decay::None => 1.0,
-        Decay::Exponential(rate) => rate.powi(age(s) as i32),
+        // By multiplication: what powi gives depends on the optimiser, and ties hang on the last digit.
+        Decay::Exponential(rate) => std::iter::repeat_n(rate, age(s)).product(),
         Decay::Linear => 1.0 - age(s) as f64 / params.lookback as f64,
     };
     let weights = || window.iter().map(weight).sum::<f64>();

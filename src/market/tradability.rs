@@ -91,15 +91,15 @@ impl Tradability {
         let (days, width) = (market.dates().len(), market.codes().len());
         let mut gates = Vec::with_capacity(days * width);
         let mut marks = Panel::empty(market.dates().clone(), market.codes().clone());
-        let mut last_close = vec![f64::NAN; width];
+        let mut last_close = vec![LastClose { price: f64::NAN, day: 0 }; width];
         for t in 0..days {
             for (i, last) in last_close.iter_mut().enumerate() {
                 let value = traded_price.at(t, i);
                 let open_for_trade = market.traded(t, i) && !value.is_nan();
-                marks.set(t, i, if value.is_nan() { *last } else { value });
+                marks.set(t, i, if value.is_nan() { last.price } else { value });
                 gates.push(if open_for_trade { market.gate(t, i, value, *last, rules) } else { Gate::Shut });
                 if !close.at(t, i).is_nan() {
-                    *last = close.at(t, i);
+                    *last = LastClose { price: close.at(t, i), day: t };
                 }
             }
         }
@@ -118,16 +118,28 @@ impl Tradability {
     }
 }
 
+/// The last close of a name, and the number of its day.
+#[derive(Clone, Copy)]
+struct LastClose {
+    price: f64,
+    day: usize,
+}
+
 impl Market {
-    fn gate(&self, t: usize, i: usize, price: f64, last_close: f64, rules: &[LimitRule]) -> Gate {
+    fn gate(&self, t: usize, i: usize, price: f64, last: LastClose, rules: &[LimitRule]) -> Gate {
         let explicit = |panel: &Option<Panel>| panel.as_ref().map_or(f64::NAN, |p| p.at(t, i));
         let (mut up, mut down) = (explicit(&self.up_limit), explicit(&self.down_limit));
         let mut slack = HALF_TICK / 10.0;
         if up.is_nan() && down.is_nan() {
             let Some(limit) = self.limit(t, i, rules) else { return Gate::Free };
             // The rounded limit lies within half a tick of this product, and adjusted prices are not rounded at all.
-            (up, down) = (last_close * (1.0 + limit), last_close * (1.0 - limit));
+            (up, down) = (last.price * (1.0 + limit), last.price * (1.0 - limit));
             slack = HALF_TICK + 1e-9;
+            // No trade is beyond its limit: after days without a row the table has a hole, and this close is not the one
+            // that the limit was counted from.
+            if last.day + 1 < t && !(down - slack..=up + slack).contains(&price) {
+                return Gate::Free;
+            }
         }
         if price >= up - slack {
             Gate::LockedUp
@@ -190,6 +202,20 @@ mod tests {
         let st = [security("600001.SH", None, true)];
         assert_eq!(gates(&format!("{up}10.55\n"), &st, Price::Close)[1], Gate::LockedUp);
         assert_eq!(gates(&format!("{up}10.53\n"), &st, Price::Close)[1], Gate::Free);
+    }
+
+    #[test]
+    fn a_price_beyond_the_limit_of_a_close_before_a_hole_is_no_limit_price() {
+        let after_a_hole = |price: &str| {
+            let prices = format!(
+                "date,code,close\n2024-01-02,600001.SH,10\n2024-01-03,600002.SH,1\n2024-01-04,600001.SH,{price}\n"
+            );
+            gates(&prices, &[], Price::Close)[2]
+        };
+        assert_eq!(after_a_hole("11.00"), Gate::LockedUp, "it resumed trading at its limit");
+        assert_eq!(after_a_hole("9.00"), Gate::LockedDown);
+        assert_eq!(after_a_hole("14.20"), Gate::Free, "it traded in between, unseen");
+        assert_eq!(after_a_hole("5.10"), Gate::Free);
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod state;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 
 use crate::backtest::Outcome;
@@ -159,6 +159,12 @@ impl<'a> Run<'a> {
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let (documents, clean) = (project.documents(), project.clean());
         let count = documents.files()?.len();
+        ensure!(
+            count > 0,
+            "no document was read: the files of [[source]] hold none, or no [[source]] has table = \"documents\"; rows set \
+             aside are in {}",
+            project.rejects().display()
+        );
         self.corpus = Key::of_json(&(VERSION, "clean", &config.clean, self.corpus));
         let stands = parts_stand(&clean, count);
         let step = Step { name: "clean", key: self.corpus, stands, unit: "docs", total: None };
@@ -306,6 +312,15 @@ fn build(
     let selection =
         Selection { clean: &clean, links: &links, column, kinds: &params.kinds, cutoff: config.market.cutoff };
     let (signals, mut report) = factor::signals(&set, &selection, market, ctx)?;
+    if report.rows_out == 0 {
+        let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+        bail!(
+            "factor {:?} has no values: of {} documents {}",
+            params.name,
+            report.rows_in,
+            if reasons.is_empty() { "none says anything of a security".to_owned() } else { reasons.join(", ") }
+        );
+    }
     let (factor, built) = factor::build(&signals, market, params, ctx)?;
     disk::write_parquet(&project.factor(&params.name), &mut factor.to_frame()?)?;
     report.fact("values", built.rows_out);

@@ -395,6 +395,49 @@ fn rejects_are_listed_with_their_rows() {
 }
 
 #[test]
+fn a_reject_shows_its_row_in_the_encoding_it_has() {
+    let dir = filled();
+    let path = Project::new(dir.path()).rejects();
+    // 600517,瑞禾电气 in GB18030.
+    let line = r#"{"file":"a.csv","row":3,"reason":"empty title","raw":"NjAwNTE3LMjwusy158b4"}"#;
+    std::fs::write(path, format!("{line}\n")).unwrap();
+    let mut bench = Bench::open(&dir, |_| ());
+    let screen = bench.screen(SMALL, "2x");
+    assert!(screen.contains("│600517,瑞禾电气 "), "{screen}");
+}
+
+#[test]
+fn an_opened_project_shows_what_was_last_run() {
+    let mut bench = Bench::open(&filled(), |w| w.reports = Arc::new(|| vec![ingest_report()]));
+    let screen = bench.screen(SMALL, "2");
+    assert!(screen.contains("上次运行的报告") && screen.contains("no such date"), "{screen}");
+    bench.press("r");
+    bench.finish();
+    assert!(!bench.screen(SMALL, "2").contains("no such date"), "a run of its own takes the place of the last one");
+}
+
+#[test]
+fn a_demo_ends_on_its_factor_unless_a_key_was_pressed() {
+    let started = |w: &mut Workspace| w.start = Start::RunThenFactor;
+    let mut bench = Bench::open(&filled(), started);
+    bench.finish();
+    assert!(bench.screen(SMALL, "").contains("累计 RankIC"));
+    let mut bench = Bench::open(&filled(), started);
+    bench.press("2");
+    bench.finish();
+    assert!(bench.screen(SMALL, "").contains("运行 · 完成"));
+}
+
+#[test]
+fn the_command_goes_to_the_clipboard_once() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    assert!(bench.screen(SMALL, "y").contains("已送往剪贴板: inkstone run --headless"));
+    assert_eq!(bench.app.take_clipboard().as_deref(), Some("inkstone run --headless"));
+    assert_eq!(bench.app.take_clipboard(), None);
+    assert!(bench.screen(SMALL, "1").contains("无界面等价命令: inkstone run --headless"));
+}
+
+#[test]
 fn a_factor_is_drawn_with_its_figures() {
     let dir = filled();
     let mut bench = Bench::open(&dir, |_| ());

@@ -162,14 +162,10 @@ pub(crate) fn alignment(language: Language, outcome: &Outcome) -> String {
             format!("t 日的值有些到 {day} 日 {time} 才可知 · {day} 日{price}买入 · {held} 日后卖出{rules}")
         }
         (Language::En, false) => {
-            format!(
-                "value of t, known before {time} of {day} · bought at {day} {price} · sold {held} days later{rules}"
-            )
+            format!("value of t known before {time} of {day} · bought at its {price} · held {held} days{rules}")
         }
         (Language::En, true) => {
-            format!(
-                "value of t, some known after {time} of {day} · bought at {day} {price} · sold {held} days later{rules}"
-            )
+            format!("values of t known after {time} of {day} · bought at its {price} · held {held} days{rules}")
         }
     }
 }

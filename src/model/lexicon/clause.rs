@@ -145,13 +145,8 @@ fn reversed(clause: &[Found]) -> Vec<Fate> {
             let gap = if side == 0 { clause[i].at - found.end() } else { found.at - clause[i].end() };
             let window = match kind {
                 Kind::Reversal => return None,
-                _ if relief => {
-                    if weight < 0.0 {
-                        RELIEF_WINDOWS[side]
-                    } else {
-                        return None;
-                    }
-                }
+                _ if relief && weight < 0.0 => RELIEF_WINDOWS[side],
+                _ if relief => return None,
                 Kind::Event => EVENT_WINDOWS[side],
                 _ if weight > 0.0 => GOOD_WINDOWS[side],
                 _ => return None,

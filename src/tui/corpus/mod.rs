@@ -125,7 +125,7 @@ impl Corpus {
         let [table, reader] = view::panes(page);
         let step = match self.focus {
             Focus::Table => table.height.saturating_sub(3).max(1),
-            Focus::Reader => reader.height.saturating_sub(3).max(1),
+            Focus::Reader => reader.height.saturating_sub(3 + view::HEAD).max(1),
         } as usize;
         let last = self.len().saturating_sub(1);
         let position = match self.focus {
@@ -292,7 +292,7 @@ impl Corpus {
             };
             self.laid_out = Some(width);
         }
-        let inside = reader.height.saturating_sub(2) as usize;
+        let inside = reader.height.saturating_sub(2 + view::HEAD) as usize;
         self.scroll = self.scroll.min(self.lines.len().saturating_sub(inside));
     }
 }

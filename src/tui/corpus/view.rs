@@ -12,6 +12,9 @@ use crate::tui::reading::Row;
 use crate::tui::words::{self, Word};
 use crate::tui::{Cut, figures, look, width};
 
+/// Lines of the reader that say what document it is.
+pub(super) const HEAD: u16 = 1;
+
 /// Table and reader: side by side where there is room for both, else one above the other.
 pub(super) fn panes(page: Rect) -> [Rect; 2] {
     if page.width >= 110 {
@@ -145,18 +148,22 @@ fn draw_reader(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     let by = [document.org.as_deref(), document.author.as_deref(), document.rating.as_deref()];
     let by: String = by.into_iter().flatten().filter(|s| !s.is_empty()).map(|s| format!(" · {s}")).collect();
     let first = text.first.as_ref().map(|f| format!(" · {} {f}", app.say(words::REPEATS))).unwrap_or_default();
-    let head =
-        format!(" {} · {size} · {}{by}{first} ", document.title, document.published_at.format("%Y-%m-%d %H:%M:%S"));
-    let block = look::pane(width::cut(&head, area.width.saturating_sub(2) as usize), focused);
+    let title = width::cut(&format!(" {} ", document.title), area.width.saturating_sub(2) as usize);
+    let block = look::pane(title, focused);
     let inner = block.inner(area);
-    let seen = (corpus.scroll + inner.height as usize).min(corpus.lines.len());
+    let [head, body] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner);
+    let time = document.published_at.format("%Y-%m-%d %H:%M:%S");
+    let about = format!("{time} · {} · {size}{first}{by}", app.say(kind(document.kind)));
+    let seen = (corpus.scroll + body.height as usize).min(corpus.lines.len());
     let mut block = block.title_bottom(Line::raw(format!(" {seen}/{} ", corpus.lines.len())).right_aligned());
     if let Some(fault) = &text.fault {
         block = block.title_bottom(Line::styled(width::cut(fault, inner.width as usize / 2), look::BAD));
     }
-    let lines = corpus.lines.iter().skip(corpus.scroll).take(inner.height as usize).map(|line| {
+    let lines = corpus.lines.iter().skip(corpus.scroll).take(body.height as usize).map(|line| {
         let spans = line.iter().map(|(piece, sort)| Span::styled(piece.as_str(), sort.style(app.workspace.red_up)));
         Line::from_iter(spans)
     });
-    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()).block(block), area);
+    frame.render_widget(block, area);
+    frame.render_widget(Line::styled(width::cut(&about, head.width as usize), look::DIM), head);
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), body);
 }

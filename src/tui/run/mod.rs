@@ -2,7 +2,7 @@
 
 mod view;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(crate) use view::draw;
 
@@ -16,6 +16,9 @@ use crate::job::{Job, JobState, StageProgress, StageState};
 pub(crate) struct Run {
     job: Option<Job<Vec<Report>>>,
     pub(crate) phase: Phase,
+    began: Option<Instant>,
+    /// How long the run took, once it has ended.
+    took: Option<Duration>,
     /// The stages as they stood at the last look.
     pub(crate) stages: Vec<StageProgress>,
     /// The stage whose particulars are shown; `None`: the newest.
@@ -70,7 +73,7 @@ impl Run {
     pub(crate) fn follow(&mut self, job: anyhow::Result<Job<Vec<Report>>>) {
         *self = Run { page: self.page, ..Run::default() };
         match job {
-            Ok(job) => (self.job, self.phase) = (Some(job), Phase::Running),
+            Ok(job) => (self.job, self.phase, self.began) = (Some(job), Phase::Running, Some(Instant::now())),
             Err(error) => self.phase = Phase::Failed(reading::chain(error)),
         }
     }
@@ -103,6 +106,7 @@ impl Run {
             JobState::Cancelled => Phase::Cancelled,
         };
         self.job = None;
+        self.took = self.began.map(|began| began.elapsed());
         true
     }
 

@@ -46,9 +46,8 @@ fn title<'a>(app: &App, run: &Run) -> Line<'a> {
     };
     let state = Span::styled(app.say(word).to_owned(), style);
     let mut title = vec![Span::raw(format!(" {} · ", app.say(words::RUN))), state];
-    if run.phase == Phase::Done {
-        let whole = run.stages.iter().map(|s| s.elapsed).sum();
-        title.push(Span::raw(format!(" · {}", figures::span(whole))));
+    if let Some(took) = run.took {
+        title.push(Span::raw(format!(" · {}", figures::span(took))));
     }
     title.push(Span::raw(" "));
     Line::from(title)
@@ -194,8 +193,11 @@ fn report_lines<'a>(app: &App, report: &Report) -> Vec<Line<'a>> {
         count(words::DROPPED, report.dropped_rows()),
         report.seconds
     ))];
+    let names = report.dropped.keys().chain(report.facts.keys()).map(|name| width::width(name));
+    let columns = names.max().unwrap_or(0).clamp(24, 56);
     let pair = |name: &str, value: String, style: Style| {
-        Line::from(vec![Span::styled(format!("  {} ", width::left(name, 26)), look::DIM), Span::styled(value, style)])
+        let name = format!("  {} ", width::left(name, columns));
+        Line::from(vec![Span::styled(name, look::DIM), Span::styled(value, style)])
     };
     let mut reasons: Vec<(&String, &u64)> = report.dropped.iter().collect();
     reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));

@@ -1,0 +1,305 @@
+//! The demo market against its truth, and what a second run, another setting and another number of threads change.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use inkstone::corpus::column;
+use inkstone::disk;
+use inkstone::project::Project;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{Ran, assert_same_files, assert_says, computed, copy_folder, edit, files_below, results, run, stage};
+
+/// A demo that was run from nothing.
+pub(crate) struct Made {
+    folder: PathBuf,
+    pub(crate) ran: Ran,
+}
+
+/// The demo at its full size, run once for all tests.
+fn whole() -> &'static Made {
+    static WHOLE: OnceLock<Made> = OnceLock::new();
+    WHOLE.get_or_init(|| make("1"))
+}
+
+/// A tenth of it.
+pub(crate) fn small() -> &'static Made {
+    static SMALL: OnceLock<Made> = OnceLock::new();
+    SMALL.get_or_init(|| make("0.1"))
+}
+
+/// About a third of it: large enough for several parts a stage.
+pub(crate) fn third() -> &'static Made {
+    static THIRD: OnceLock<Made> = OnceLock::new();
+    THIRD.get_or_init(|| make("0.3"))
+}
+
+/// The folder lies with the build's own temporary files: what a static holds is never dropped, so nobody would remove it.
+fn make(scale: &str) -> Made {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("demo-{scale}"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    let above = folder.parent().unwrap();
+    fs::create_dir_all(above).unwrap();
+    let name = folder.file_name().unwrap().to_str().unwrap();
+    let ran = run(above, &["demo", "--headless", "--scale", scale, "--dir", name]);
+    Made { folder, ran }
+}
+
+impl Made {
+    fn truth(&self) -> Value {
+        disk::read_json(&self.folder.join("data/truth.json")).unwrap()
+    }
+
+    fn project(&self) -> Project {
+        Project::new(self.folder.join(".inkstone"))
+    }
+
+    pub(crate) fn results(&self) -> BTreeMap<String, Vec<u8>> {
+        self.ran.finished();
+        results(&self.folder)
+    }
+
+    /// A copy to work on.
+    pub(crate) fn copy(&self) -> TempDir {
+        self.ran.finished();
+        let copy = tempfile::tempdir().unwrap();
+        copy_folder(&self.folder, copy.path());
+        copy
+    }
+}
+
+/// A factor's figures in a run's JSON.
+fn factor<'j>(json: &'j Value, name: &str) -> &'j Value {
+    let factors = json["factors"].as_array().expect("a tested run lists its factors");
+    factors.iter().find(|f| f["name"] == name).unwrap_or_else(|| panic!("no factor {name} in {json:#}"))
+}
+
+fn rank_ic(json: &Value, name: &str, horizon: u64) -> Value {
+    let series = factor(json, name)["ic"].as_array().expect("a factor has its correlations");
+    series.iter().find(|s| s["horizon"] == horizon).expect("the horizon was asked for")["rank_ic"].clone()
+}
+
+#[test]
+fn from_nothing_to_exported_factors_in_one_command() {
+    let demo = whole();
+    let json = demo.ran.json();
+    assert_eq!((demo.ran.code, &json["status"]), (Some(0), &"done".into()), "{json:#}\n{}", demo.ran.stderr);
+    assert_eq!(json["command"], "demo");
+    assert_says(json["note"].as_str().unwrap(), &["synthetic", "合成"]);
+    let stages = [
+        "generate",
+        "ingest",
+        "clean",
+        "link",
+        "extract tone",
+        "extract learned",
+        "extract placebo",
+        "factor tone",
+        "factor learned",
+        "factor placebo",
+        "backtest tone",
+        "backtest learned",
+        "backtest placebo",
+        "export",
+    ];
+    assert_eq!(computed(&json), stages);
+    for name in stages {
+        assert!(demo.ran.stderr.contains(name), "stderr does not speak of {name}:\n{}", demo.ran.stderr);
+        let report = stage(&json, name);
+        let dropped: u64 = report["dropped"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
+        let (rows_in, rows_out) = (report["rows_in"].as_u64().unwrap(), report["rows_out"].as_u64().unwrap());
+        assert_eq!(rows_in, rows_out + dropped, "{name} lost rows without a reason");
+    }
+    // The promise is a minute on two cores in release; these tests are built without most optimisation.
+    assert!(json["seconds"].as_f64().unwrap() < 60.0, "{}", json["seconds"]);
+    let exports = demo.folder.join("exports");
+    for path in ["manifest.json", "long/factors.parquet", "wide/tone.csv", "alphalens/tone.parquet", "qlib/factors.csv"]
+    {
+        assert!(exports.join(path).exists(), "{path} is missing");
+    }
+}
+
+#[test]
+fn every_planted_row_is_read_or_set_aside_for_the_planted_reason() {
+    let demo = whole();
+    demo.ran.finished();
+    let truth = demo.truth();
+
+    let mut documents: BTreeMap<String, u64> = BTreeMap::new();
+    for part in demo.project().documents().files().unwrap() {
+        let frame = disk::read_parquet(&part, Some(&["doc_id"])).unwrap();
+        for id in column(&frame, "doc_id").unwrap().str().unwrap().iter() {
+            let source = id.and_then(|id| id.split('/').next()).expect("an id begins with its source");
+            *documents.entry(source.to_owned()).or_default() += 1;
+        }
+    }
+    let mut rejects: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    for line in fs::read_to_string(demo.project().rejects()).unwrap().lines() {
+        let reject: Value = serde_json::from_str(line).unwrap();
+        let text = |field: &str| reject[field].as_str().unwrap().to_owned();
+        assert!(reject["row"].as_u64().unwrap() > 0 && !text("file").is_empty(), "{reject}");
+        assert!(!STANDARD.decode(text("raw")).unwrap().is_empty(), "the row's own bytes are lost: {reject}");
+        *rejects.entry(text("source")).or_default().entry(text("reason")).or_default() += 1;
+    }
+    for (name, source) in truth["sources"].as_object().unwrap() {
+        assert_eq!(documents.get(name).copied(), source["documents"].as_u64(), "documents of {name}");
+        let planted: BTreeMap<String, u64> = serde_json::from_value(source["rejects"].clone()).unwrap();
+        assert_eq!(rejects.get(name).cloned().unwrap_or_default(), planted, "rejects of {name}");
+    }
+    assert_eq!(documents.values().sum::<u64>(), truth["documents"].as_u64().unwrap());
+}
+
+#[test]
+fn the_planted_rank_ic_is_found_within_its_interval() {
+    let (json, truth) = (whole().ran.finished(), whole().truth());
+    for horizon in [1, 5] {
+        let planted = &truth[format!("rank_ic_{horizon}")];
+        let (low, high) = (planted["low"].as_f64().unwrap(), planted["high"].as_f64().unwrap());
+        let found = rank_ic(&json, "tone", horizon);
+        let mean = found["mean"].as_f64().unwrap();
+        assert!((low..=high).contains(&mean), "RankIC at {horizon}: {mean}, planted {low} to {high}");
+        assert!(found["t_nw"].as_f64().unwrap() > 3.0, "{found}");
+        assert_eq!(json["truth"][format!("rank_ic_{horizon}")]["found"], found["mean"]);
+        assert_eq!(json["truth"][format!("rank_ic_{horizon}")]["inside"], true);
+    }
+    assert_eq!(factor(&json, "tone")["lookahead"], false);
+    assert_eq!(factor(&json, "tone")["refused"], 0);
+}
+
+#[test]
+fn the_placebo_comes_to_nothing() {
+    let (json, truth) = (whole().ran.finished(), whole().truth());
+    let found = rank_ic(&json, "placebo", 1);
+    assert!(found["p"].as_f64().unwrap() > 0.05, "{found}");
+    let planted = &truth["placebo_rank_ic_1"];
+    let mean = found["mean"].as_f64().unwrap();
+    assert!((planted["low"].as_f64().unwrap()..=planted["high"].as_f64().unwrap()).contains(&mean), "{mean}");
+}
+
+#[test]
+fn the_figures_of_the_summary_are_those_of_the_exported_tables() {
+    let json = whole().ran.finished();
+    let table = fs::read_to_string(whole().folder.join("exports/backtest/tone/ic.csv")).unwrap();
+    let mut lines = table.lines();
+    assert_eq!(lines.next(), Some("horizon,date,ic,rank_ic,names"));
+    let daily: Vec<f64> = lines
+        .filter_map(|line| line.strip_prefix("1,"))
+        .map(|line| line.split(',').nth(2).unwrap().parse().unwrap())
+        .collect();
+    let mean = daily.iter().sum::<f64>() / daily.len() as f64;
+    assert!((mean - rank_ic(&json, "tone", 1)["mean"].as_f64().unwrap()).abs() < 1e-12);
+}
+
+#[test]
+fn a_same_day_alignment_is_refused_and_marked_wherever_it_is_forced() {
+    let honest = rank_ic(&whole().ran.finished(), "tone", 1)["mean"].as_f64().unwrap();
+    let copy = whole().copy();
+    let same_day = ["backtest", "-c", "workbench.toml", "--delay=-1", "--price", "close", "--headless"];
+    let error = run(copy.path(), &same_day).refusal();
+    assert_says(
+        &error,
+        &["were not known before", "was known at 20", "its return begins at 20", "delay = -1", "allow_lookahead"],
+    );
+
+    let forced = run(copy.path(), &[&same_day[..], &["--allow-lookahead"]].concat()).finished();
+    let leak = rank_ic(&forced, "tone", 1)["mean"].as_f64().unwrap();
+    assert!(leak > 2.0 * honest, "RankIC {leak} with look-ahead, {honest} without");
+    for name in ["tone", "learned", "placebo"] {
+        assert_eq!(factor(&forced, name)["lookahead"], true);
+        assert_says(factor(&forced, name)["alignment"].as_str().unwrap(), &["LOOK-AHEAD"]);
+    }
+
+    // What is exported so says so, in the manifest and beside every figure.
+    let config = copy.path().join("workbench.toml");
+    edit(&config, "[backtest]\n", "[backtest]\ndelay = -1\nprice = \"close\"\nallow_lookahead = true\n");
+    run(copy.path(), &["run", "--headless"]).finished();
+    let exports = copy.path().join("exports");
+    let manifest: Value = disk::read_json(&exports.join("manifest.json")).unwrap();
+    for note in manifest["backtests"].as_array().unwrap() {
+        assert_eq!(note["lookahead"], true, "{note}");
+        let folder = exports.join("backtest").join(note["factor"].as_str().unwrap());
+        let summary = fs::read_to_string(folder.join("summary.csv")).unwrap();
+        for line in summary.lines().skip(1) {
+            assert!(line.contains("LOOK-AHEAD") && line.ends_with(",true"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_second_run_computes_nothing() {
+    let copy = whole().copy();
+    let before = results(copy.path());
+    let again = run(copy.path(), &["demo", "--headless", "--dir", "."]);
+    let json = again.json();
+    assert_eq!(again.code, Some(0), "{json:#}");
+    // Ingest always looks whether there is something new.
+    assert_eq!(stage(&json, "ingest")["unchanged"], true);
+    assert!(computed(&json).is_empty(), "{:?}", computed(&json));
+    assert!(json["seconds"].as_f64().unwrap() < 5.0, "{}", json["seconds"]);
+    assert_same_files(&before, &results(copy.path()));
+}
+
+#[test]
+fn a_changed_setting_computes_only_what_depends_on_it() {
+    let copy = small().copy();
+    let config = copy.path().join("workbench.toml");
+    let again = || run(copy.path(), &["run", "--headless"]).finished();
+
+    edit(&config, "min_names = 5", "min_names = 5\nquantiles = 3");
+    let tested = ["backtest tone", "backtest learned", "backtest placebo", "export"];
+    assert_eq!(computed(&again()), tested);
+
+    edit(&config, "feature = \"tone\"\ndecay = \"exponential:0.7\"", "feature = \"tone\"\ndecay = \"linear\"");
+    assert_eq!(computed(&again()), ["factor tone", "backtest tone", "export"]);
+
+    edit(&config, "linear = { alpha = 10.0 }", "linear = { alpha = 20.0 }");
+    assert_eq!(computed(&again()), ["extract learned", "factor learned", "backtest learned", "export"]);
+
+    edit(&config, "[backtest]", "[clean]\nthreshold = 0.7\n\n[backtest]");
+    let json = again();
+    assert!(stage(&json, "ingest")["unchanged"] == true && stage(&json, "clean")["unchanged"] == false);
+    assert_eq!(computed(&json).len(), json["stages"].as_array().unwrap().len() - 1);
+
+    // And back again: every byte as it was at first.
+    fs::write(&config, fs::read(small().folder.join("workbench.toml")).unwrap()).unwrap();
+    again();
+    assert_same_files(&results(&small().folder), &results(copy.path()));
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let usual = third().results();
+    assert!(usual.len() > 100, "{:?}", usual.keys());
+    for threads in ["1", "2", "8"] {
+        let folder = tempfile::tempdir().unwrap();
+        run(folder.path(), &["demo", "--headless", "--scale", "0.3", "--dir", ".", "--threads", threads]).finished();
+        assert_same_files(&usual, &results(folder.path()));
+        let data = |folder: &Path| files_below(&folder.join("data"));
+        assert_same_files(&data(&third().folder), &data(folder.path()));
+    }
+}
+
+#[test]
+fn a_file_that_comes_later_gives_what_it_would_have_given_at_once() {
+    let copy = small().copy();
+    let files = fs::read_dir(copy.path().join("data/news/wire_json")).unwrap();
+    let last = files.map(|file| file.unwrap().path()).max().unwrap();
+    let aside = copy.path().join("aside");
+    fs::rename(&last, &aside).unwrap();
+    let without = run(copy.path(), &["run", "--headless"]).finished();
+    fs::rename(&aside, &last).unwrap();
+    let with = run(copy.path(), &["run", "--headless"]).finished();
+    let rows = |json: &Value| stage(json, "clean")["rows_out"].as_u64().unwrap();
+    assert!(rows(&with) > rows(&without));
+    let factors = |folder: &Path| -> BTreeMap<_, _> {
+        results(folder).into_iter().filter(|(path, _)| path.starts_with("exports/wide")).collect()
+    };
+    assert_same_files(&factors(&small().folder), &factors(copy.path()));
+}

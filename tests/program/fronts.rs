@@ -1,0 +1,133 @@
+//! The workbench on a pseudo-terminal: the same pipeline under another front, and the terminal given back.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Child;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pty_process::Size;
+use pty_process::blocking::{Command, Pty, open};
+
+use crate::desk::Desk;
+use crate::{assert_same_files, copy_folder, demo, results, run};
+
+/// How long a step of the workbench may take before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Leaves the alternate screen; shows the cursor again.
+const GIVEN_BACK: [&str; 2] = ["\x1b[?1049l", "\x1b[?25h"];
+
+/// Starts the program on a terminal of 100 x 30 cells, lets `play` have the keys, and returns all that was drawn, with the exit
+/// code.
+fn on_a_terminal(folder: &Path, args: &[&str], play: impl FnOnce(&mut Keys<'_>)) -> (String, Option<i32>) {
+    let (pty, pts) = open().expect("the system gives a pseudo-terminal");
+    pty.resize(Size::new(30, 100)).unwrap();
+    let command = Command::new(env!("CARGO_BIN_EXE_inkstone")).args(args).current_dir(folder).env("TERM", "xterm");
+    let mut child = command.spawn(pts).expect("the program starts");
+    let drawn = Mutex::new(Vec::new());
+    let code = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut piece = [0; 4096];
+            // The end of the program is the end of the file, or on Linux an error.
+            while let Ok(n @ 1..) = (&pty).read(&mut piece) {
+                drawn.lock().unwrap().extend_from_slice(&piece[..n]);
+            }
+        });
+        let mut keys = Keys { pty: &pty, drawn: &drawn };
+        play(&mut keys);
+        keys.press_until_it_ends(&mut child)
+    });
+    (String::from_utf8_lossy(&drawn.into_inner().unwrap()).into_owned(), code)
+}
+
+struct Keys<'p> {
+    pty: &'p Pty,
+    drawn: &'p Mutex<Vec<u8>>,
+}
+
+impl Keys<'_> {
+    fn press(&mut self, keys: &str) {
+        self.pty.write_all(keys.as_bytes()).expect("the terminal takes keys");
+    }
+
+    /// Waits until this has been drawn.
+    fn see(&self, text: &str) {
+        wait_until(&format!("{text:?} on the screen"), || {
+            String::from_utf8_lossy(&self.drawn.lock().unwrap()).contains(text)
+        });
+    }
+
+    /// Leaves the workbench. A run that has just ended may still ask whether to leave, so the key is given again.
+    fn press_until_it_ends(&mut self, child: &mut Child) -> Option<i32> {
+        let mut code = None;
+        wait_until("the end of the program", || {
+            if let Some(status) = child.try_wait().expect("the program can be waited for") {
+                code = Some(status.code());
+                return true;
+            }
+            let _ = self.pty.write_all(b"q");
+            thread::sleep(Duration::from_millis(500));
+            false
+        });
+        code.flatten()
+    }
+}
+
+fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !there() {
+        assert!(began.elapsed() < PATIENCE, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn both_fronts_write_the_same_bytes() {
+    let source = demo::small().copy();
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    for folder in &folders {
+        std::fs::copy(source.path().join("workbench.toml"), folder.path().join("workbench.toml")).unwrap();
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        copy_folder(&source.path().join("data"), &folder.path().join("data"));
+    }
+    let [seen, unseen] = &folders;
+    run(unseen.path(), &["run", "--headless"]).finished();
+
+    let state = seen.path().join(".inkstone/state.json");
+    let (drawn, code) = on_a_terminal(seen.path(), &["run", "-c", "workbench.toml", "--lang", "en"], |_| {
+        wait_until("the export", || std::fs::read_to_string(&state).is_ok_and(|text| text.contains("\"export\"")));
+    });
+    assert_eq!(code, Some(0), "{drawn}");
+    for mark in GIVEN_BACK {
+        assert!(drawn.contains(mark), "the terminal was not given back: no {mark:?}");
+    }
+    assert!(drawn.contains("synthetic"), "the screens say what the data is");
+    assert_same_files(&results(unseen.path()), &results(seen.path()));
+}
+
+#[test]
+fn the_workbench_opens_on_a_project_and_answers_keys() {
+    let desk = Desk::new();
+    desk.run().finished();
+    let before = results(desk.folder());
+    let (drawn, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| {
+        keys.press("1");
+        keys.see("季度业绩大幅增长");
+        keys.press("?");
+        keys.see("全部按键");
+    });
+    assert_eq!(code, Some(0), "{drawn}");
+    assert!(GIVEN_BACK.iter().all(|mark| drawn.contains(mark)));
+    assert_same_files(&before, &results(desk.folder()));
+}
+
+#[test]
+fn without_a_project_the_workbench_says_how_to_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let (drawn, code) = on_a_terminal(folder.path(), &[], |_| {});
+    assert_eq!(code, Some(2));
+    assert!(drawn.contains("inkstone demo") && drawn.contains("inkstone init"), "{drawn}");
+    assert!(!drawn.contains("\x1b[?1049h"), "no screen is taken for a message: {drawn}");
+}

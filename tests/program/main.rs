@@ -1,0 +1,164 @@
+//! The real program, driven as its user drives it: files, flags, keys and signals in; exit codes, JSON and tables out.
+//!
+//! Each test works in a folder of its own. The demo markets that several tests read are made once and copied by those that
+//! change them.
+
+mod bad_input;
+mod demo;
+mod desk;
+#[cfg(unix)]
+mod fronts;
+#[cfg(unix)]
+mod interrupt;
+mod tools;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// What a run of the program left behind.
+struct Ran {
+    code: Option<i32>,
+    stdout: Vec<u8>,
+    stderr: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Ran {
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ran { code: output.status.code(), stdout: output.stdout, stderr }
+    }
+
+    /// The one JSON object on stdout; anything before or after it fails the test.
+    fn json(&self) -> Value {
+        let value: Value = serde_json::from_slice(&self.stdout)
+            .unwrap_or_else(|e| panic!("stdout is not one JSON value ({e}):\n{}\n{}", self.text(), self.stderr));
+        assert!(value.is_object(), "stdout is not an object: {value}");
+        value
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// The message of a run that could not go on; it stands on stderr as well.
+    fn refusal(&self) -> String {
+        let json = self.json();
+        assert_eq!((self.code, json["status"].as_str()), (Some(2), Some("failed")), "{json:#}\n{}", self.stderr);
+        let error = json["error"].as_str().expect("a failed run says why").to_owned();
+        assert!(self.stderr.contains(error.lines().next().unwrap_or_default()), "stderr is silent about {error}");
+        error
+    }
+
+    /// The JSON of a run that came to its end, with or without rows set aside.
+    fn finished(&self) -> Value {
+        let json = self.json();
+        let status = json["status"].as_str();
+        let pair = (self.code, status);
+        assert!(matches!(pair, (Some(0), Some("done")) | (Some(1), Some("partial"))), "{json:#}\n{}", self.stderr);
+        json
+    }
+}
+
+/// The program in a folder, with no terminal and no setting of the machine's user.
+fn inkstone(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_inkstone"));
+    command.current_dir(folder).args(args).stdin(Stdio::null());
+    for name in ["LANG", "LC_ALL", "LC_MESSAGES"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn run(folder: &Path, args: &[&str]) -> Ran {
+    Ran::of(inkstone(folder, args).output().expect("the program starts"))
+}
+
+/// Runs the program on what a pipe brings.
+fn run_on(folder: &Path, args: &[&str], stdin: &[u8]) -> Ran {
+    let mut command = inkstone(folder, args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    let mut pipe = child.stdin.take().expect("the pipe was asked for");
+    pipe.write_all(stdin).expect("the program reads its input");
+    drop(pipe);
+    Ran::of(child.wait_with_output().expect("the program ends"))
+}
+
+/// Fails unless every one of these stands in the text.
+fn assert_says(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "{word:?} is not in\n{text}");
+    }
+}
+
+/// A stage's report in a run's JSON.
+fn stage<'j>(json: &'j Value, name: &str) -> &'j Value {
+    let stages = json["stages"].as_array().expect("a run lists its stages");
+    stages.iter().find(|s| s["stage"] == name).unwrap_or_else(|| panic!("no stage {name} in {json:#}"))
+}
+
+/// The stages that a run did not keep from before, in order.
+fn computed(json: &Value) -> Vec<&str> {
+    let stages = json["stages"].as_array().expect("a run lists its stages");
+    stages.iter().filter(|s| s["unchanged"] == false).filter_map(|s| s["stage"].as_str()).collect()
+}
+
+/// The files below a folder with their bytes, by path.
+fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in walkdir::WalkDir::new(folder) {
+        let entry = entry.expect("the folder can be read");
+        if entry.file_type().is_file() {
+            let path = entry.path().strip_prefix(folder).expect("it lies below the folder").display().to_string();
+            files.insert(path, fs::read(entry.path()).expect("the file can be read"));
+        }
+    }
+    files
+}
+
+/// Everything that a project's results consist of: what must be byte-equal however a run came to its end. The feature store's
+/// own file is left out, whose layout tells in which order it was written; the factors show what it holds.
+fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for part in ["exports", ".inkstone"] {
+        for (path, bytes) in files_below(&folder.join(part)) {
+            if !path.starts_with("features.sled") && path != "state.json" {
+                files.insert(format!("{part}/{path}"), bytes);
+            }
+        }
+    }
+    files
+}
+
+/// Fails with the names of the files that differ, not with their bytes.
+fn assert_same_files(left: &BTreeMap<String, Vec<u8>>, right: &BTreeMap<String, Vec<u8>>) {
+    assert!(left.keys().eq(right.keys()), "other files: {:?} and {:?}", left.keys(), right.keys());
+    let differ: Vec<&String> =
+        left.iter().filter(|&(path, bytes)| right[path] != *bytes).map(|(path, _)| path).collect();
+    assert!(differ.is_empty(), "these files differ: {differ:?}");
+}
+
+fn copy_folder(from: &Path, to: &Path) {
+    for entry in walkdir::WalkDir::new(from) {
+        let entry = entry.expect("the folder can be read");
+        let target = to.join(entry.path().strip_prefix(from).expect("it lies below the folder"));
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(&target).expect("the copy can be made");
+        } else {
+            fs::copy(entry.path(), &target).expect("the copy can be made");
+        }
+    }
+}
+
+/// Changes one place of a text file, which must hold it exactly once.
+fn edit(path: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(path).expect("the file can be read");
+    assert_eq!(text.matches(from).count(), 1, "{from:?} in {}", path.display());
+    fs::write(path, text.replace(from, to)).expect("the file can be written");
+}

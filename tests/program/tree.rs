@@ -1,0 +1,108 @@
+//! The repository itself: heavy crates by one door, a map that is true, a README that can be typed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// The Rust files below these folders, relative to the root, with their text.
+fn sources(folders: &[&str]) -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    for folder in folders {
+        for entry in walkdir::WalkDir::new(root().join(folder)).sort_by_file_name() {
+            let path = entry.unwrap().into_path();
+            if path.extension().is_some_and(|e| e == "rs") {
+                files.push((path.strip_prefix(root()).unwrap().to_owned(), fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(files.len() > 5);
+    files
+}
+
+#[test]
+fn heavy_crates_enter_by_one_door() {
+    let doors = [("sled", "src/store"), ("jieba_rs", "src/text"), ("ratatui", "src/tui"), ("crossterm", "src/tui")];
+    for (name, door) in doors {
+        let mut used = false;
+        for (path, text) in sources(&["src"]) {
+            let breach = regex::Regex::new(&format!(r"\b{name}::|\buse {name}\b")).unwrap();
+            let uses = text.lines().any(|line| !line.trim_start().starts_with("//") && breach.is_match(line));
+            assert!(!uses || path.starts_with(door), "{} uses {name}, whose door is {door}", path.display());
+            used |= uses;
+        }
+        assert!(used, "{name} is used nowhere: is the test out of date?");
+    }
+}
+
+#[test]
+fn no_file_is_too_long_to_read_in_one_sitting() {
+    for (path, text) in sources(&["src", "tests", "benches"]) {
+        let lines = text.lines().count();
+        assert!(lines <= 600, "{} has {lines} lines; at most 600", path.display());
+    }
+}
+
+#[test]
+fn the_map_names_every_module_and_no_other() {
+    let map = text("ARCHITECTURE.md");
+    let lib = text("src/lib.rs");
+    for module in lib.lines().filter_map(|line| line.strip_prefix("pub mod ")) {
+        let name = module.trim_end_matches(';');
+        let named = map.contains(&format!("`src/{name}/`")) || map.contains(&format!("`src/{name}.rs`"));
+        assert!(named, "ARCHITECTURE.md does not name {name}");
+    }
+    let quoted = map.split('`').skip(1).step_by(2);
+    let is_path = |text: &&str| text.starts_with("src/") || text.ends_with('/') || text.ends_with(".md");
+    // What is to come is told in the last section.
+    let to_come: Vec<&str> = map.split("## Where things are going").nth(1).unwrap_or_default().split('`').collect();
+    for path in quoted.filter(is_path) {
+        assert!(
+            root().join(path).exists() || to_come.contains(&path),
+            "ARCHITECTURE.md names {path}, which does not exist"
+        );
+    }
+}
+
+/// The code blocks of a Markdown file, without the comments, which are in the reader's language.
+fn commands(file: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut lines = Vec::new();
+    for line in text(file).lines() {
+        if line.starts_with("```") {
+            fenced = !fenced;
+        } else if fenced || line.starts_with("    ") {
+            let code = line.split(" #").next().unwrap_or_default().trim();
+            if !code.is_empty() {
+                lines.push(code.to_owned());
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn the_readme_can_be_typed_in_both_languages() {
+    let english = commands("README.md");
+    assert_eq!(english[..2], ["cargo run --release -- demo", "cargo test"]);
+    assert_eq!(english, commands("README.zh-CN.md"));
+    // The gates run the second command as it stands there.
+    let gates = text(".ci/run");
+    assert!(gates.lines().any(|line| line == format!("{} --locked", english[1])), "{gates}");
+}
+
+#[test]
+fn links_between_the_papers_lead_somewhere() {
+    for file in ["README.md", "README.zh-CN.md", "ARCHITECTURE.md"] {
+        let text = text(file);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(link.starts_with("http") || root().join(link).exists(), "{file} links to {link}");
+        }
+    }
+}
