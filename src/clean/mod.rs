@@ -184,7 +184,7 @@ fn clean_each<T: Send>(
     })
 }
 
-/// The frame of [`clean_to_frame`] from its pieces; `marks` are first mentions and similarities.
+/// Clean documents as a frame, from their pieces; `marks` are first mentions and similarities.
 fn frame_of<'a>(
     docs: &[Document],
     texts: &[Key],
