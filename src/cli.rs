@@ -149,7 +149,7 @@ pub struct Tokenize {
     /// How jieba cuts: precise, full or search.
     #[arg(long, default_value = "precise")]
     pub cut: Cut,
-    /// Find words that no dictionary has.
+    /// Find words that no dictionary has (the default; takes back --no-hmm).
     #[arg(long, overrides_with = "no_hmm")]
     pub hmm: bool,
     /// Cut by the dictionaries alone.
@@ -196,4 +196,43 @@ pub enum StoreAction {
     Compact,
     /// Sizes and rows by set.
     Stats,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn read(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(std::iter::once("inkstone").chain(line.split(' ')))
+    }
+
+    #[test]
+    fn the_commands_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_later_of_two_opposite_flags_counts() {
+        let no_hmm = |line| match read(line).unwrap().command {
+            Some(Command::Tokenize(args)) => args.no_hmm,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(["tokenize", "tokenize --no-hmm", "tokenize --no-hmm --hmm"].map(no_hmm), [false, true, false]);
+    }
+
+    #[test]
+    fn a_backtest_on_tables_needs_both_and_a_delay_may_be_negative() {
+        let missing = read("backtest --factor f.csv").unwrap_err().to_string();
+        assert!(missing.contains("--prices"), "{missing}");
+        let missing = read("backtest --out tables").unwrap_err().to_string();
+        assert!(missing.contains("--factor"), "{missing}");
+        match read("backtest --delay -1 --horizons 1,5 --seed 3").unwrap() {
+            Cli { command: Some(Command::Backtest(args)), global } => {
+                assert_eq!((args.delay, args.horizons, global.seed), (Some(-1), Some(vec![1, 5]), Some(3)));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }

@@ -101,7 +101,7 @@ pub(crate) fn clean_to_frame(docs: &[CleanDocument]) -> Result<DataFrame> {
     frame_of(&documents, &texts, docs.iter().map(|d| (d.first_mention.as_str(), d.similarity)))
 }
 
-/// Reads back [`clean_to_frame`].
+/// Reads clean documents from a frame: the columns of documents, then `text`, `first_mention`, `similarity`.
 pub fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
     let text = column(frame, "text")?.str()?;
     let first_mention = column(frame, "first_mention")?.str()?;
@@ -184,7 +184,7 @@ fn clean_each<T: Send>(
     })
 }
 
-/// The frame of [`clean_to_frame`] from its pieces; `marks` are first mentions and similarities.
+/// Clean documents as a frame, from their pieces; `marks` are first mentions and similarities.
 fn frame_of<'a>(
     docs: &[Document],
     texts: &[Key],

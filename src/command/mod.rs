@@ -48,8 +48,10 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "inkstone", &mut std::io::stdout());
-            ExitCode::SUCCESS
+            // clap panics when it writes to a pipe that was closed.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "inkstone", &mut script);
+            or_explain(std::io::stdout().write_all(&script).map(|()| ExitCode::SUCCESS).context("cannot write"))
         }
     }
 }

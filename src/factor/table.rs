@@ -166,6 +166,12 @@ impl Factor {
             factor.values.set(t, i, values[row]);
             report.rows_out += 1;
         }
+        if row_codes.is_empty() {
+            bail!(
+                "it has no rows, so there is nothing to test: no document gave it a value (of a learned feature: too few \
+                 training samples, see walk_forward.min_train_rows)"
+            );
+        }
         if report.rows_out == 0 {
             bail!(
                 "no row of the factor meets the price table ({:?}): the factor has codes like {:?}, the prices like {:?}; \

@@ -141,7 +141,7 @@ fn a_flipped_byte_is_named_never_served_and_repaired_by_computing_one_batch_agai
     let read: Vec<_> = set.batches().collect();
     assert!(read[0].is_ok() && read[2].is_ok());
     let error = format!("{:#}", read[1].as_ref().err().unwrap());
-    for part in [&order[1].hex(), "\"sum\"", "block 1", "checksum", "repair the store"] {
+    for part in [&order[1].hex(), "\"sum\"", "block 1", "checksum", "store repair"] {
         assert!(error.contains(part), "{error}");
     }
     let problems = store.verify(&ctx()).unwrap();
