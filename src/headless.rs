@@ -5,6 +5,7 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -91,7 +92,7 @@ fn cancel_on_signal(ctx: &Ctx) {
 fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let watcher = scope.spawn(|| {
             let mut view = View::new();
             loop {
                 let last = over.load(Ordering::Acquire);
@@ -102,10 +103,22 @@ fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
                 std::thread::park_timeout(DRAW_EVERY);
             }
         });
-        let result = work(ctx);
-        over.store(true, Ordering::Release);
-        result
+        let _told = Tell { over: &over, watcher: watcher.thread() };
+        work(ctx)
     })
+}
+
+/// Tells the watcher that the work is over, also when it panicked: nobody waits for a watcher that was not told.
+struct Tell<'a> {
+    over: &'a AtomicBool,
+    watcher: &'a Thread,
+}
+
+impl Drop for Tell<'_> {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        self.watcher.unpark();
+    }
 }
 
 /// The stages as they were last shown.

@@ -132,7 +132,8 @@ pub(super) fn figures(outcome: &Outcome) -> serde_json::Value {
 pub(super) fn store(args: &StoreArgs, ctx: &Ctx) -> Result<Summary> {
     let config = Config::read(&args.project.config)?;
     let base = args.project.config.parent().unwrap_or(Path::new(""));
-    let path = pipeline::project(&config, base).store();
+    let project = pipeline::project(&config, base);
+    let path = project.store();
     ensure!(path.exists(), "{} does not exist: this project has no features yet", path.display());
     let mut store = Store::open(&path)?;
     let mut summary = Summary::default();
@@ -146,7 +147,10 @@ pub(super) fn store(args: &StoreArgs, ctx: &Ctx) -> Result<Summary> {
             let dropped = store.repair(ctx)?;
             summary.set("dropped", dropped.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
-        StoreAction::Compact => summary.set("compaction", store.compact(|_| true, ctx)?),
+        StoreAction::Compact => {
+            let used = pipeline::feature_sets(&project);
+            summary.set("compaction", store.compact(|header| used.contains(&header.id()), ctx)?);
+        }
         StoreAction::Stats => {
             summary.set("stats", store.stats()?);
             let sets = store.sets()?;

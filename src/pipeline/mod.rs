@@ -90,6 +90,11 @@ pub fn last_reports(project: &Project) -> Vec<Report> {
     State::read(project).reports()
 }
 
+/// The feature sets that a project's finished stages refer to.
+pub fn feature_sets(project: &Project) -> BTreeSet<Key> {
+    State::read(project).all_made()
+}
+
 /// The backtests that a project has, in the order of the configuration.
 pub fn outcomes(config: &Config, project: &Project) -> Result<Vec<Outcome>> {
     config.factor.iter().map(|f| disk::read_json(&project.backtest(&f.name))).collect()

@@ -3,6 +3,7 @@
 //! A stage's entry is removed before the stage starts and written after it ended: a kill at any moment makes the stage run
 //! again and never trusts half of its output.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -60,6 +61,11 @@ impl State {
     /// What the stage of this name made.
     pub(super) fn made(&self, name: &str) -> Option<Key> {
         self.entry(name)?.made
+    }
+
+    /// What all the stages made.
+    pub(super) fn all_made(&self) -> BTreeSet<Key> {
+        self.entries.iter().filter_map(|e| e.made).collect()
     }
 
     /// Runs a stage, or keeps what it made before when its key and its output still stand.
