@@ -136,6 +136,24 @@ fn the_workbench_opens_on_a_project_and_answers_keys() {
 }
 
 #[test]
+fn a_closed_terminal_ends_the_program() {
+    let desk = Desk::new();
+    desk.run().finished();
+    let (pty, pts) = open().expect("the system gives a pseudo-terminal");
+    pty.resize(Size::new(30, 100)).unwrap();
+    let command = Command::new(env!("CARGO_BIN_EXE_inkstone")).current_dir(desk.folder()).env("TERM", "xterm");
+    let mut child = Killed(command.spawn(pts).expect("the program starts"));
+    let mut drawn = Vec::new();
+    let mut piece = [0; 4096];
+    while !String::from_utf8_lossy(&drawn).contains("Inkstone") {
+        let n = (&pty).read(&mut piece).expect("the program draws");
+        drawn.extend_from_slice(&piece[..n]);
+    }
+    drop(pty);
+    wait_until("the end of the program", || child.0.try_wait().expect("the program can be waited for").is_some());
+}
+
+#[test]
 fn without_a_project_the_workbench_says_how_to_begin() {
     let folder = tempfile::tempdir().unwrap();
     let (drawn, code) = on_a_terminal(folder.path(), &[], |_| {});
