@@ -344,18 +344,8 @@ mod tests {
             similarity: 0.0,
         };
         let docs = [document("a", "远山科技中标（600001）"), document("b", "行业前景"), document("c", "央行降准")];
-        let security = |code: &str, name: &str| Security {
-            code: Code::canonical(code),
-            name: name.into(),
-            from: None,
-            to: None,
-            industry: None,
-            board: None,
-            listed: None,
-            delisted: None,
-            st: false,
-            aliases: Vec::new(),
-        };
+        let security =
+            |code: &str, name: &str| Security { name: name.into(), ..Security::unnamed(Code::canonical(code)) };
         let dir = tempfile::tempdir().unwrap();
         let (clean, out) = (Parts::new(dir.path().join("clean")), Parts::new(dir.path().join("links")));
         clean.write(0, &mut clean_to_frame(&docs[..2]).unwrap()).unwrap();

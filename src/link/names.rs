@@ -213,16 +213,10 @@ mod tests {
     #[test]
     fn a_name_means_what_it_meant_on_the_day() {
         let row = |code: &str, name: &str, from: Option<&str>, to: Option<&str>| Security {
-            code: Code::canonical(code),
             name: name.into(),
             from: from.map(day),
             to: to.map(day),
-            industry: None,
-            board: None,
-            listed: None,
-            delisted: None,
-            st: false,
-            aliases: Vec::new(),
+            ..Security::unnamed(Code::canonical(code))
         };
         let table = [
             row("600001.SH", "远山科技", None, Some("2023-05-01")),
