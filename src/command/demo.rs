@@ -35,7 +35,8 @@ pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
         disk::write_atomic(&path, |out| Ok(out.write_all(CONFIG.as_bytes())?))?;
     }
     let mut opened = Opened::read(&path, "demo", global)?;
-    opened.command = format!("inkstone demo --scale {} --dir {} --headless", args.scale, args.dir.display());
+    let seed = global.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
+    opened.command = format!("inkstone demo --scale {} --dir {}{seed} --headless", args.scale, args.dir.display());
     let ctx = opened.ctx()?;
     let data = args.dir.join("data");
     if is_batch(global) {
