@@ -21,6 +21,8 @@ pub mod text;
 
 pub mod model;
 
+pub mod plain;
+
 pub mod extract;
 pub mod store;
 

@@ -61,3 +61,8 @@ impl Default for Params {
         Params { max_loss: 0.35, latest: None }
     }
 }
+
+/// A time as sources write them, read by its looks; a date alone is its last second.
+pub(crate) fn read_time(text: &str) -> Option<NaiveDateTime> {
+    times::parse(text).ok().map(|moment| moment.time)
+}

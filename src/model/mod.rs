@@ -4,12 +4,14 @@
 //! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
 //! `text`), or turning documents into a factor by date and code (that is `factor`).
 
+mod file;
 mod lexicon;
 mod linear;
 mod sparse;
 mod tfidf;
 mod walk_forward;
 
+pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
 pub use sparse::{Csr, Row};

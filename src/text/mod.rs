@@ -11,6 +11,7 @@
 //! token.text` in every mode, also in the full and search cuts, whose tokens overlap.
 
 mod characters;
+mod chunk;
 mod dictionary;
 mod filter;
 mod params;
@@ -19,6 +20,7 @@ mod tokenize;
 mod truncate;
 mod vocab;
 
+pub(crate) use chunk::Chunk;
 pub use dictionary::{DictionaryReport, Entry};
 pub use params::{Cut, Mode, Stopwords, TokenizerParams};
 pub use segment::{JIEBA_VERSION, Segmenter};

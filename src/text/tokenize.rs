@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::chunk::Chunk;
 use super::{Counter, Segmenter, Token, Truncation};
 use crate::data::Report;
 use crate::job::{Cancelled, Ctx};
@@ -57,7 +58,7 @@ pub fn tokenize_stream(
     let mut report = Report::new("tokenize");
     let (mut bytes, mut tokens, mut broken) = (0u64, 0u64, Vec::new());
     let mut chunk = Chunk::default();
-    while chunk.fill(&mut input).with_context(|| format!("cannot read line {}", report.rows_in + 1))? {
+    while chunk.fill(&mut input, CHUNK).with_context(|| format!("cannot read line {}", report.rows_in + 1))? {
         let lines = chunk.lines();
         let mut batches = ctx.install(|| {
             let batches = lines.par_chunks(BATCH).map(|lines| {
@@ -76,7 +77,7 @@ pub fn tokenize_stream(
             broken.extend(batch.broken.into_iter().map(|i| report.rows_in + 1 + i as u64));
             report.rows_in += lines.len() as u64;
         }
-        bytes += chunk.bytes.len() as u64;
+        bytes += chunk.len() as u64;
     }
     output.flush().context("cannot write")?;
     report.rows_out = report.rows_in - broken.len() as u64;
@@ -88,46 +89,6 @@ pub fn tokenize_stream(
         report.fact("broken_lines", broken);
     }
     Ok(report)
-}
-
-/// Whole lines read at once.
-#[derive(Default)]
-struct Chunk {
-    bytes: Vec<u8>,
-    /// Where each line ends, its line break included.
-    ends: Vec<usize>,
-    /// Whether the start of the input is behind.
-    begun: bool,
-}
-
-impl Chunk {
-    /// Reads the next lines, at least one; false at the end of the input.
-    fn fill(&mut self, input: &mut impl BufRead) -> std::io::Result<bool> {
-        self.bytes.clear();
-        self.ends.clear();
-        while self.bytes.len() < CHUNK && input.read_until(b'\n', &mut self.bytes)? > 0 {
-            if !self.begun && self.bytes.starts_with(b"\xef\xbb\xbf") {
-                self.bytes.drain(..3);
-            }
-            self.begun = true;
-            // A mark and nothing after it is no line.
-            if !self.bytes.is_empty() {
-                self.ends.push(self.bytes.len());
-            }
-        }
-        Ok(!self.ends.is_empty())
-    }
-
-    /// The lines without their breaks.
-    fn lines(&self) -> Vec<&[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let lines = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);
-        let bare = lines.map(|line| {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            line.strip_suffix(b"\r").unwrap_or(line)
-        });
-        bare.collect()
-    }
 }
 
 /// Some lines as they are written.

@@ -1,5 +1,7 @@
 //! Files that are whole or absent: temporary name, fsync, rename. And the one way frames go to and come from Parquet.
 
+mod map;
+
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +10,8 @@ use anyhow::{Context, Result};
 use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+pub use map::{map, map_file};
 
 use crate::data::Key;
 

@@ -1,0 +1,11 @@
+//! Models on plain files, without a project: lines in, a fitted model or a table of rows out.
+//!
+//! A line is a document. [`Lines`] reads them in blocks, so that no corpus has to fit in memory; [`Cutter`] makes tokens of
+//! them. Each model's file here joins reader, cutter and the model itself (`crate::model`), and knows the header of its
+//! model file. Not for: documents of a project, which come with codes and clean text (that is `extract`).
+
+mod cutter;
+mod lines;
+
+pub use cutter::{CutSpec, Cutter};
+pub use lines::{Block, Line, LineFormat, Lines, Refused};
