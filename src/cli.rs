@@ -161,6 +161,9 @@ pub struct Tokenize {
     /// Leave out stopwords, marks and numbers: none (keep all), builtin or a file.
     #[arg(long, default_value = "none", value_name = "LIST")]
     pub stopwords: String,
+    /// Write each word with its part of speech, as 回购/v; with jieba's precise cut.
+    #[arg(long)]
+    pub tags: bool,
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
     #[arg(long, value_name = "SPEC")]
     pub truncate: Option<Truncation>,
