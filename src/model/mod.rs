@@ -6,6 +6,7 @@
 
 mod explain;
 mod file;
+mod keywords;
 mod lexicon;
 mod linear;
 mod sparse;
@@ -14,6 +15,7 @@ mod walk_forward;
 
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
+pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
 pub use sparse::{Csr, Row};
