@@ -1,5 +1,6 @@
 //! The command line: commands and flags, as clap reads them. What they do is in `command` and the modules it calls.
 
+mod keywords;
 mod models;
 mod project;
 mod text;
@@ -7,6 +8,7 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use keywords::{KeywordPreset, Keywords};
 pub use models::{Embed, Eval, Explain, Reading};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
@@ -73,6 +75,8 @@ pub enum Command {
     Embed(Embed),
     /// Show which tokens gave a document its score, with the formula and its numbers.
     Explain(Explain),
+    /// Find the keywords and key sentences of each document.
+    Keywords(Keywords),
     /// Check, repair, compact or measure the feature store.
     Store(Store),
     /// Write a complete, commented workbench.toml to start from.

@@ -5,6 +5,7 @@
 
 mod demo;
 mod files;
+mod keywords;
 mod models;
 mod project;
 mod reader;
@@ -51,6 +52,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Eval(args) => batch("eval", &global, |ctx| models::eval(&args, ctx)),
         Command::Embed(args) => batch("embed", &global, |ctx| models::embed(&args, ctx)),
         Command::Explain(args) => batch("explain", &global, |ctx| models::explain(&args, ctx)),
+        Command::Keywords(args) => batch("keywords", &global, |ctx| keywords::run(&args, ctx)),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),
         Command::Completions { shell } => {

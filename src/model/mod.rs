@@ -9,6 +9,7 @@ mod file;
 mod keywords;
 mod lexicon;
 mod linear;
+mod newwords;
 mod sparse;
 mod tfidf;
 mod walk_forward;
@@ -18,6 +19,7 @@ pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
+pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub use sparse::{Csr, Row};
 pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
 pub use walk_forward::{

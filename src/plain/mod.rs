@@ -7,7 +7,9 @@
 mod cutter;
 mod embed;
 mod fitted;
+pub mod keywords;
 mod lines;
+pub mod newwords;
 mod output;
 mod rows;
 pub mod tfidf;
