@@ -12,7 +12,7 @@ pub use keywords::{KeywordPreset, Keywords};
 pub use models::{Embed, Eval, Explain, Reading};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
-pub use train::{Tfidf, Train};
+pub use train::{Newwords, Tfidf, Train};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]

@@ -1,9 +1,11 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
+mod newwords;
 mod tfidf;
 
 use clap::Subcommand;
 
+pub use newwords::Newwords;
 pub use tfidf::Tfidf;
 
 /// The models that can be trained on a plain file.
@@ -11,4 +13,6 @@ pub use tfidf::Tfidf;
 pub enum Train {
     /// TF-IDF weights of words, as scikit-learn's TfidfVectorizer.
     Tfidf(Tfidf),
+    /// New words of raw text, as a dictionary for jieba: cohesion and branching entropy.
+    Newwords(Newwords),
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 use anyhow::{Context, Result};
 use memmap2::Mmap;
 
-use super::grams::{Place, character};
+use super::grams::{DIGIT, Place, character};
 use crate::disk;
 
 /// As a power of 2; about the square root of the places of a large corpus.
@@ -58,7 +58,7 @@ impl Buckets {
         for &place in places {
             self.characters[usize::from(character(place, 0))] += 1;
             // A last character of a run begins no n-gram.
-            if character(place, 1) != 0 {
+            if character(place, 1) > DIGIT {
                 self.held[bucket_of(place)].push(place);
                 self.count += 1;
             }

@@ -1,13 +1,13 @@
 //! Counting: every n-gram that is frequent enough, how often it occurs, and how freely it is used.
 //!
 //! Freedom is the entropy of the characters on either side, `H = -sum p ln p` in nats. The end of a run is a different neighbour each
-//! time: what often stands between marks is used freely.
+//! time, since what often stands between marks is used freely; but all digits are one.
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::buckets::{Buckets, bucket_of};
-use super::grams::{self, LONGEST, Place, before, character, is_letter, prefix};
+use super::grams::{self, DIGIT, LONGEST, Place, before, character, is_letter, prefix};
 use crate::job::{Cancelled, Ctx};
 
 /// A frequent n-gram.
@@ -147,7 +147,7 @@ impl Scan {
             }
             after.add(group.len());
             ends_in_letters |= is_letter(last) && is_letter(next);
-            if len < self.max_len && group.len() >= self.min_count {
+            if next > DIGIT && len < self.max_len && group.len() >= self.min_count {
                 self.visit(group, len + 1);
             }
         }
@@ -260,6 +260,16 @@ mod tests {
         assert_eq!(gram.count, 4);
         assert!((f64::from(gram.left) - entropy).abs() < 1e-6 && (f64::from(gram.right) - entropy).abs() < 1e-6);
         assert_eq!((found.places, found.count(gram.key, 1)), (14, 4));
+    }
+
+    #[test]
+    fn digits_are_one_neighbour() {
+        let found = grams(&["3个月内", "12个月内，", "6个月内"], 3, 2, 1 << 20, 1);
+        let gram = found.buckets.iter().flatten().find(|gram| grams::text(gram.key, gram.len()) == "个月内").unwrap();
+        assert_eq!((gram.count, gram.left), (3, 0.0));
+        assert!((f64::from(gram.right) - 3f64.ln()).abs() < 1e-6);
+        let found = grams(&["上证50，", "上证180"], 3, 2, 1 << 20, 1);
+        assert_eq!((found.len(), found.buckets.iter().flatten().next().unwrap().right), (1, 0.0));
     }
 
     #[test]

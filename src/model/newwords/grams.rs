@@ -1,8 +1,8 @@
 //! Text as places, and places as sorted numbers: the ground on which all character n-grams are counted.
 //!
-//! Chinese characters of the basic plane and Latin letters stand in runs; everything else, digits included, ends a run. Each place of a
-//! run becomes one `u128`: its character and the six after it in the upper seven 16-bit fields, the character before it in
-//! the lowest; 0 where the run ends. Sorted, all n-grams of up to six characters are ranges of these numbers, together with
+//! Chinese characters of the basic plane and Latin letters stand in runs; everything else ends a run. Each place of a run becomes one
+//! `u128`: its character and the six after it in the upper seven 16-bit fields, the character before it in the lowest; 0
+//! where the run ends, or 1 where a digit ends it: 个基点 behind digits is part of a numeral. Sorted, all n-grams of up to six characters are ranges of these numbers, together with
 //! their neighbours on both sides.
 
 /// Characters of the longest n-gram.
@@ -14,6 +14,9 @@ const CHARACTER: u32 = 16;
 /// A place of the text: seven characters from it on, and the one before.
 pub(super) type Place = u128;
 
+/// Stands for any digit beside a run.
+pub(super) const DIGIT: u16 = 1;
+
 /// Whether a word may hold this character.
 fn code(c: char) -> Option<u16> {
     match c {
@@ -24,25 +27,31 @@ fn code(c: char) -> Option<u16> {
 
 /// Whether this is a Latin letter; a run of them is never cut.
 pub(super) fn is_letter(code: u16) -> bool {
-    code < 0x80 && code != 0
+    (DIGIT + 1..0x80).contains(&code)
 }
 
 /// Appends the places of a text. `run` is scratch memory.
 pub(super) fn places(text: &str, run: &mut Vec<u16>, out: &mut Vec<Place>) {
+    let mut begin = 0;
     for c in text.chars() {
         match code(c) {
             Some(code) => run.push(code),
-            None => end_run(run, out),
+            None => {
+                let end = if matches!(c, '0'..='9' | '０'..='９') { DIGIT } else { 0 };
+                end_run(run, begin, end, out);
+                begin = end;
+            }
         }
     }
-    end_run(run, out);
+    end_run(run, begin, 0, out);
 }
 
-fn end_run(run: &mut Vec<u16>, out: &mut Vec<Place>) {
-    let mut place: Place = 0;
+/// Appends the places of a run between `begin` and `end`.
+fn end_run(run: &mut Vec<u16>, begin: u16, end: u16, out: &mut Vec<Place>) {
+    let mut place = Place::from(end) << (Place::BITS - CHARACTER);
     for i in (0..run.len()).rev() {
         place = Place::from(run[i]) << (Place::BITS - CHARACTER) | (place >> CHARACTER) & !0xFFFF;
-        let before = if i > 0 { run[i - 1] } else { 0 };
+        let before = if i > 0 { run[i - 1] } else { begin };
         if !(is_letter(run[i]) && is_letter(before)) {
             out.push(place | Place::from(before));
         }
@@ -84,7 +93,7 @@ mod tests {
         places(text_, &mut Vec::new(), &mut out);
         let shown = |place: &Place| {
             let before = char::from_u32(u32::from(before(*place))).filter(|&c| c != '\0');
-            (text(*place, 7).replace('\0', ""), before.unwrap_or('|'))
+            (text(*place, 7).replace('\0', "").replace('\u{1}', "#"), before.unwrap_or('|'))
         };
         out.iter().rev().map(shown).collect()
     }

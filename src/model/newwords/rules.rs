@@ -12,6 +12,11 @@ const NOT_FIRST: &str = "的了着们吗呢吧啊呀么嘛哦哈是也都就还�
 /// Characters that a word does not end with.
 const NOT_LAST: &str = "的了着吗呢吧啊呀嘛哦是也都就还又很被把这那此该和与及或在于为将从对而但不";
 
+/// Single characters that, cut off as words of their own, do not begin or end a word: verbs that only lead over, and places and times
+/// behind a noun (报告期内).
+const NOT_FIRST_PART: &str = "拟遭称据因由经按让给使令说想要会能可应须达至约超仅有";
+const NOT_LAST_PART: &str = "拟遭称到达至约超仅据因由让给使令说想要会能可应须等后前中上下里内外时间起出入以元有";
+
 /// First letters of the tags of function words in jieba: particles, prepositions, conjunctions, adverbs, pronouns, modal
 /// particles and interjections.
 const FUNCTION_TAGS: &str = "upcdrye";
@@ -39,19 +44,53 @@ pub(super) fn refuse_parts(
     compounds: bool,
 ) -> Option<&'static str> {
     let single = |part: &TaggedToken<'_>| part.token.text.chars().nth(1).is_none();
-    let function = |part: &TaggedToken<'_>| {
-        part.tag.chars().next().is_some_and(|tag| FUNCTION_TAGS.contains(tag)) && (single(part) || part.tag == "r")
+    let function = |part: &TaggedToken<'_>, edge: &str| {
+        let tagged = part.tag.chars().next().is_some_and(|tag| FUNCTION_TAGS.contains(tag));
+        part.tag == "r" || single(part) && (tagged || edge.contains(part.token.text))
     };
     let (first, last) = (parts.first()?, parts.last()?);
     if parts.len() == 1 && known(first.token.text) {
         Some("known")
-    } else if parts.len() > 1 && (function(first) || function(last)) {
+    } else if parts.len() > 1 && (function(first, NOT_FIRST_PART) || function(last, NOT_LAST_PART)) {
         Some(FUNCTION_WORD)
-    } else if parts.len() > 1 && first.tag == "m" && parts[1].tag == "q" {
+    } else if parts.iter().any(|part| part.tag.starts_with('u')) {
+        Some("function word inside")
+    } else if parts.len() > 1 && (first.tag == "q" || first.tag == "m" && parts[1].tag == "q") {
         Some("numerals")
     } else if !compounds && parts.len() > 1 && parts.iter().all(|part| !single(part) && known(part.token.text)) {
         Some("compound of known words")
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::text::{Segmenter, TokenizerParams};
+
+    #[test]
+    fn what_is_no_word_is_told_why() {
+        let segmenter = Segmenter::new(&TokenizerParams::default(), Path::new("")).unwrap();
+        let judge = |word: &str| {
+            let parts = segmenter.tagged(word);
+            refuse_text(word).or_else(|| refuse_parts(&parts, |part| segmenter.knows(part), false))
+        };
+        assert_eq!(judge("三百万"), Some("numerals"));
+        assert_eq!(judge("ETF"), Some("letters alone"));
+        assert_eq!(judge("云启的"), Some(FUNCTION_WORD));
+        assert_eq!(judge("公告称"), Some(FUNCTION_WORD));
+        assert_eq!(judge("拟减持"), Some(FUNCTION_WORD));
+        assert_eq!(judge("报告期内"), Some(FUNCTION_WORD));
+        assert_eq!(judge("我公司"), Some(FUNCTION_WORD));
+        assert_eq!(judge("签了协议"), Some("function word inside"));
+        assert_eq!(judge("个名字"), Some("numerals"));
+        assert_eq!(judge("公司"), Some("known"));
+        assert_eq!(judge("董事会公告"), Some("compound of known words"));
+        for word in ["云启智联", "区块链", "去杠杆", "以太坊", "中芯国际", "CXO概念", "跑路"] {
+            assert_eq!(judge(word), None, "{word}");
+        }
     }
 }
