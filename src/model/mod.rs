@@ -4,18 +4,34 @@
 //! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
 //! `text`), or turning documents into a factor by date and code (that is `factor`).
 
+mod bayes;
+mod boost;
+mod calibration;
+mod estimate;
 mod file;
 mod lexicon;
 mod linear;
+mod metrics;
 mod sparse;
 mod tfidf;
+mod validation;
 mod walk_forward;
 
+pub use bayes::{BayesForm, BayesParams, naive_bayes};
+pub use boost::{BoostParams, Boosted};
+pub use calibration::{CalibrationForm, Calibrator};
+pub use estimate::{
+    ClassWeight, Estimator, EstimatorParams, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit, grid, out_of_fold,
+};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
-pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
+pub use linear::{
+    Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm,
+};
+pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
 pub use sparse::{Csr, Row};
 pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
+pub use validation::{FoldParams, FoldsBy, GridPoint, Rows, Split, choose, folds};
 pub use walk_forward::{
     Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
 };
