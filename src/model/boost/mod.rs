@@ -61,11 +61,10 @@ pub struct Boosted {
 
 impl Boosted {
     fn new(columns: Vec<u32>, outputs: Vec<(f64, Vec<Tree>)>) -> Boosted {
-        let booster = |(base_score, trees): (f64, Vec<Tree>)| GradientBooster {
-            trees,
-            base_score,
-            missing: 0.0,
-            ..GradientBooster::default()
+        let booster = |(base_score, trees): (f64, Vec<Tree>)| {
+            let mut booster = GradientBooster::default().set_base_score(base_score).set_missing(0.0);
+            booster.trees = trees;
+            booster
         };
         Boosted { columns, boosters: outputs.into_iter().map(booster).collect() }
     }

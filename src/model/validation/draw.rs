@@ -44,7 +44,7 @@ pub(super) fn by_group(class: &[u32], groups: &[u64], folds: usize, seed: u64) -
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     order.sort_by(|&a, &b| counts[b].iter().sum::<f64>().total_cmp(&counts[a].iter().sum::<f64>()));
     let mut filled = vec![vec![0.0; classes]; folds];
-    let mut rows = vec![0.0; folds];
+    let mut rows = vec![0.0f64; folds];
     let mut fold_of_group = vec![0; counts.len()];
     for group in order {
         // The rise of the sum of squared shares; of equals the fold with fewer rows, so that none stays empty.
