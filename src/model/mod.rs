@@ -8,6 +8,7 @@ mod bayes;
 mod boost;
 mod calibration;
 mod estimate;
+mod explain;
 mod file;
 mod lexicon;
 mod linear;
@@ -23,6 +24,7 @@ pub use calibration::{CalibrationForm, Calibrator};
 pub use estimate::{
     ClassWeight, Estimator, EstimatorParams, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit, grid, out_of_fold,
 };
+pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{
