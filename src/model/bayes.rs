@@ -85,3 +85,58 @@ pub fn naive_bayes(
     let prior = |p: &f64| if params.form == BayesForm::Complement { 0.0 } else { (p / total).ln() };
     Ok(LinearMap { outputs: classes, weights: counts, intercepts: priors.iter().map(prior).collect() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::linear::to_probabilities;
+    use crate::model::reference::{Reference, farthest, read};
+
+    #[test]
+    fn joint_log_probabilities_equal_those_of_scikit_learn() {
+        let reference = Reference::read();
+        let names = |form: &str| if form == "complement" { BayesForm::Complement } else { BayesForm::Multinomial };
+        for case in reference.all["bayes"].as_array().unwrap() {
+            let params = BayesParams {
+                form: names(case["form"].as_str().unwrap()),
+                smoothing: case["smoothing"].as_f64().unwrap(),
+            };
+            let weights = case["weighted"].as_bool().unwrap().then_some(&reference.weights[..]);
+            let map = naive_bayes(&reference.x, &reference.class, 3, weights, &params).unwrap();
+            let mut scores = map.scores(&reference.x);
+            scores.truncate(8 * 3);
+            let joint: Vec<Vec<f64>> = read(&case["joint"]);
+            assert!(farthest(&scores, joint.iter().flatten()) < 1e-9, "{params:?}");
+            scores.chunks_mut(3).for_each(to_probabilities);
+            let p: Vec<Vec<f64>> = read(&case["probabilities"]);
+            assert!(farthest(&scores, p.iter().flatten()) < 1e-9, "{params:?}");
+        }
+    }
+
+    #[test]
+    fn a_small_case_is_as_by_hand() {
+        // 甲 has 3 of word 0 and 1 of word 1, 乙 has 1 of word 1; smoothing 1 over two words.
+        let mut x = Csr::new(2);
+        x.push_row([(0, 3.0), (1, 1.0)]);
+        x.push_row([(1, 1.0)]);
+        let map = naive_bayes(&x, &[0, 1], 2, None, &BayesParams::default()).unwrap();
+        let expected = [(4.0f64 / 6.0).ln(), (1.0f64 / 3.0).ln(), (2.0f64 / 6.0).ln(), (2.0f64 / 3.0).ln()];
+        assert!(farthest(&map.weights, &expected) < 1e-15);
+        assert_eq!(map.intercepts, [0.5f64.ln(); 2]);
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_refused() {
+        let mut x = Csr::new(1);
+        x.push_row([(0, -1.0)]);
+        x.push_row([(0, 1.0)]);
+        let said = |params: &BayesParams, class: &[u32], classes| {
+            naive_bayes(&x, class, classes, None, params).unwrap_err().to_string()
+        };
+        assert!(said(&BayesParams::default(), &[0, 1], 2).contains("row 0 has the value -1"));
+        assert!(said(&BayesParams { smoothing: 0.0, ..BayesParams::default() }, &[0, 1], 2).contains("smoothing = 0"));
+        let mut x = Csr::new(1);
+        (0..2).for_each(|_| x.push_row([(0, 1.0)]));
+        assert!(naive_bayes(&x, &[0, 0], 2, None, &BayesParams::default()).unwrap_err().to_string().contains("class 1"));
+    }
+}

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Estimator, EstimatorParams, Goal, Guess, Method, fit};
+use super::{Estimator, EstimatorParams, Goal, Guess, Method, fit_estimator};
 use crate::job::Ctx;
 use crate::model::calibration::{CalibrationForm, Calibrator};
 use crate::model::sparse::Csr;
@@ -62,7 +62,7 @@ pub fn calibrate(
 }
 
 /// What each strength of the penalty reaches out of fold. Progress is counted in folds.
-pub fn grid(
+pub fn search_penalty(
     x: &Csr,
     goal: &Goal,
     weights: Option<&[f64]>,
@@ -100,7 +100,7 @@ fn fit_fold(
     ctx: &Ctx,
 ) -> Result<(Estimator, Csr)> {
     let train_weights: Option<Vec<f64>> = weights.map(|w| split.train.iter().map(|&i| w[i]).collect());
-    let model = fit(&rows_of(x, &split.train), &goal.of(&split.train), train_weights.as_deref(), params, ctx)?;
+    let model = fit_estimator(&rows_of(x, &split.train), &goal.of(&split.train), train_weights.as_deref(), params, ctx)?;
     Ok((model, rows_of(x, &split.test)))
 }
 

@@ -12,7 +12,7 @@ use crate::model::sparse::Csr;
 
 /// Fits an estimator on rows, by weight if `weights` are given (one a row, none negative). Its scores are not calibrated;
 /// [`super::calibrate`] does that. Call inside [`Ctx::install`].
-pub fn fit(
+pub fn fit_estimator(
     x: &Csr,
     goal: &Goal,
     weights: Option<&[f64]>,

@@ -14,8 +14,8 @@ mod store;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-pub use cross::{calibrate, grid, out_of_fold};
-pub use fit::fit;
+pub use cross::{calibrate, out_of_fold, search_penalty};
+pub use fit::fit_estimator;
 pub use goal::Goal;
 pub use predict::{Guess, Judgement};
 

@@ -26,7 +26,7 @@ impl GridPoint {
 
 /// The place of the point to use: the best mean, the stronger penalty of equals; or, with the one-standard-error rule, the
 /// strongest penalty whose mean is within one standard error of the best (Breiman and others 1984).
-pub fn choose(points: &[GridPoint], one_standard_error: bool) -> Option<usize> {
+pub fn choose_penalty(points: &[GridPoint], one_standard_error: bool) -> Option<usize> {
     let better = |a: &GridPoint, b: &GridPoint| a.mean.total_cmp(&b.mean).then(a.alpha.total_cmp(&b.alpha));
     let best = (0..points.len()).max_by(|&a, &b| better(&points[a], &points[b]))?;
     if !one_standard_error {

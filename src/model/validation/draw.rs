@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{FoldParams, Rows, Split};
+use super::{FoldParams, FoldRows, Split};
 
 /// Rows of each class are shuffled and dealt out in turn, one class after the other, so that folds differ by one row at the
 /// most in each class and in all.
@@ -63,7 +63,7 @@ pub(super) fn by_group(class: &[u32], groups: &[u64], folds: usize, seed: u64) -
 }
 
 /// Stretches of time with about as many rows each; rows of one moment are never parted.
-pub(super) fn by_time(rows: &Rows, params: &FoldParams) -> Result<Vec<Split>> {
+pub(super) fn by_time(rows: &FoldRows, params: &FoldParams) -> Result<Vec<Split>> {
     let n = rows.spans.len();
     if let Some(i) = rows.spans.iter().position(|(start, end)| end < start) {
         let (start, end) = rows.spans[i];

@@ -11,7 +11,7 @@ use anyhow::{Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
-pub use choose::{GridPoint, choose};
+pub use choose::{GridPoint, choose_penalty};
 
 use super::estimate::Goal;
 
@@ -48,7 +48,7 @@ impl Default for FoldParams {
 
 /// What is known of the rows beside what they are to be called.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows {
+pub struct FoldRows {
     /// The group of each row; empty: each row is its own.
     pub groups: Vec<u64>,
     /// When each row begins and when its label is known; empty: unknown.
@@ -69,7 +69,7 @@ pub struct Split {
 }
 
 /// Draws the folds. Every class must be in each training part, or the message says which is not.
-pub fn folds(goal: &Goal, rows: &Rows, params: &FoldParams, seed: u64) -> Result<Vec<Split>> {
+pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) -> Result<Vec<Split>> {
     let n = goal.rows();
     ensure!(params.folds >= 2, "{} folds: cross-validation needs at least 2", params.folds);
     ensure!(n >= params.folds, "{n} rows cannot be cut into {} folds; use fewer folds", params.folds);
