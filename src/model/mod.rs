@@ -7,6 +7,7 @@
 mod file;
 mod lexicon;
 mod linear;
+pub mod ngram;
 mod sparse;
 mod tfidf;
 mod walk_forward;
