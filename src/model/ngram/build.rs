@@ -3,10 +3,8 @@
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
-use super::index::{CONTEXT, Entry, Index, Order, ROOT, State, key};
-use super::model::Ngram;
+use super::index::{CONTEXT, Entry, Index, Order, ROOT, key};
 use super::table::{halves, hash_of, is_empty, span, spread};
-use crate::job::Ctx;
 
 /// An n-gram to be indexed.
 #[derive(Clone, Copy)]
@@ -30,11 +28,13 @@ pub(super) struct Twice(pub(super) u32, pub(super) u32);
 
 impl Builder {
     /// Begins with the unigrams by word id, each with log10 of its probability and back-off weight. `total`: n-grams to come.
-    pub(super) fn new(unigrams: impl ExactSizeIterator<Item = (f32, f32)>, total: usize) -> Builder {
+    pub(super) fn new(unigrams: impl ExactSizeIterator<Item = (f32, f32)>, total: usize) -> Result<Builder> {
         let n = unigrams.len();
+        let room = ROOT as usize / 4 * 3;
+        ensure!(n + total <= room, "{} n-grams are more than the {room} that a model holds; prune it (--prune)", n + total);
         let mut entries = Vec::with_capacity(n + span(total) + span(total) / 64);
         entries.extend((0..).zip(unigrams).map(|(word, (log10, backoff))| entry([word, 0], log10, backoff, ROOT)));
-        Builder { entries, orders: vec![[0, n as u64]] }
+        Ok(Builder { entries, orders: vec![[0, n as u64]] })
     }
 
     /// Adds the next order of `n` n-grams and gives the place of each.
@@ -58,20 +58,25 @@ impl Builder {
             self.entries[gram(i).context as usize][2] |= CONTEXT;
         }
         self.orders.push([start as u64, n as u64]);
-        self.tie(start, places.as_slice(), gram);
+        self.tie(start, gram);
         Ok(places)
+    }
+
+    /// What there is so far; contexts of the newest order are not told apart yet.
+    pub(super) fn index(&self) -> Index<'_> {
+        Index::new(&self.entries, &self.orders).expect("a builder keeps its parts in order")
     }
 
     /// Gives the newest n-grams their next shorter contexts: the longest suffix is the word after the longest suffix of the
     /// context that has it, and one that serves as no context passes on its own.
-    fn tie(&mut self, start: usize, places: &[u32], gram: impl Fn(usize) -> Gram + Sync) {
+    fn tie(&mut self, start: usize, gram: impl Fn(usize) -> Gram + Sync) {
         let (below, newest) = self.entries.split_at_mut(start);
         let Some(index) = Index::new(below, &self.orders[..self.orders.len() - 1]) else { return };
         let next = |i: u32| {
             let Gram { context, word, .. } = gram(i as usize);
             let mut state = index.state(context);
             let suffix = loop {
-                state = index.back_off(state).map_or(State::EMPTY, |(_, shorter)| shorter);
+                state = index.shorter(state, index.look(state, word));
                 if let Some(suffix) = index.child(state, word) {
                     break suffix;
                 }
@@ -79,7 +84,6 @@ impl Builder {
             let entry = &below[suffix as usize];
             if entry[2] & CONTEXT != 0 { suffix } else { entry[4] }
         };
-        debug_assert_eq!(places.len() as u64, self.orders[self.orders.len() - 1][1]);
         newest.par_iter_mut().filter(|entry| !is_empty(*entry)).for_each(|entry| entry[4] = next(entry[4]));
     }
 
@@ -92,5 +96,5 @@ impl Builder {
 /// An entry that serves as a context only if its back-off weight says something, until an n-gram continues it.
 fn entry([low, high]: [u32; 2], log10: f32, backoff: f32, next: u32) -> Entry {
     let serves = if backoff == 0.0 { 0 } else { CONTEXT };
-    [low, high, (-log10).to_bits() & !CONTEXT | serves, backoff.to_bits(), next]
+    [low, high, (-log10.min(0.0)).to_bits() & !CONTEXT | serves, backoff.to_bits(), next]
 }

@@ -9,7 +9,7 @@
 //! beforehand. Entry, 20 bytes: hash (two halves), probability, back-off weight, next context. At the load of the tables that
 //! is 25 bytes an n-gram.
 
-use super::table::{find, hash_of, is_empty, span};
+use super::table::{first_place, hash_of, is_empty, span};
 
 /// `[low, high]` half of the hash, log10 probability (negated; its sign bit says that it serves as a context), log10 back-off
 /// weight, place of the next shorter context.
@@ -83,13 +83,28 @@ pub(crate) struct Index<'a> {
     orders: &'a [Order],
 }
 
+/// A look for a word after a context: what was read before anything was decided.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    hash: u64,
+    /// Where it lies, if it is not pushed further.
+    place: usize,
+    /// The hash of what lies there.
+    there: u64,
+    /// log10 of the context's back-off weight.
+    pub(super) weight: f32,
+    /// The context to look after next.
+    shorter: u32,
+}
+
 impl<'a> Index<'a> {
     /// None when the parts do not fit together.
     pub(super) fn new(entries: &'a [Entry], orders: &'a [Order]) -> Option<Index<'a>> {
         let ends = orders.iter().skip(1).map(|order| order[0]).chain([entries.len() as u64]);
-        let ascending = orders.iter().zip(ends).all(|(order, end)| order[0].checked_add(order[1]).is_some_and(|e| e <= end));
+        let fits = |(order, end): (&Order, u64)| order[0].checked_add(order[1]).is_some_and(|e| e <= end);
         let begins = orders.first().is_some_and(|first| first[0] == 0 && first[1] > 2);
-        (ascending && begins && entries.len() < ROOT as usize).then_some(Index { entries, orders })
+        (begins && orders.iter().zip(ends).all(fits) && entries.len() < ROOT as usize)
+            .then_some(Index { entries, orders })
     }
 
     /// The model's order.
@@ -103,48 +118,74 @@ impl<'a> Index<'a> {
     }
 
     /// The word of this id, less than the size of the vocabulary, after a context.
-    #[inline]
-    pub(crate) fn step(&self, mut state: State, word: u32) -> Step {
-        let mut back_off = 0.0;
-        let place = loop {
-            if let Some(place) = self.child(state, word) {
-                break place;
-            }
-            let entry = &self.entries[state.place as usize];
-            back_off += f32::from_bits(entry[3]);
-            state = self.context(entry, state.place);
-        };
-        let entry = &self.entries[place as usize];
-        let order = state.order + 1;
-        let state = match entry[2] & CONTEXT {
-            0 => self.context(entry, place),
-            _ => State { place, order },
-        };
-        Step { log10: back_off - f32::from_bits(entry[2] & !CONTEXT), order, state }
+    pub(crate) fn step(&self, state: State, word: u32) -> Step {
+        self.step_by(state, word, |_, _| ())
     }
 
-    /// log10 of the back-off weight of a context, and the context to go on with.
-    pub(crate) fn back_off(&self, state: State) -> Option<(f32, State)> {
-        let entry = self.entries.get(state.place as usize)?;
-        Some((f32::from_bits(entry[3]), self.context(entry, state.place)))
+    /// Like [`Index::step`]; `passed` is told each context that was backed off from, and log10 of its weight.
+    pub(crate) fn step_by(&self, mut state: State, word: u32, mut passed: impl FnMut(State, f32)) -> Step {
+        let mut back_off = 0.0;
+        loop {
+            let look = self.look(state, word);
+            if let Some(place) = self.found(look) {
+                let step = self.arrive(place, state);
+                return Step { log10: back_off + step.log10, ..step };
+            }
+            passed(state, look.weight);
+            back_off += look.weight;
+            state = self.shorter(state, look);
+        }
     }
 
     /// The n-gram of a context and a word, exactly.
-    #[inline]
     pub(super) fn child(&self, state: State, word: u32) -> Option<u32> {
-        if state.place == ROOT {
-            return Some(word);
-        }
-        let &[start, n] = self.orders.get(state.order as usize)?;
-        let place = find(&self.entries[start as usize..], span(n as usize), key(state.place, word))?;
-        Some(start as u32 + place as u32)
+        self.found(self.look(state, word))
     }
 
-    /// The context of an entry, which lies at `place`.
+    /// Begins to look for a word after a context.
     #[inline]
-    fn context(&self, entry: &Entry, place: u32) -> State {
+    pub(super) fn look(&self, state: State, word: u32) -> Look {
+        if state.place == ROOT {
+            let there = self.entries.get(word as usize).map_or(u64::MAX, hash_of);
+            return Look { hash: u64::from(word), place: word as usize, there, ..Look::default() };
+        }
+        let [start, n] = self.orders.get(state.order as usize).copied().unwrap_or([u64::MAX, 0]);
+        let hash = key(state.place, word);
+        let place = start as usize + first_place(hash, span(n as usize));
+        let there = self.entries.get(place).map_or(u64::MAX, hash_of);
+        let context = self.entries.get(state.place as usize).copied().unwrap_or_default();
+        Look { hash, place, there, weight: f32::from_bits(context[3]), shorter: context[4] }
+    }
+
+    /// Ends a look: the place of the n-gram, if there is one.
+    #[inline]
+    pub(super) fn found(&self, look: Look) -> Option<u32> {
+        let Look { hash, mut place, mut there, .. } = look;
+        while there < hash {
+            place += 1;
+            there = self.entries.get(place).map_or(u64::MAX, hash_of);
+        }
+        (there == hash && hash != u64::MAX).then_some(place as u32)
+    }
+
+    /// The context to look after next, when the word was not found after this one.
+    #[inline]
+    pub(super) fn shorter(&self, state: State, look: Look) -> State {
         // Shorter n-grams lie before longer ones. A damaged file must not send us round in circles.
-        if entry[4] < place { self.state(entry[4]) } else { State::EMPTY }
+        if look.shorter < state.place { self.state(look.shorter) } else { State::EMPTY }
+    }
+
+    /// What an n-gram says that was found after a context.
+    #[inline]
+    pub(super) fn arrive(&self, place: u32, before: State) -> Step {
+        let entry = &self.entries[place as usize];
+        let order = before.order + 1;
+        let state = match entry[2] & CONTEXT {
+            0 if entry[4] < place => self.state(entry[4]),
+            0 => State::EMPTY,
+            _ => State { place, order },
+        };
+        Step { log10: -f32::from_bits(entry[2] & !CONTEXT), order, state }
     }
 
     /// The n-gram at a place as a context.
@@ -154,7 +195,7 @@ impl<'a> Index<'a> {
         State { place, order }
     }
 
-    /// The n-grams of an order, from 2 on, in the order of the table: context's place, last word, own place.
+    /// The n-grams of an order, from 2 on, as they lie in its table: place of the context, last word, own place.
     pub(super) fn grams(&self, order: usize) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         let start = self.orders[order - 1][0] as usize;
         let end = self.orders.get(order).map_or(self.entries.len(), |next| next[0] as usize);

@@ -33,8 +33,9 @@ pub(super) fn halves(hash: u64) -> [u32; 2] {
     [hash as u32, (hash >> 32) as u32]
 }
 
+/// Where a search for a hash begins.
 #[inline]
-fn first_place(hash: u64, span: usize) -> usize {
+pub(super) fn first_place(hash: u64, span: usize) -> usize {
     ((u128::from(hash) * span as u128) >> 64) as usize
 }
 
