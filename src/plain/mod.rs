@@ -6,6 +6,8 @@
 
 mod cutter;
 mod lines;
+mod ngram;
 
 pub use cutter::{CutSpec, Cutter};
 pub use lines::{Block, Line, LineFormat, Lines, Refused};
+pub use ngram::train_ngram;
