@@ -62,3 +62,32 @@ pub struct Counts {
     /// Documents counted.
     pub(crate) documents: u64,
 }
+
+impl Ngram {
+    /// Words of its longest n-grams.
+    pub fn order(&self) -> usize {
+        self.trie.order()
+    }
+
+    /// Number of n-grams of each length, the marks `<unk>`, `<s>` and `</s>` among the single words.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.trie.sizes()
+    }
+
+    /// The vocabulary.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+}
+
+impl Counts {
+    /// The vocabulary.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// How often an n-gram was seen; ids outside the vocabulary and n-grams longer than the order were never seen.
+    pub fn of(&self, words: &[u32]) -> u32 {
+        self.trie.find(words).map_or(0, |entry| self.counts[words.len() - 1][entry as usize])
+    }
+}

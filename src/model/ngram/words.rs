@@ -21,7 +21,7 @@ pub struct Words {
 
 impl Default for Words {
     fn default() -> Words {
-        let mut words = Words { text: String::new(), ends: Vec::new() };
+        let mut words = Words::none();
         for mark in MARKS {
             words.push(mark);
         }
@@ -30,6 +30,11 @@ impl Default for Words {
 }
 
 impl Words {
+    /// No words, not even the marks: a list that is not yet a vocabulary.
+    pub(super) fn none() -> Words {
+        Words { text: String::new(), ends: Vec::new() }
+    }
+
     /// Adds a word, which gets the next id. It is the caller's part that the word is new.
     pub(crate) fn push(&mut self, word: &str) {
         self.text.push_str(word);
