@@ -9,6 +9,7 @@ mod embed;
 mod fitted;
 mod lines;
 mod ngram;
+mod ngram_eval;
 mod output;
 mod rows;
 pub mod tfidf;

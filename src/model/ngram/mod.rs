@@ -4,6 +4,7 @@ pub(crate) mod arpa;
 mod build;
 mod count;
 mod discount;
+mod explain;
 mod index;
 mod intern;
 mod kneser_ney;
