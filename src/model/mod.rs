@@ -16,6 +16,7 @@ mod metrics;
 #[cfg(test)]
 mod reference;
 mod sestm;
+pub mod ngram;
 mod sparse;
 mod tfidf;
 mod validation;
