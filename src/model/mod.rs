@@ -8,6 +8,7 @@ mod file;
 mod lexicon;
 mod linear;
 mod sparse;
+mod svd;
 mod tfidf;
 mod walk_forward;
 
