@@ -4,6 +4,7 @@
 //! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
 //! `text`), or turning documents into a factor by date and code (that is `factor`).
 
+mod explain;
 mod file;
 mod lexicon;
 mod linear;
@@ -12,6 +13,7 @@ mod svd;
 mod tfidf;
 mod walk_forward;
 
+pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};

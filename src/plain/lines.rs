@@ -30,6 +30,14 @@ pub enum LineFormat {
     Jsonl,
 }
 
+impl LineFormat {
+    /// The format that a file's name tells: JSON lines by their extension, nothing else.
+    pub fn by_name(path: &Path) -> Option<LineFormat> {
+        let extension = path.extension()?.to_str()?;
+        ["jsonl", "ndjson"].contains(&extension).then_some(LineFormat::Jsonl)
+    }
+}
+
 /// A document of a plain file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line<'b> {
@@ -143,6 +151,18 @@ impl Lines {
         Ok(more)
     }
 
+    /// The documents of a block, in order; lines that cannot be used are noted for the report.
+    pub fn documents<'b>(&mut self, block: &'b Block) -> Vec<Line<'b>> {
+        let mut documents = Vec::new();
+        for line in block.lines() {
+            match line {
+                Ok(line) => documents.push(line),
+                Err(refused) => self.refuse([refused]),
+            }
+        }
+        documents
+    }
+
     /// Notes lines that could not be used, as [`Block::lines`] told them.
     pub fn refuse(&mut self, refused: impl IntoIterator<Item = Refused>) {
         for Refused { number, reason } in refused {
@@ -155,11 +175,12 @@ impl Lines {
         }
     }
 
-    /// Lines read, used and refused.
-    pub fn report(mut self) -> Report {
-        self.report.rows_in = self.next - 1;
-        self.report.rows_out = self.report.rows_in - self.report.dropped_rows();
-        self.report
+    /// Lines read so far, used and refused.
+    pub fn report(&self) -> Report {
+        let mut report = self.report.clone();
+        report.rows_in = self.next - 1;
+        report.rows_out = report.rows_in - report.dropped_rows();
+        report
     }
 }
 

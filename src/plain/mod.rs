@@ -5,7 +5,16 @@
 //! model file. Not for: documents of a project, which come with codes and clean text (that is `extract`).
 
 mod cutter;
+mod embed;
+mod fitted;
 mod lines;
+mod output;
+mod rows;
+pub mod tfidf;
 
 pub use cutter::{CutSpec, Cutter};
+pub use embed::embed;
+pub use fitted::{EvalParams, Figures, Fitted, Per, format_for, open};
 pub use lines::{Block, Line, LineFormat, Lines, Refused};
+pub use output::{Sink, write_rows};
+pub use rows::{Columns, Rows};
