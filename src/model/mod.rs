@@ -18,6 +18,7 @@ mod reference;
 mod sestm;
 pub mod ngram;
 mod sparse;
+mod svd;
 mod tfidf;
 mod validation;
 mod walk_forward;
