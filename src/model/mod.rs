@@ -10,6 +10,7 @@ mod calibration;
 mod estimate;
 mod explain;
 mod file;
+mod keywords;
 mod lexicon;
 mod linear;
 mod metrics;
@@ -32,6 +33,7 @@ pub use estimate::{
 };
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
+pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{
     Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm,
