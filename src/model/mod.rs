@@ -6,6 +6,7 @@
 
 mod explain;
 mod file;
+mod induce;
 mod lexicon;
 mod linear;
 mod sestm;
@@ -15,6 +16,10 @@ mod walk_forward;
 
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
+pub use induce::{
+    InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic, induce,
+    induce_walk,
+};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
 pub use sestm::{
