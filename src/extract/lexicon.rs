@@ -24,7 +24,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         params: json!({
             "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "lexicon": lexicon.key(),
         }),
-        fitted_until: None,
+        fitted_until: lexicon.fitted_until(),
     };
     let writer = store.writer(&spec)?;
     let mut order = Vec::new();
@@ -48,6 +48,9 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.rows_out = report.rows_in;
     report.fact("lexicon_words", lexicon.size());
     report.fact("kept_from_before", kept);
+    if !lexicon.lists().is_empty() {
+        report.fact("lists", lexicon.lists());
+    }
     let header = writer.finish(&order, json!({"columns": feature.columns()}))?;
     Ok((header.id(), report))
 }

@@ -20,7 +20,7 @@ pub use induce::{
     InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic, induce,
     induce_walk,
 };
-pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
+pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
