@@ -11,6 +11,7 @@ mod estimate;
 mod explain;
 mod file;
 mod keywords;
+mod induce;
 mod lexicon;
 mod linear;
 mod metrics;
@@ -39,6 +40,12 @@ pub use linear::{
     Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm,
 };
 pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
+pub use induce::{
+    InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic, induce,
+    induce_walk,
+};
+pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
+pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
