@@ -35,7 +35,6 @@ pub use estimate::{
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
-pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{
     Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm,
 };
@@ -45,7 +44,6 @@ pub use induce::{
     induce_walk,
 };
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
-pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
