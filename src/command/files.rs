@@ -4,17 +4,19 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::project::figures;
 use crate::backtest::{self, Params};
-use crate::cli::{Backtest, Global, Tokenize};
+use crate::cli::{Backtest, Global, Tokenize, Tokenizer};
 use crate::export::{self, ExportFactor, Provenance};
 use crate::factor::Factor;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::market::Market;
-use crate::text::{Counter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams, tokenize_stream};
+use crate::text::{
+    Counter, Cut, Mode, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams, tokenize_stream,
+};
 
 /// Puts the flags of `backtest` over the parameters.
 pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
@@ -71,22 +73,32 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
-/// Cuts stdin to stdout, a line a document.
-pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
-    let params = TokenizerParams {
+/// The flags of cutting as parameters; without a flag, `stopwords` says which are left out.
+pub(super) fn tokenizer(args: &Tokenizer, stopwords: &str) -> TokenizerParams {
+    TokenizerParams {
         mode: args.mode,
         cut: args.cut,
         hmm: !args.no_hmm,
         dictionaries: args.dict.clone(),
-        stopwords: args.stopwords.clone().into(),
+        stopwords: args.stopwords.clone().unwrap_or_else(|| stopwords.to_owned()).into(),
         ..TokenizerParams::default()
-    };
+    }
+}
+
+/// Cuts stdin to stdout, a line a document.
+pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
+    let params = tokenizer(&args.tokenizer, "none");
     let output = TokenizeParams {
         separator: args.separator.clone(),
         truncation: args.truncate.unwrap_or_default(),
         specials: args.specials,
         terms: params.stopwords != Stopwords::None,
+        tags: args.tags,
     };
+    ensure!(
+        !args.tags || (args.tokenizer.mode, args.tokenizer.cut) == (Mode::Jieba, Cut::Precise),
+        "--tags needs jieba's precise cut: parts of speech are those of its words; drop --mode and --cut"
+    );
     let segmenter = Segmenter::new(&params, Path::new(""))?;
     for (line, word) in segmenter.dictionaries().iter().flat_map(|read| &read.unreachable) {
         let _ =

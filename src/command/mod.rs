@@ -1,12 +1,14 @@
 //! What each command does: it makes ready objects of flags and files, chooses a front, and hands over.
 //!
 //! On a terminal a project's commands open the workbench at that job; with `--headless`, or when stdout is no terminal, they run
-//! as a batch. `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
+//! as a batch. Models on plain files, `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
 
 mod demo;
 mod files;
+mod models;
 mod project;
 mod reader;
+mod train;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -17,6 +19,7 @@ use clap::CommandFactory;
 
 use crate::cli::{Cli, Command, Global};
 use crate::config::TEMPLATE;
+use crate::data::Report;
 use crate::disk;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
@@ -45,6 +48,10 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Backtest(args) => or_explain(project::backtest(&args, &global)),
         Command::Export(args) => or_explain(stage("export", args, Stage::Export)),
         Command::Tokenize(args) => or_explain(files::tokenize(&args, &global)),
+        Command::Train(args) => batch("train", &global, |ctx| train::run(&args, ctx)),
+        Command::Eval(args) => batch("eval", &global, |ctx| models::eval(&args, ctx)),
+        Command::Embed(args) => batch("embed", &global, |ctx| models::embed(&args, ctx)),
+        Command::Explain(args) => batch("explain", &global, |ctx| models::explain(&args, ctx)),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),
         Command::Completions { shell } => {
@@ -66,6 +73,18 @@ fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>
     or_explain(
         Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)).map(|ctx| headless::run(name, &ctx, work)),
     )
+}
+
+/// Runs one stage of a command on plain files, counted in documents, and gives what it made beside its report.
+fn staged<T>(ctx: &Ctx, name: &str, work: impl FnOnce() -> Result<(T, Report)>) -> Result<(T, Report)> {
+    let mut made = None;
+    let report = ctx.stage(name, "docs", None, || {
+        let (output, mut report) = work()?;
+        made = Some(output);
+        report.stage = name.to_owned();
+        Ok(report)
+    })?;
+    Ok((made.context("a stage that ended well has made something")?, report))
 }
 
 /// An error before any front is up goes to stderr, with exit code 2.

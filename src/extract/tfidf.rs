@@ -32,7 +32,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         name: feature.name.clone(),
         kind: RowKind::Sparse,
         params: json!({"version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus}),
-        fitted_until: Some(tfidf.fitted_until()),
+        fitted_until: tfidf.fitted_until(),
     };
     let writer = store.writer(&spec)?;
     let mut order = Vec::with_capacity(parts);

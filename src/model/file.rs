@@ -122,15 +122,20 @@ impl ModelFile {
     /// Opens a model that must be of this kind and version.
     pub fn open_kind(path: &Path, kind: &str, version: u32) -> Result<ModelFile> {
         let file = ModelFile::open(path)?;
-        let header = file.header();
-        ensure!(header.kind == kind, "{} is a model of kind {}, not {kind}", path.display(), header.kind);
+        file.expect(kind, version)?;
+        Ok(file)
+    }
+
+    /// Fails when it is not of this kind and version.
+    pub fn expect(&self, kind: &str, version: u32) -> Result<()> {
+        let (header, path) = (self.header(), self.path.display());
+        ensure!(header.kind == kind, "{path} is a model of kind {}, not {kind}", header.kind);
         ensure!(
             header.version == version,
-            "{} is a {kind} model of version {}, this version of the program reads version {version}; train it again",
-            path.display(),
+            "{path} is a {kind} model of version {}, this version of the program reads version {version}; train it again",
             header.version
         );
-        Ok(file)
+        Ok(())
     }
 
     /// What it says of itself.
@@ -142,6 +147,12 @@ impl ModelFile {
     pub fn params<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_value(self.header().params.clone())
             .with_context(|| format!("{}: the parameters are not those of this version", self.path.display()))
+    }
+
+    /// One of its parameters, read as `T`.
+    pub fn param<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
+        serde_json::from_value(self.header().params[name].clone())
+            .with_context(|| format!("{}: the parameter {name} is not that of this version", self.path.display()))
     }
 
     /// The bytes of a section.

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::LineFormat;
+use crate::data::Key;
 use crate::text::{Segmenter, TokenizerParams};
 
 /// How lines are cut; part of every model file, so that what a model reads later is cut as what it was fitted on.
@@ -16,6 +17,16 @@ pub struct CutSpec {
     pub format: LineFormat,
     /// How text is cut; without effect on lines of tokens.
     pub tokenizer: TokenizerParams,
+    /// What the cut depends on besides: the words of dictionaries and stopwords, versions. [`Cutter::new`] notes it, and
+    /// refuses a spec whose key it does not meet. None for lines of tokens.
+    pub key: Option<Key>,
+}
+
+impl CutSpec {
+    /// Lines of this format, cut with these parameters.
+    pub fn new(format: LineFormat, tokenizer: TokenizerParams) -> CutSpec {
+        CutSpec { format, tokenizer, key: None }
+    }
 }
 
 /// Cuts text as a [`CutSpec`] says.
@@ -26,12 +37,28 @@ pub struct Cutter {
 
 impl Cutter {
     /// Makes the cutter ready; dictionaries are read relative to `base`.
-    pub fn new(spec: CutSpec, base: &Path) -> Result<Cutter> {
+    pub fn new(mut spec: CutSpec, base: &Path) -> Result<Cutter> {
         let segmenter = match spec.format {
             LineFormat::Tokens => None,
             LineFormat::Text | LineFormat::Jsonl => Some(Segmenter::new(&spec.tokenizer, base)?),
         };
+        let key = segmenter.as_ref().map(Segmenter::key);
+        ensure!(
+            spec.key.is_none() || spec.key == key,
+            "text is no longer cut as when the model was fitted: its dictionaries or stopwords have changed, or the \
+             program's own; bring the old ones back, or train the model again"
+        );
+        spec.key = key;
         Ok(Cutter { spec, segmenter })
+    }
+
+    /// The cutter of a fitted model for lines of another format: lines of tokens are taken as they are.
+    pub fn for_lines(spec: CutSpec, format: LineFormat, base: &Path) -> Result<Cutter> {
+        let mut cutter = Cutter::new(spec, base)?;
+        if format == LineFormat::Tokens {
+            cutter.segmenter = None;
+        }
+        Ok(cutter)
     }
 
     /// How it cuts.
@@ -54,5 +81,30 @@ impl Cutter {
             None => text.split_ascii_whitespace().map(Cow::Borrowed).collect(),
             Some(segmenter) => segmenter.terms(text),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_refuses_to_read_with_another_dictionary() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("words.txt"), "云启智联\n").unwrap();
+        let tokenizer = TokenizerParams { dictionaries: vec!["words.txt".into()], ..TokenizerParams::default() };
+        let fitted = Cutter::new(CutSpec::new(LineFormat::Text, tokenizer), dir.path()).unwrap();
+        let spec = fitted.spec().clone();
+        assert!(Cutter::new(spec.clone(), dir.path()).is_ok());
+        std::fs::write(dir.path().join("words.txt"), "云启\n").unwrap();
+        let error = Cutter::new(spec, dir.path()).err().unwrap().to_string();
+        assert!(error.contains("dictionaries or stopwords have changed"), "{error}");
+    }
+
+    #[test]
+    fn lines_of_tokens_are_not_cut_again() {
+        let spec = CutSpec::new(LineFormat::Text, TokenizerParams::default());
+        let cutter = Cutter::for_lines(spec, LineFormat::Tokens, Path::new("")).unwrap();
+        assert_eq!(cutter.terms("净 利润 增长"), ["净", "利润", "增长"]);
     }
 }

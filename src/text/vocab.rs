@@ -6,8 +6,9 @@
 
 use std::cmp::Reverse;
 use std::path::Path;
+use std::str::FromStr;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -24,8 +25,20 @@ pub enum DfLimit {
     Share(f64),
 }
 
+impl FromStr for DfLimit {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<DfLimit> {
+        if let Ok(count) = text.parse() {
+            return Ok(DfLimit::Count(count));
+        }
+        let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+        share.map(DfLimit::Share).with_context(|| format!("{text:?} is no count (2) and no share of 0.0 to 1.0 (0.5)"))
+    }
+}
+
 impl DfLimit {
-    fn documents(self, n: u64, setting: &str) -> Result<f64> {
+    pub(crate) fn documents(self, n: u64, setting: &str) -> Result<f64> {
         match self {
             DfLimit::Count(count) => Ok(count as f64),
             DfLimit::Share(share) if (0.0..=1.0).contains(&share) => Ok(share * n as f64),
@@ -231,6 +244,16 @@ mod tests {
         assert!(message(DfLimit::Share(1.5), DfLimit::Share(1.0)).contains("min_df = 1.5"));
         let nothing = Counter::default().build(&VocabularyParams::ALL).unwrap_err().to_string();
         assert!(nothing.contains("no words to choose from in 0 documents"), "{nothing}");
+    }
+
+    #[test]
+    fn a_limit_is_typed_as_it_is_written() {
+        assert_eq!("3".parse::<DfLimit>().unwrap(), DfLimit::Count(3));
+        assert_eq!("0.5".parse::<DfLimit>().unwrap(), DfLimit::Share(0.5));
+        assert_eq!("1.0".parse::<DfLimit>().unwrap(), DfLimit::Share(1.0));
+        for bad in ["-1", "1.5", "nan", "x"] {
+            assert!(bad.parse::<DfLimit>().unwrap_err().to_string().contains("no count"), "{bad}");
+        }
     }
 
     #[test]

@@ -57,6 +57,11 @@ impl Words {
         (0..self.len() as u32).map(|id| self.get(id))
     }
 
+    /// Their bytes one after another, and where each ends.
+    pub(super) fn parts(&self) -> (&[u8], &[u64]) {
+        (self.text.as_bytes(), &self.ends)
+    }
+
     fn place(&self, id: u32) -> Range<usize> {
         let id = id as usize;
         let start = if id == 0 { 0 } else { self.ends[id - 1] };

@@ -10,23 +10,37 @@ use crate::text::Counter;
 /// A fitted TF-IDF model: columns are words in code point order, as in scikit-learn.
 #[derive(Clone, Debug)]
 pub struct Tfidf {
-    words: Vec<Box<str>>,
-    columns: FxHashMap<Box<str>, u32>,
-    weighting: Weighting,
-    fitted_until: NaiveDateTime,
+    pub(super) words: Vec<Box<str>>,
+    pub(super) columns: FxHashMap<Box<str>, u32>,
+    /// Documents with each word, in column order.
+    pub(super) df: Vec<u64>,
+    pub(super) documents: u64,
+    pub(super) params: TfidfParams,
+    pub(super) weighting: Weighting,
+    pub(super) fitted_until: Option<NaiveDateTime>,
 }
 
 impl Tfidf {
     /// Chooses the vocabulary of documents that were counted with their times, and weighs it.
     pub fn fit(counter: &Counter, params: &TfidfParams) -> Result<Tfidf> {
         let mut vocabulary = counter.build(&params.vocabulary()).context("TF-IDF has no vocabulary")?;
-        let fitted_until = vocabulary.last_seen.context("TF-IDF is fitted on documents whose times are known")?;
         vocabulary.words.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        let df = vocabulary.words.iter().map(|(_, frequency)| frequency.documents);
-        let weighting = params.weighting(vocabulary.documents, df);
-        let words: Vec<Box<str>> = vocabulary.words.into_iter().map(|(word, _)| word).collect();
+        let df = vocabulary.words.iter().map(|(_, frequency)| frequency.documents).collect();
+        let words = vocabulary.words.into_iter().map(|(word, _)| word).collect();
+        Ok(Tfidf::of(words, df, vocabulary.documents, params.clone(), vocabulary.last_seen))
+    }
+
+    /// Puts a model together from what determines it.
+    pub(super) fn of(
+        words: Vec<Box<str>>,
+        df: Vec<u64>,
+        documents: u64,
+        params: TfidfParams,
+        fitted_until: Option<NaiveDateTime>,
+    ) -> Tfidf {
+        let weighting = params.weighting(documents, df.iter().copied());
         let columns = words.iter().cloned().zip(0..).collect();
-        Ok(Tfidf { words, columns, weighting, fitted_until })
+        Tfidf { words, columns, df, documents, params, weighting, fitted_until }
     }
 
     /// The row of a document: columns ascending, zero weights left out. Words outside the vocabulary count in its
@@ -45,8 +59,28 @@ impl Tfidf {
         &self.words
     }
 
-    /// The last time of the documents that the model was fitted on.
-    pub fn fitted_until(&self) -> NaiveDateTime {
+    /// The column of a word.
+    pub fn column(&self, word: &str) -> Option<u32> {
+        self.columns.get(word).copied()
+    }
+
+    /// The inverse document frequency of each word, in column order.
+    pub fn idf(&self) -> &[f64] {
+        &self.weighting.idf
+    }
+
+    /// The inverse document frequency of a word that is in no document, by the same formula.
+    pub fn idf_of_unknown(&self) -> f64 {
+        self.params.weighting(self.documents, std::iter::once(0)).idf[0]
+    }
+
+    /// Documents that the model was fitted on.
+    pub fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// The last time of the documents that the model was fitted on; none when they had no times.
+    pub fn fitted_until(&self) -> Option<NaiveDateTime> {
         self.fitted_until
     }
 }
@@ -126,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn a_model_knows_its_last_document_and_needs_its_time() {
+    fn a_model_knows_its_last_document_if_that_has_a_time() {
         let model = fit(&["增长 回购", "增长 减持", "减持"], &TfidfParams::default());
-        assert_eq!(model.fitted_until(), time(2));
+        assert_eq!(model.fitted_until(), Some(time(2)));
         let mut counter = Counter::default();
         let params = TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() };
         assert!(Tfidf::fit(&counter, &params).is_err());
         counter.add(["增长"], None);
-        assert!(Tfidf::fit(&counter, &params).unwrap_err().to_string().contains("times"));
+        assert_eq!(Tfidf::fit(&counter, &params).unwrap().fitted_until(), None);
     }
 
     #[test]

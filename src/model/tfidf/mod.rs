@@ -4,6 +4,8 @@
 //! each row scaled to length 1 (natural logarithms, n = documents, df = documents with the term). Computed in f64, kept
 //! in f32. [`Tfidf`] works on words; the walk-forward models use the same [`Weighting`] on token ids.
 
+mod explain;
+mod file;
 mod fit;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +15,7 @@ pub use fit::Tfidf;
 use crate::text::{DfLimit, VocabularyParams};
 
 /// How a count becomes a weight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Formula {
     /// `count x (ln((1 + n) / (1 + df)) + 1)`, scikit-learn's smooth formula.
@@ -27,7 +29,7 @@ pub enum Formula {
 }
 
 /// What a row is divided by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
     /// What the formula is printed with: `l2` for scikit-learn's, none for the others.

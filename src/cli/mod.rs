@@ -1,0 +1,124 @@
+//! The command line: commands and flags, as clap reads them. What they do is in `command` and the modules it calls.
+
+mod models;
+mod project;
+mod text;
+mod train;
+
+use clap::{Args, Parser, Subcommand};
+
+pub use models::{Embed, Eval, Explain, Reading};
+pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
+pub use text::{Corpus, Tokenize, Tokenizer};
+pub use train::{Sestm, Tfidf, Train};
+
+/// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
+#[derive(Debug, Parser)]
+#[command(name = "inkstone", version, about, long_about = None)]
+pub struct Cli {
+    /// What to do; without a command the workbench opens on ./workbench.toml.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Flags that every command takes.
+#[derive(Clone, Debug, Args)]
+pub struct Global {
+    /// Run as a batch: progress on stderr, one JSON object on stdout (the default without a terminal).
+    #[arg(help_heading = "Every command", long, global = true)]
+    pub headless: bool,
+    /// Worker threads; 0 takes every core. Results do not depend on it.
+    #[arg(help_heading = "Every command", long, global = true, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Seed of all random draws.
+    #[arg(help_heading = "Every command", long, global = true, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Language of the screens: zh or en (default: the configuration, else LANG).
+    #[arg(help_heading = "Every command", long, global = true, value_name = "LANG")]
+    pub lang: Option<String>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Generate the synthetic market and run everything on it.
+    Demo(Demo),
+    /// Run the whole pipeline, or one stage and what it needs.
+    Run(Run),
+    /// Read the sources into documents, prices and securities.
+    Ingest(Project),
+    /// Normalise the text and mark duplicates.
+    Clean(Project),
+    /// Tie documents to securities by code and name.
+    Link(Project),
+    /// Compute the features of all documents.
+    Extract(Project),
+    /// Gather features to a value per date and code.
+    Factor(Project),
+    /// Test the factors, or anybody's factor table with --factor and --prices.
+    Backtest(Backtest),
+    /// Write factor and backtest tables for other tools.
+    Export(Project),
+    /// Cut text into tokens, a line a document, from stdin to stdout.
+    Tokenize(Tokenize),
+    /// Fit a model on a plain file, a document a line.
+    #[command(subcommand)]
+    Train(Train),
+    /// Measure a model on other documents: perplexity, accuracy, coverage.
+    Eval(Eval),
+    /// Write what a model makes of each document, a row a document.
+    Embed(Embed),
+    /// Show which tokens gave a document its score, with the formula and its numbers.
+    Explain(Explain),
+    /// Check, repair, compact or measure the feature store.
+    Store(Store),
+    /// Write a complete, commented workbench.toml to start from.
+    Init(Project),
+    /// Print the completion script of a shell.
+    Completions {
+        /// bash, zsh, fish, elvish or powershell.
+        shell: clap_complete::Shell,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn read(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(std::iter::once("inkstone").chain(line.split(' ')))
+    }
+
+    #[test]
+    fn the_commands_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_later_of_two_opposite_flags_counts() {
+        let no_hmm = |line| match read(line).unwrap().command {
+            Some(Command::Tokenize(args)) => args.tokenizer.no_hmm,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(["tokenize", "tokenize --no-hmm", "tokenize --no-hmm --hmm"].map(no_hmm), [false, true, false]);
+    }
+
+    #[test]
+    fn a_backtest_on_tables_needs_both_and_a_delay_may_be_negative() {
+        let missing = read("backtest --factor f.csv").unwrap_err().to_string();
+        assert!(missing.contains("--prices"), "{missing}");
+        let missing = read("backtest --out tables").unwrap_err().to_string();
+        assert!(missing.contains("--factor"), "{missing}");
+        match read("backtest --delay -1 --horizons 1,5 --seed 3").unwrap() {
+            Cli { command: Some(Command::Backtest(args)), global } => {
+                assert_eq!((args.delay, args.horizons, global.seed), (Some(-1), Some(vec![1, 5]), Some(3)));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Flags of the commands that use a trained model: `eval`, `embed`, `explain`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::plain::{LineFormat, Per};
+
+/// A model and the documents that it reads.
+#[derive(Clone, Debug, Args)]
+pub struct Reading {
+    /// The model file; it knows its kind and how its text was cut.
+    #[arg(short, long, value_name = "FILE")]
+    pub model: PathBuf,
+    /// A document a line; - is the standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// How lines are written: tokens, text or jsonl. Default: jsonl for a file of that name, else as the model was
+    /// trained.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LineFormat>,
+}
+
+/// Flags of `eval`.
+#[derive(Debug, Args)]
+pub struct Eval {
+    /// The kind that the model must be of; the file itself says it, so this is only checked.
+    #[arg(value_name = "MODEL")]
+    pub kind: Option<String>,
+    /// Model and documents.
+    #[command(flatten)]
+    pub reading: Reading,
+    /// Also write a table, a row a document or a token, to --output.
+    #[arg(long, value_name = "UNIT", requires = "output")]
+    pub per: Option<Per>,
+    /// The table of --per; its name says which: .csv
+    #[arg(short, long, value_name = "FILE", requires = "per")]
+    pub output: Option<PathBuf>,
+}
+
+/// Flags of `embed`.
+#[derive(Debug, Args)]
+pub struct Embed {
+    /// Model and documents.
+    #[command(flatten)]
+    pub reading: Reading,
+    /// The rows, one a document; its name says how: .csv
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Flags of `explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// The model file.
+    #[arg(short, long, value_name = "FILE")]
+    pub model: PathBuf,
+    /// Documents, a line each; - is the standard input.
+    #[arg(short, long, value_name = "FILE", required_unless_present = "text")]
+    pub input: Option<PathBuf>,
+    /// One document, as it would stand on a line.
+    #[arg(long, conflicts_with = "input")]
+    pub text: Option<String>,
+    /// How lines are written: tokens, text or jsonl.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LineFormat>,
+    /// Only these documents: ids, or line numbers where there are none.
+    #[arg(long, value_name = "ID,ID", value_delimiter = ',', requires = "input")]
+    pub ids: Vec<String>,
+    /// The class or component to explain, where a model has several; default: the one that scored highest.
+    #[arg(long, value_name = "NAME")]
+    pub of: Option<String>,
+    /// Show the tokens with the largest parts, and the sum of the rest; 0 shows all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: usize,
+}

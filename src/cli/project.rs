@@ -1,0 +1,100 @@
+//! Flags of the commands that work on a project, and of the backtest on anybody's tables.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::backtest::Preset;
+use crate::market::Price;
+use crate::pipeline::Stage;
+
+/// Which project a command works on.
+#[derive(Clone, Debug, Args)]
+pub struct Project {
+    /// The configuration.
+    #[arg(short, long, value_name = "FILE", default_value = "workbench.toml")]
+    pub config: PathBuf,
+}
+
+/// Flags of `demo`.
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Size: 1 is about 200 securities and 9,500 documents over two years.
+    #[arg(long, default_value_t = 1.0)]
+    pub scale: f64,
+    /// Folder for the data, the configuration and the results.
+    #[arg(long, default_value = "inkstone-demo")]
+    pub dir: PathBuf,
+}
+
+/// Flags of `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Which project.
+    #[command(flatten)]
+    pub project: Project,
+    /// Stop after this stage.
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<Stage>,
+}
+
+/// Flags of `backtest`.
+#[derive(Debug, Args)]
+pub struct Backtest {
+    /// Which project (without --factor).
+    #[command(flatten)]
+    pub project: Project,
+    /// A factor table (Parquet or CSV: date, code, value[, known_at]) to test without a project.
+    #[arg(long, value_name = "FILE", requires = "prices")]
+    pub factor: Option<PathBuf>,
+    /// A price table (Parquet or CSV: date, code, open, close, ...).
+    #[arg(long, value_name = "FILE", requires = "factor")]
+    pub prices: Option<PathBuf>,
+    /// Folder for the tables of the result.
+    #[arg(long, value_name = "DIR", requires = "factor")]
+    pub out: Option<PathBuf>,
+    /// Conventions to follow.
+    #[arg(long)]
+    pub preset: Option<Preset>,
+    /// Holding periods in trading days.
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    pub horizons: Option<Vec<usize>>,
+    /// Number of layers.
+    #[arg(long, value_name = "N")]
+    pub quantiles: Option<usize>,
+    /// Trading days from the factor's date to the trade; 0 and less pair it with returns of its own day.
+    #[arg(long, value_name = "DAYS", allow_hyphen_values = true)]
+    pub delay: Option<i32>,
+    /// Price of the trades.
+    #[arg(long)]
+    pub price: Option<Price>,
+    /// Largest share of values that may go unused, whatever the reason (0.35 = 35 %).
+    #[arg(long, value_name = "SHARE")]
+    pub max_loss: Option<f64>,
+    /// Use values that were not known before the return began. The result is marked as such everywhere.
+    #[arg(long)]
+    pub allow_lookahead: bool,
+}
+
+/// Flags of `store`.
+#[derive(Debug, Args)]
+pub struct Store {
+    /// What to do with the store.
+    pub action: StoreAction,
+    /// Which project.
+    #[command(flatten)]
+    pub project: Project,
+}
+
+/// What to do with the store.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum StoreAction {
+    /// Check every block against its checksum.
+    Verify,
+    /// Drop what is damaged; the next run computes that again.
+    Repair,
+    /// Rewrite the live sets into fresh files, giving back the space of the rest.
+    Compact,
+    /// Sizes and rows by set.
+    Stats,
+}

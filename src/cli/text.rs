@@ -1,0 +1,73 @@
+//! Flags of reading and cutting text: what `tokenize` and every model on plain files share.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::plain::LineFormat;
+use crate::text::{Cut, Mode, Truncation};
+
+/// Heading of these flags in every help text.
+const CUTTING: &str = "Cutting text";
+
+/// How text is cut.
+#[derive(Clone, Debug, Args)]
+pub struct Tokenizer {
+    /// Characters or jieba words.
+    #[arg(help_heading = CUTTING, long, default_value = "jieba")]
+    pub mode: Mode,
+    /// How jieba cuts: precise, full or search.
+    #[arg(help_heading = CUTTING, long, default_value = "precise")]
+    pub cut: Cut,
+    /// Find words that no dictionary has (the default; takes back --no-hmm).
+    #[arg(help_heading = CUTTING, long, overrides_with = "no_hmm")]
+    pub hmm: bool,
+    /// Cut by the dictionaries alone.
+    #[arg(help_heading = CUTTING, long)]
+    pub no_hmm: bool,
+    /// A user dictionary: word, optional frequency, optional tag. May be given several times.
+    #[arg(help_heading = CUTTING, long, value_name = "FILE")]
+    pub dict: Vec<PathBuf>,
+    /// Leave out stopwords, marks and numbers: none (keep all), builtin or a file. Default: none for tokenize, builtin
+    /// for models that count words; language models read every token.
+    #[arg(help_heading = CUTTING, long, value_name = "LIST")]
+    pub stopwords: Option<String>,
+}
+
+/// What a model is fitted on.
+#[derive(Clone, Debug, Args)]
+pub struct Corpus {
+    /// A document a line; - is the standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// How lines are written: tokens (with spaces between them), text, or jsonl ({"text"} and whatever of id, title,
+    /// label, value, time, group). Default: jsonl for a file of that name, else text.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LineFormat>,
+    /// How text is cut.
+    #[command(flatten)]
+    pub tokenizer: Tokenizer,
+}
+
+/// Flags of `tokenize`.
+#[derive(Debug, Args)]
+pub struct Tokenize {
+    /// How text is cut.
+    #[command(flatten)]
+    pub tokenizer: Tokenizer,
+    /// Write each word with its part of speech, as 回购/v; with jieba's precise cut.
+    #[arg(long)]
+    pub tags: bool,
+    /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
+    #[arg(long, value_name = "SPEC")]
+    pub truncate: Option<Truncation>,
+    /// Special tokens of the model, such as CLS and SEP, that count towards the limit.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub specials: usize,
+    /// What stands between tokens.
+    #[arg(long, default_value = " ", value_name = "TEXT")]
+    pub separator: String,
+    /// Also count the words written, into a table: word, count, lines with it.
+    #[arg(long, value_name = "FILE")]
+    pub vocabulary: Option<PathBuf>,
+}

@@ -1,0 +1,116 @@
+//! Commands that use a trained model, whatever its kind: `eval`, `embed`, `explain`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+
+use super::staged;
+use crate::cli::{Embed, Eval, Explain, Reading};
+use crate::data::Report;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::model::{Explanation, ModelFile};
+use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines};
+
+/// Bytes of lines read at once when documents are picked out.
+const BLOCK: usize = 1 << 20;
+
+/// Measures a model.
+pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
+    let (model, mut lines) = open(&args.reading)?;
+    let kind = &model.header().kind;
+    let asked = args.kind.as_ref().unwrap_or(kind);
+    ensure!(asked == kind, "{} is a model of kind {kind}, not {asked}", args.reading.model.display());
+    let params = EvalParams { table: args.per.zip(args.output.clone()) };
+    let (figures, report) = staged(ctx, "eval", || model.evaluate(&mut lines, &params, ctx))?;
+    let mut summary = used(model.as_ref(), &args.reading.model);
+    if let Some((_, path)) = &params.table {
+        summary.set("output", path.display().to_string());
+    }
+    summary.fields.extend(figures);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// Writes a model's row of each document.
+pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
+    let (model, mut lines) = open(&args.reading)?;
+    let embed = || Ok(((), plain::embed(model.as_ref(), &mut lines, &args.output, ctx)?));
+    let ((), report) = staged(ctx, "embed", embed)?;
+    let mut summary = used(model.as_ref(), &args.reading.model);
+    summary.set("output", args.output.display().to_string());
+    summary.set("documents", report.rows_out);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// An explanation and whose it is.
+#[derive(Serialize)]
+struct Explained {
+    id: String,
+    #[serde(flatten)]
+    explanation: Explanation,
+}
+
+/// Takes the scores of documents apart.
+pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
+    let file = ModelFile::open(&args.model)?;
+    let format = plain::format_for(&file, args.format, args.input.as_deref());
+    let model = plain::open(file, format, Path::new(""))?;
+    let one = |line: &Line<'_>| -> Result<Explained> {
+        let explanation = model.explain(line, args.of.as_deref())?.keep(args.top);
+        Ok(Explained { id: line.name().into_owned(), explanation })
+    };
+    let Some(input) = &args.input else {
+        let text = args.text.as_deref().context("clap asks for --input or --text")?;
+        let line = Line { number: 1, text: text.into(), ..Line::default() };
+        let mut summary = used(model.as_ref(), &args.model);
+        summary.set("explanations", [one(&line)?]);
+        return Ok(summary);
+    };
+    let mut lines = Lines::open(input, format)?;
+    let (explained, report) = staged(ctx, "explain", || {
+        let mut explained: Vec<Explained> = Vec::new();
+        let mut block = Block::default();
+        while lines.next_block(&mut block, BLOCK)? {
+            for line in lines.documents(&block) {
+                ctx.advance(1)?;
+                if args.ids.is_empty() || args.ids.iter().any(|id| *id == line.name()) {
+                    explained.push(one(&line)?);
+                }
+            }
+        }
+        Ok((explained, lines.finish()?))
+    })?;
+    let missing: Vec<&String> = args.ids.iter().filter(|&id| explained.iter().all(|e| e.id != *id)).collect();
+    ensure!(missing.is_empty(), "no document has the id {missing:?}; ids are the field id, or numbers of lines from 1");
+    let mut summary = used(model.as_ref(), &args.model);
+    summary.set("documents", explained.len());
+    summary.set("explanations", explained);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+fn open(reading: &Reading) -> Result<(Box<dyn Fitted>, Lines)> {
+    let file = ModelFile::open(&reading.model)?;
+    let format: LineFormat = plain::format_for(&file, reading.format, Some(&reading.input));
+    let model = plain::open(file, format, Path::new(""))?;
+    Ok((model, Lines::open(&reading.input, format)?))
+}
+
+/// The beginning of every summary: which model, and what it had seen.
+fn used(model: &dyn Fitted, path: &Path) -> Summary {
+    let mut summary = Summary::default();
+    let header = model.header();
+    summary.set("model", &header.kind);
+    summary.set("file", path.display().to_string());
+    summary.set("fitted_until", header.fitted_until);
+    summary
+}
+
+/// The end of every summary; lines set aside make it a partial success.
+fn ended(summary: &mut Summary, report: Report) {
+    summary.partial = report.dropped_rows() > 0;
+    summary.set("stages", [report]);
+}

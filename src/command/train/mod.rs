@@ -1,0 +1,45 @@
+//! `train`: a file a model turns its flags into parameters, fits, and saves.
+
+mod sestm;
+mod tfidf;
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::cli::{Corpus, Train};
+use crate::data::Report;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
+
+/// Fits the model that the flags ask for.
+pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
+    match args {
+        Train::Sestm(args) => sestm::run(args, ctx),
+        Train::Tfidf(args) => tfidf::run(args, ctx),
+    }
+}
+
+/// The lines of a corpus and what cuts them.
+fn open(corpus: &Corpus) -> Result<(Lines, Cutter)> {
+    let format = corpus.format.or_else(|| LineFormat::by_name(&corpus.input)).unwrap_or_default();
+    let params = super::files::tokenizer(&corpus.tokenizer, "builtin");
+    let cutter = Cutter::new(CutSpec::new(format, params), Path::new(""))?;
+    Ok((Lines::open(&corpus.input, format)?, cutter))
+}
+
+/// What `train` says at its end: the facts of the report (`documents`, `tokens`, `vocabulary`, `fitted_until`, ...) beside
+/// kind and file.
+fn trained(kind: &str, output: &Path, report: Report) -> Summary {
+    let mut summary = Summary { partial: report.dropped_rows() > 0, ..Summary::default() };
+    summary.set("model", kind);
+    summary.set("output", output.display().to_string());
+    for name in ["documents", "tokens", "vocabulary", "fitted_until"] {
+        if let Some(value) = report.facts.get(name) {
+            summary.set(name, value);
+        }
+    }
+    summary.set("stages", [report]);
+    summary
+}

@@ -1,0 +1,82 @@
+//! A fitted model of any kind, and the registry that reads one from its file.
+//!
+//! `eval`, `embed` and `explain` know only [`Fitted`]. A model joins them by implementing it in its file here and by a line in
+//! [`open`].
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Columns, Cutter, Line, LineFormat, Lines, Rows, sestm, tfidf};
+use crate::data::Report;
+use crate::job::Ctx;
+use crate::model::{Explanation, ModelFile, ModelHeader};
+
+/// What a fitted model of any kind can do with documents.
+pub trait Fitted: Send + Sync {
+    /// What its file says of it.
+    fn header(&self) -> &ModelHeader;
+
+    /// What its rows consist of.
+    fn columns(&self) -> Result<Columns>;
+
+    /// The rows of some documents. Called from several threads at once.
+    fn rows(&self, lines: &[Line<'_>]) -> Result<Rows>;
+
+    /// Which tokens gave a document its score; `of` names the class or component, where there are several.
+    fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;
+
+    /// Measures the model on documents, and writes the table that `params` ask for.
+    fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)>;
+}
+
+/// Figures under their names, in order.
+pub type Figures = Map<String, Value>;
+
+/// What a table of an evaluation has a row for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// A row a document.
+    Document,
+    /// A row a token.
+    Token,
+}
+
+/// How a model is measured.
+#[derive(Clone, Debug, Default)]
+pub struct EvalParams {
+    /// A table besides the figures: what a row is, and the file, whose name says the format.
+    pub table: Option<(Per, PathBuf)>,
+}
+
+impl EvalParams {
+    /// Fails when a table is wanted: for models that have none.
+    pub fn no_table(&self, kind: &str) -> Result<()> {
+        ensure!(self.table.is_none(), "a {kind} model has no table --per; embed writes a row a document");
+        Ok(())
+    }
+}
+
+/// How the lines that a model reads are written, when the user did not say: as the file's name says, else as those that
+/// it was trained on.
+pub fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
+    let trained = || serde_json::from_value(file.header().params["cut"]["format"].clone()).unwrap_or_default();
+    given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_else(trained)
+}
+
+/// Makes a model ready for lines of this format. Dictionaries that it cuts with are read relative to `base`.
+pub fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitted>> {
+    let kind = file.header().kind.clone();
+    let cutter = || {
+        let spec = serde_json::from_value(file.header().params["cut"].clone())?;
+        Cutter::for_lines(spec, format, base)
+    };
+    Ok(match kind.as_str() {
+        sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
+        tfidf::KIND => Box::new(tfidf::FittedTfidf::open(&file, cutter()?)?),
+        _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
+    })
+}
