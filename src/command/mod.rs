@@ -19,6 +19,7 @@ use clap::CommandFactory;
 
 use crate::cli::{Cli, Command, Global};
 use crate::config::TEMPLATE;
+use crate::data::Report;
 use crate::disk;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
@@ -72,6 +73,18 @@ fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>
     or_explain(
         Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)).map(|ctx| headless::run(name, &ctx, work)),
     )
+}
+
+/// Runs one stage of a command on plain files, counted in documents, and gives what it made beside its report.
+fn staged<T>(ctx: &Ctx, name: &str, work: impl FnOnce() -> Result<(T, Report)>) -> Result<(T, Report)> {
+    let mut made = None;
+    let report = ctx.stage(name, "docs", None, || {
+        let (output, mut report) = work()?;
+        made = Some(output);
+        report.stage = name.to_owned();
+        Ok(report)
+    })?;
+    Ok((made.context("a stage that ended well has made something")?, report))
 }
 
 /// An error before any front is up goes to stderr, with exit code 2.

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
+use super::staged;
 use crate::cli::{Embed, Eval, Explain, Reading};
 use crate::data::Report;
 use crate::headless::Summary;
@@ -22,17 +23,12 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let asked = args.kind.as_ref().unwrap_or(kind);
     ensure!(asked == kind, "{} is a model of kind {kind}, not {asked}", args.reading.model.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()) };
-    let mut figures = None;
-    let report = ctx.stage("eval", "docs", None, || {
-        let (measured, report) = model.evaluate(&mut lines, &params, ctx)?;
-        figures = Some(measured);
-        Ok(report)
-    })?;
+    let (figures, report) = staged(ctx, "eval", || model.evaluate(&mut lines, &params, ctx))?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     if let Some((_, path)) = &params.table {
         summary.set("output", path.display().to_string());
     }
-    summary.fields.extend(figures.context("a finished evaluation has figures")?);
+    summary.fields.extend(figures);
     ended(&mut summary, report);
     Ok(summary)
 }
@@ -40,8 +36,8 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
 /// Writes a model's row of each document.
 pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
     let (model, mut lines) = open(&args.reading)?;
-    let embed = || plain::embed(model.as_ref(), &mut lines, &args.output, ctx);
-    let report = ctx.stage("embed", "docs", None, embed)?;
+    let embed = || Ok(((), plain::embed(model.as_ref(), &mut lines, &args.output, ctx)?));
+    let ((), report) = staged(ctx, "embed", embed)?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     summary.set("output", args.output.display().to_string());
     summary.set("documents", report.rows_out);
@@ -74,8 +70,8 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
         return Ok(summary);
     };
     let mut lines = Lines::open(input, format)?;
-    let mut explained: Vec<Explained> = Vec::new();
-    let report = ctx.stage("explain", "docs", None, || {
+    let (explained, report) = staged(ctx, "explain", || {
+        let mut explained: Vec<Explained> = Vec::new();
         let mut block = Block::default();
         while lines.next_block(&mut block, BLOCK)? {
             for line in lines.documents(&block) {
@@ -85,7 +81,7 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
                 }
             }
         }
-        Ok(lines.report())
+        Ok((explained, lines.finish()?))
     })?;
     let missing: Vec<&String> = args.ids.iter().filter(|&id| explained.iter().all(|e| e.id != *id)).collect();
     ensure!(missing.is_empty(), "no document has the id {missing:?}; ids are the field id, or numbers of lines from 1");

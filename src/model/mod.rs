@@ -10,13 +10,16 @@ mod calibration;
 mod estimate;
 mod explain;
 mod file;
+mod keywords;
 mod lexicon;
 mod linear;
 mod metrics;
 #[cfg(test)]
 mod reference;
 mod sestm;
+pub mod ngram;
 mod sparse;
+mod svd;
 mod tfidf;
 mod validation;
 mod walk_forward;
@@ -30,6 +33,7 @@ pub use estimate::{
 };
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
+pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{
     Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm,

@@ -8,13 +8,18 @@ mod cutter;
 mod embed;
 mod fitted;
 mod lines;
+mod ngram;
+mod ngram_eval;
 mod output;
+mod returns;
 mod rows;
+pub mod sestm;
 pub mod tfidf;
 
 pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;
 pub use fitted::{EvalParams, Figures, Fitted, Per, format_for, open};
 pub use lines::{Block, Line, LineFormat, Lines, Refused};
+pub use ngram::train_ngram;
 pub use output::{Sink, write_rows};
 pub use rows::{Columns, Rows};

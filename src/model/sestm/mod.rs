@@ -15,6 +15,7 @@
 //! The score is `p - 1/2`: 0 says nothing, and sums over documents mean something. Not for: choosing the returns, or knowing
 //! when they were known (that is `walk_forward` and `extract`).
 
+mod explain;
 mod fit;
 mod named;
 mod score;

@@ -2,21 +2,17 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::tune::{SestmTrial, choose};
 use super::{SestmFit, SestmParams, SestmScore, Topics};
 use crate::job::Ctx;
 use crate::model::file::{ModelFile, ModelHeader, pack_strings, write_model};
 use crate::model::sparse::{Csr, Row};
-
-/// The kind of its model files, and the version of their sections.
-const KIND: &str = "sestm";
-const VERSION: u32 = 1;
 
 /// Documents with the returns around them.
 pub struct Returns<'a> {
@@ -86,6 +82,10 @@ impl Topics {
 }
 
 impl Sestm {
+    /// Kind of its model files.
+    pub const KIND: &str = "sestm";
+    const VERSION: u32 = 1;
+
     /// Fits the model on all documents, after choosing among the values of `params.tune`, if there are any, on the latest.
     pub fn fit(data: &Returns<'_>, params: &SestmParams, ctx: &Ctx) -> Result<(Sestm, Vec<SestmTrial>)> {
         let Returns { counts, words, labels, times, groups } = *data;
@@ -177,11 +177,11 @@ impl Sestm {
         places.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as f32)).unzip()
     }
 
-    /// Writes the model; `cut` tells how its texts were cut.
+    /// Writes the model file; `cut` says how its documents were cut.
     pub fn save(&self, path: &Path, cut: &impl Serialize) -> Result<()> {
         let header = ModelHeader {
-            kind: KIND.into(),
-            version: VERSION,
+            kind: Sestm::KIND.to_owned(),
+            version: Sestm::VERSION,
             fitted_until: self.fitted_until,
             documents: self.fit.documents as u64,
             params: json!({"cut": cut, "sestm": self.params, "fit": self.fit}),
@@ -201,15 +201,11 @@ impl Sestm {
         )
     }
 
-    /// Reads a model that [`Sestm::save`] wrote, and how its texts were cut.
-    pub fn load<C: serde::de::DeserializeOwned>(path: &Path) -> Result<(Sestm, C)> {
-        let file = ModelFile::open_kind(path, KIND, VERSION)?;
+    /// Reads a model.
+    pub fn read(file: &ModelFile) -> Result<Sestm> {
+        file.expect(Sestm::KIND, Sestm::VERSION)?;
         file.verify()?;
-        let params: Value = file.params()?;
-        let broken = || format!("{}: the parameters are not those of this version; train it again", path.display());
-        let of = |name: &str| params[name].clone();
-        let cut = serde_json::from_value(of("cut")).with_context(broken)?;
-        let params: SestmParams = serde_json::from_value(of("sestm")).with_context(broken)?;
+        let params: SestmParams = file.param("sestm")?;
         let words: Vec<Box<str>> = file.strings("words")?.into_iter().map(Box::from).collect();
         let numbers = |name: &str| Ok::<_, anyhow::Error>(file.numbers::<f64>(name)?.to_vec());
         let topics = Topics {
@@ -221,9 +217,12 @@ impl Sestm {
             lambda: params.lambda,
         };
         let lengths = [topics.positive.len(), topics.negative.len(), topics.share.len(), topics.documents.len()];
-        ensure!(lengths == [words.len(); 4], "{}: its sections differ in length; train it again", path.display());
-        let fit = serde_json::from_value(of("fit")).with_context(broken)?;
-        Ok((Sestm { words, topics, params, fit, fitted_until: file.header().fitted_until }, cut))
+        ensure!(
+            lengths == [words.len(); 4],
+            "the model has {} words, and sections of {lengths:?}; train it again",
+            words.len()
+        );
+        Ok(Sestm { words, topics, params, fit: file.param("fit")?, fitted_until: file.header().fitted_until })
     }
 }
 
