@@ -4,20 +4,25 @@
 //! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
 //! `text`), or turning documents into a factor by date and code (that is `factor`).
 
+mod cooccurrence;
 mod explain;
 mod file;
 mod lexicon;
 mod linear;
+mod nearest;
 mod sparse;
 mod svd;
 mod tfidf;
 mod walk_forward;
 
+pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiParams, Weighting as PairWeighting};
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
+pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
+pub use svd::SvdParams;
 pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
 pub use walk_forward::{
     Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
