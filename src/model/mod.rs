@@ -8,6 +8,7 @@ mod bayes;
 mod boost;
 mod calibration;
 mod estimate;
+mod cooccurrence;
 mod explain;
 mod file;
 mod keywords;
@@ -19,6 +20,7 @@ mod metrics;
 mod reference;
 mod sestm;
 pub mod ngram;
+mod nearest;
 mod sparse;
 mod svd;
 mod tfidf;
@@ -48,7 +50,10 @@ pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
 };
+pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiParams, Weighting as PairWeighting};
+pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
+pub use svd::SvdParams;
 pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
 pub use validation::{FoldParams, FoldsBy, FoldRows, GridPoint, Split, choose_penalty, draw_folds};
 pub use walk_forward::{
