@@ -1,4 +1,4 @@
-//! Models that turn tokens into numbers: TF-IDF rows, a lexicon's tone, and linear models fitted walk-forward.
+//! Models that turn tokens into numbers: TF-IDF rows, a lexicon's tone, linear models and SESTM fitted walk-forward.
 //!
 //! Takes tokens (`&[&str]`) or rows of token counts ([`Csr`]); gives sparse rows, a tone, or one score a document.
 //! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
@@ -8,6 +8,7 @@ mod explain;
 mod file;
 mod lexicon;
 mod linear;
+mod sestm;
 mod sparse;
 mod tfidf;
 mod walk_forward;
@@ -16,6 +17,10 @@ pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
+pub use sestm::{
+    Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
+    sestm_walk,
+};
 pub use sparse::{Csr, Row};
 pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
 pub use walk_forward::{

@@ -9,7 +9,9 @@ mod embed;
 mod fitted;
 mod lines;
 mod output;
+mod returns;
 mod rows;
+pub mod sestm;
 pub mod tfidf;
 
 pub use cutter::{CutSpec, Cutter};

@@ -1,5 +1,6 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
+mod sestm;
 mod tfidf;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
+        Train::Sestm(args) => sestm::run(args, ctx),
         Train::Tfidf(args) => tfidf::run(args, ctx),
     }
 }

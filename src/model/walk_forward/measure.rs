@@ -21,7 +21,7 @@ pub(super) fn area_under_curve(scores: &[f64], up: &[bool]) -> Option<f64> {
 }
 
 /// Spearman's correlation.
-pub(super) fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
+pub(in crate::model) fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     let correlation = spearman(a, b);
     (!correlation.is_nan()).then_some(correlation)
 }

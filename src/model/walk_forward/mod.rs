@@ -8,6 +8,7 @@
 mod fit;
 mod measure;
 mod text;
+mod walk;
 
 use std::ops::Range;
 
@@ -15,7 +16,9 @@ use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 pub use fit::{TextModel, fit_predict};
+pub(super) use measure::rank_correlation;
 pub use text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
+pub(super) use walk::{Walked, walk_folds};
 
 /// Rolling windows of training and test days.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
