@@ -8,6 +8,7 @@ mod explain;
 mod file;
 mod lexicon;
 mod linear;
+mod npz;
 mod sparse;
 mod tfidf;
 mod walk_forward;
@@ -16,6 +17,8 @@ pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
+pub use npz::{NpzWriter, read_npz, write_npz};
+pub(crate) use npz::npy_header;
 pub use sparse::{Csr, Row};
 pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
 pub use walk_forward::{
