@@ -53,6 +53,9 @@ pub struct Tokenize {
     /// How text is cut.
     #[command(flatten)]
     pub tokenizer: Tokenizer,
+    /// Write each word with its part of speech, as 回购/v; with jieba's precise cut.
+    #[arg(long)]
+    pub tags: bool,
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
     #[arg(long, value_name = "SPEC")]
     pub truncate: Option<Truncation>,

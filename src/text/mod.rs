@@ -38,3 +38,12 @@ pub struct Token<'t> {
     /// Byte offset just after its last character.
     pub end: usize,
 }
+
+/// A word and its part of speech.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TaggedToken<'t> {
+    /// The word in its place.
+    pub token: Token<'t>,
+    /// Its part of speech in jieba's tags (`n`, `vn`, `nr`, ...; `x` where nothing is known).
+    pub tag: &'t str,
+}

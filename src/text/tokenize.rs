@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::chunk::Chunk;
-use super::{Counter, Segmenter, Token, Truncation};
+use super::{Counter, Segmenter, TaggedToken, Token, Truncation};
 use crate::data::Report;
 use crate::job::{Cancelled, Ctx};
 
@@ -27,11 +27,19 @@ pub struct TokenizeParams {
     pub specials: usize,
     /// Whether terms are written (lower case, without stopwords) rather than tokens. Default: false.
     pub terms: bool,
+    /// Whether each word is written with its part of speech, `word/tag`; words of the precise cut alone have one. Default: false.
+    pub tags: bool,
 }
 
 impl Default for TokenizeParams {
     fn default() -> TokenizeParams {
-        TokenizeParams { separator: " ".to_owned(), truncation: Truncation::None, specials: 2, terms: false }
+        TokenizeParams {
+            separator: " ".to_owned(),
+            truncation: Truncation::None,
+            specials: 2,
+            terms: false,
+            tags: false,
+        }
     }
 }
 
@@ -147,6 +155,18 @@ fn cut_line(
         words.push(out.len()..out.len() + word.len());
         out.push_str(word);
     };
+    if params.tags {
+        let words = segmenter.tagged(line);
+        let kept = params.truncation.apply(words.len(), params.specials);
+        for TaggedToken { token, tag } in kept.into_iter().flat_map(|range| &words[range]) {
+            if !params.terms {
+                write(&format!("{}/{tag}", token.text));
+            } else if let Some(term) = segmenter.term(*token) {
+                write(&format!("{term}/{tag}"));
+            }
+        }
+        return;
+    }
     let mut give = |token: Token<'_>| {
         if !params.terms {
             write(token.text);
@@ -196,6 +216,10 @@ mod tests {
         assert_eq!(run("公司拟回购股份。\n".as_bytes(), &params, Mode::Char, 1).0, "公/司/。\n");
         let params = TokenizeParams { terms: true, ..TokenizeParams::default() };
         assert_eq!(run("ETF的份额，增长了12%".as_bytes(), &params, Mode::Jieba, 1).0, "etf 份额 增长\n");
+        let params = TokenizeParams { tags: true, truncation: "head:4".parse().unwrap(), ..TokenizeParams::default() };
+        assert_eq!(run("公司拟回购股份。\n".as_bytes(), &params, Mode::Jieba, 1).0, "公司/n 拟/v\n");
+        let params = TokenizeParams { terms: true, truncation: Truncation::None, ..params };
+        assert_eq!(run("ETF的份额。\n".as_bytes(), &params, Mode::Jieba, 1).0, "etf/eng 份额/n\n");
         for empty in [&b""[..], b"\xef\xbb\xbf"] {
             assert_eq!(run(empty, &params, Mode::Jieba, 1).0, "");
         }

@@ -5,6 +5,10 @@
 //! `2024-03-01`; Python cuts at the joint); each mark is a token of its own in the full cut (Python gives runs of them); the
 //! characters of a word of frequency 0 that no other word takes stand alone (Python asks the hidden Markov model about
 //! them); white space is never a token.
+//!
+//! Parts of speech are jieba's tags on the words of the precise cut, so that tagging never changes the cut. Python's
+//! `jieba.posseg` cuts what no dictionary word covers with a second hidden Markov model, one of words and tags together, so
+//! unknown words and their tags can differ from Python's (高开 is v here, a name there).
 
 mod words;
 
@@ -17,17 +21,16 @@ use anyhow::Result;
 use self::words::Words;
 pub(super) use self::words::in_dictionary_block;
 use crate::data::Key;
-use crate::text::Token;
 use crate::text::characters::{self, is_zero_width};
 use crate::text::dictionary::{self, DictionaryReport, Entry};
 use crate::text::filter::Filter;
 use crate::text::params::{Cut, Mode, TokenizerParams};
+use crate::text::{TaggedToken, Token};
 
 /// Changes whenever this module gives other tokens or terms for the same parameters; features made before are then stale.
 const CODE_VERSION: &str = "text 1";
 
-/// The version of jieba-rs, which exports none; a test holds it against the lock file.
-/// Version of the jieba crate; part of every segmenter's key.
+/// Version of jieba-rs, which exports none; a test holds it against the lock file. Part of every segmenter's key.
 pub const JIEBA_VERSION: &str = "0.11.0";
 
 /// Terms of finance that jieba's dictionary lacks.
@@ -126,6 +129,18 @@ impl Segmenter {
         tokens
     }
 
+    /// The words of the precise cut with their parts of speech, whatever the mode and cut of this segmenter: characters have
+    /// none, and overlapping words have no order in which to tag them.
+    pub fn tagged<'t>(&'t self, text: &'t str) -> Vec<TaggedToken<'t>> {
+        let mut words = Vec::with_capacity(text.len() / 4);
+        self.words.for_each_tagged(text, self.hmm, |word| {
+            if !is_blank(word.token.text) {
+                words.push(word);
+            }
+        });
+        words
+    }
+
     /// The term that a token stands for; `None` for punctuation, numbers and stopwords as the parameters have it.
     pub fn term<'t>(&self, token: Token<'t>) -> Option<Cow<'t, str>> {
         self.filter.term(token.text)
@@ -207,6 +222,54 @@ mod tests {
             }
         }
         assert_eq!(compared, 330);
+    }
+
+    #[test]
+    fn tags_equal_those_of_pythons_posseg_but_for_unknown_words() {
+        let reference: Vec<(String, Vec<String>)> =
+            serde_json::from_str(include_str!("../../../tests/reference/jieba/tags.json")).unwrap();
+        let words = segmenter(&plain());
+        let (mut same, mut other) = (0, Vec::new());
+        for (text, expected) in &reference {
+            let mut start = 0;
+            let expected = expected.iter().map(|pair| {
+                let (word, tag) = pair.rsplit_once('/').unwrap();
+                start += text[start..].find(word).unwrap() + word.len();
+                (start - word.len(), word, tag)
+            });
+            let expected: Vec<(usize, &str, &str)> = expected.collect();
+            for TaggedToken { token, tag } in words.tagged(text) {
+                match expected.iter().find(|(at, word, _)| (*at, *word) == (token.start, token.text)) {
+                    Some((_, _, theirs)) if *theirs == tag => same += 1,
+                    Some((_, _, theirs)) => other.push(format!("{}/{tag} {theirs}", token.text)),
+                    None => other.push(format!("{}/{tag}", token.text)),
+                }
+            }
+            let tokens: Vec<Token<'_>> = words.tagged(text).iter().map(|word| word.token).collect();
+            assert_eq!(tokens, words.tokens(text), "tagging leaves the cut as it is");
+        }
+        // Single characters that the models tag by what stands around them, and words that no dictionary has. Where Python's
+        // word is the same one, its tag stands behind ours.
+        let expected = "每/zg r|两市/n|再破/v|高开/v nr|近/a t|1%/m|5G/eng|后/f|在/p|杭研/nr|台积/n|电/n|新晟源/ng|个/q m|\
+                        穿/zg v|靐/x zg|齉/zg x|爩/x zg|营收超/v|盘后/f|大涨/v";
+        assert_eq!((same, other.join("|").as_str()), (322, expected));
+    }
+
+    #[test]
+    fn a_users_tag_goes_before_that_of_the_dictionary() {
+        let entry = |word: &str, frequency, tag: &str| Entry { word: word.into(), frequency, tag: tag.into() };
+        let more = [
+            entry("云启智联", None, "nt"),
+            entry("瀚海微电子", None, ""),
+            entry("股东", None, "role"),
+            entry("减持", Some(0), "v"),
+        ];
+        let words = Segmenter::with_words(&plain(), Path::new("."), &more).unwrap();
+        let tagged = words.tagged("云启智联和瀚海微电子的股东　减持");
+        let tagged: Vec<String> = tagged.iter().map(|w| format!("{}/{}", w.token.text, w.tag)).collect();
+        assert_eq!(tagged, ["云启智联/nt", "和/c", "瀚海微电子/x", "的/uj", "股东/role", "减/v", "持/v"]);
+        let other = words.recut(Mode::Char, Cut::Precise);
+        assert_eq!(other.tagged("股东").len(), 1, "characters have no tags, words do");
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::sync::OnceLock;
 
 use jieba_rs::Jieba;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::Token;
 use super::super::characters::is_zero_width;
 use super::super::dictionary::{DictionaryReport, Entry};
+use super::super::{TaggedToken, Token};
 
 /// Characters of the longest word in jieba's own dictionary.
 const LONGEST_WORD: usize = 16;
@@ -22,6 +22,8 @@ pub(super) struct Words {
     apart: FxHashSet<Box<str>>,
     /// Bytes of the shortest of them: nearly all tokens are shorter and need not be looked up.
     shortest_apart: usize,
+    /// Tags that came with the entries. jieba-rs keeps the tag that a word of its own dictionary has, Python takes these.
+    tags: FxHashMap<Box<str>, Box<str>>,
 }
 
 impl Words {
@@ -36,7 +38,9 @@ impl Words {
             };
         }
         let shortest_apart = apart.iter().map(|word| word.len()).min().unwrap_or(usize::MAX);
-        Words { entries, reports, jieba: OnceLock::new(), longest, apart, shortest_apart }
+        let tags = entries.iter().filter(|entry| !entry.tag.is_empty());
+        let tags = tags.map(|entry| (entry.word.as_str().into(), entry.tag.as_str().into())).collect();
+        Words { entries, reports, jieba: OnceLock::new(), longest, apart, shortest_apart, tags }
     }
 
     /// The dictionary, built by the first call.
@@ -81,6 +85,34 @@ impl Words {
             } else {
                 f(Token { text: word, start, end });
             }
+        }
+    }
+
+    /// The most probable path with the part of speech of each word. Blanks are among its tokens.
+    ///
+    /// A word of the dictionary has the dictionary's tag, another the one that the hidden Markov model of tags finds likeliest
+    /// for it.
+    pub(super) fn for_each_tagged<'t>(&'t self, text: &'t str, hmm: bool, mut f: impl FnMut(TaggedToken<'t>)) {
+        for jieba_rs::Tag { word, tag, byte_start: start, byte_end: end, .. } in self.jieba().tag(text, hmm) {
+            if self.is_apart(word) {
+                for (at, c) in word.char_indices() {
+                    let (start, end) = (start + at, start + at + c.len_utf8());
+                    let token = Token { text: &text[start..end], start, end };
+                    let tag = self.jieba().tag(token.text, hmm).first().map_or("", |single| single.tag);
+                    f(TaggedToken { token, tag: self.own_tag(token.text, tag) });
+                }
+            } else {
+                f(TaggedToken { token: Token { text: word, start, end }, tag: self.own_tag(word, tag) });
+            }
+        }
+    }
+
+    /// The tag that an entry gives the word, or `tag`; `x` when both say nothing.
+    fn own_tag<'t>(&'t self, word: &str, tag: &'t str) -> &'t str {
+        match self.tags.get(word) {
+            Some(own) => own,
+            None if tag.is_empty() => "x",
+            None => tag,
         }
     }
 
