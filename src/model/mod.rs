@@ -10,17 +10,19 @@ mod lexicon;
 mod linear;
 mod npz;
 mod sparse;
-mod tfidf;
+mod vectorize;
 mod walk_forward;
 
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
-pub use npz::{NpzWriter, read_npz, write_npz};
 pub(crate) use npz::npy_header;
+pub use npz::{NpzWriter, read_npz, write_npz};
 pub use sparse::{Csr, Row};
-pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
+pub use vectorize::{
+    Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
+};
 pub use walk_forward::{
     Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
 };

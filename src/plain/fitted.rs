@@ -9,7 +9,7 @@ use anyhow::{Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Columns, Cutter, Line, LineFormat, Lines, Rows, tfidf};
+use super::{Columns, Cutter, Line, LineFormat, Lines, Rows, vectorize};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::{Explanation, ModelFile, ModelHeader};
@@ -75,7 +75,7 @@ pub fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn 
         Cutter::for_lines(spec, format, base)
     };
     Ok(match kind.as_str() {
-        tfidf::KIND => Box::new(tfidf::FittedTfidf::open(&file, cutter()?)?),
+        vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })
 }

@@ -10,7 +10,8 @@ mod fitted;
 mod lines;
 mod output;
 mod rows;
-pub mod tfidf;
+mod spill;
+pub mod vectorize;
 
 pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;
