@@ -9,7 +9,7 @@ use anyhow::{Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Columns, Cutter, Line, LineFormat, Lines, Rows, sestm, tfidf};
+use super::{Columns, Cutter, Line, LineFormat, Lines, Rows, sestm, vectorize};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::{Explanation, ModelFile, ModelHeader};
@@ -18,6 +18,11 @@ use crate::model::{Explanation, ModelFile, ModelHeader};
 pub trait Fitted: Send + Sync {
     /// What its file says of it.
     fn header(&self) -> &ModelHeader;
+
+    /// What `train` calls it: the kind, or which model of this kind it is.
+    fn name(&self) -> &str {
+        &self.header().kind
+    }
 
     /// What its rows consist of.
     fn columns(&self) -> Result<Columns>;
@@ -76,7 +81,7 @@ pub fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn 
     };
     Ok(match kind.as_str() {
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
-        tfidf::KIND => Box::new(tfidf::FittedTfidf::open(&file, cutter()?)?),
+        vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })
 }

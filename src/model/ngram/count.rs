@@ -159,7 +159,9 @@ impl Counter {
         let numbers: Vec<usize> = (0..sorter.shares().len()).collect();
         for wave in numbers.chunks(SHARES_A_THREAD * ctx.threads()) {
             let sorted = ctx.install(|| {
-                wave.par_iter().map(|&i| ctx.check().map(|()| sorter.records(i, self.order))).collect::<Result<Vec<_>, _>>()
+                wave.par_iter()
+                    .map(|&i| ctx.check().map(|()| sorter.records(i, self.order)))
+                    .collect::<Result<Vec<_>, _>>()
             })?;
             sorted.iter().try_for_each(|records| run.write(records))?;
         }

@@ -103,7 +103,8 @@ impl LanguageModel {
             }
             Parts::Mapped(file) => {
                 let names = ["words", "word_ends", "word_ids", "orders", "ngrams"];
-                let sections = names.map(|name| Ok((name, file.bytes(name)?))).into_iter().collect::<Result<Vec<_>>>()?;
+                let sections =
+                    names.map(|name| Ok((name, file.bytes(name)?))).into_iter().collect::<Result<Vec<_>>>()?;
                 write_model(path, &header, &sections)
             }
         }
@@ -140,7 +141,8 @@ impl<'a> View<'a> {
         entries: &'a [Entry],
         orders: &'a [Order],
     ) -> Result<View<'a>> {
-        let vocabulary = Vocabulary::new(text, ends, table).context("the vocabulary is damaged; train the model again")?;
+        let vocabulary =
+            Vocabulary::new(text, ends, table).context("the vocabulary is damaged; train the model again")?;
         let index = Index::new(entries, orders).filter(|index| index.sizes()[0] == ends.len() as u64);
         Ok(View { vocabulary, index: index.context("the n-grams are damaged; train the model again")? })
     }
