@@ -25,7 +25,11 @@ pub fn kneser_ney(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram
     let Counts { words, trie, counts, fitted_until, documents } = counts;
     let limits = pruning.limits(trie.order())?;
     let pruned: Option<Vec<Vec<bool>>> = limits.iter().any(|&limit| limit > 0).then(|| {
-        limits.iter().zip(&counts).map(|(&limit, counts)| counts.iter().map(|&n| limit > 0 && n <= limit).collect()).collect()
+        limits
+            .iter()
+            .zip(&counts)
+            .map(|(&limit, counts)| counts.iter().map(|&n| limit > 0 && n <= limit).collect())
+            .collect()
     });
     let (discounts, mut log10, mut backoff) = ctx.install(|| -> Result<_, Cancelled> {
         let adjusted = adjust(&trie, counts, ctx)?;
@@ -136,8 +140,7 @@ fn words(level: &LevelCounts<'_>) -> Vec<f32> {
     let words = level.counts.len();
     let (all, left) = level.sums(0..words);
     let uniform = left / all / (words - 1) as f64;
-    let mut probabilities: Vec<f32> =
-        (0..words).map(|word| (level.discounted(word) / all + uniform) as f32).collect();
+    let mut probabilities: Vec<f32> = (0..words).map(|word| (level.discounted(word) / all + uniform) as f32).collect();
     probabilities[BEGIN as usize] = 1.0;
     probabilities
 }
