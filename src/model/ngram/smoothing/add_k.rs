@@ -3,7 +3,7 @@
 //! h is the whole context, `order - 1` words or back to `<s>`; there is no recourse to shorter ones. As a back-off model, contexts
 //! of any other length give the uniform distribution 1/V, and a whole one falls back to that with weight k V / (c(h) + k V).
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::{Estimate, all_words, predicted, sum};
 use crate::job::Ctx;
@@ -11,9 +11,8 @@ use crate::model::ngram::model::{Counts, Ngram, Smoothing};
 use crate::model::ngram::prune::Pruning;
 use crate::model::ngram::words::BEGIN;
 
-/// Makes the model.
-pub fn add_k(counts: Counts, k: f64, pruning: &Pruning, ctx: &Ctx) -> Result<Ngram> {
-    ensure!(k > 0.0 && k.is_finite(), "--k {k} cannot be added to counts: it is above 0 (maximum likelihood is --smoothing mle)");
+/// Makes the model; `k` is above 0.
+pub(super) fn add_k(counts: Counts, k: f64, pruning: &Pruning, ctx: &Ctx) -> Result<Ngram> {
     let trie = &counts.trie;
     let (order, words) = (trie.order(), predicted(trie));
     let first = match order {

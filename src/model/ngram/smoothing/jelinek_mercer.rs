@@ -52,7 +52,7 @@ struct Look {
 type Given = Vec<[[f64; 2]; BUCKETS]>;
 
 /// Makes the model. `held_out`: documents on which nothing was counted, tokens with spaces between them.
-pub fn jelinek_mercer(
+pub(super) fn jelinek_mercer(
     counts: Counts,
     held_out: &[String],
     pruning: &Pruning,

@@ -7,7 +7,6 @@
 //! was not seen (SRILM does the same). What single words leave is the probability of `<unk>`.
 
 use anyhow::Result;
-use serde::Serialize;
 
 use super::{Estimate, all_words, sum};
 use crate::job::Ctx;
@@ -16,34 +15,34 @@ use crate::model::ngram::prune::Pruning;
 use crate::model::ngram::words::{BEGIN, UNKNOWN};
 
 /// The largest count that is discounted.
-pub const KATZ_LIMIT: usize = 5;
+const LIMIT: usize = 5;
 /// Taken from each of those counts where Good-Turing fails.
-pub const KATZ_FALLBACK: f64 = 0.5;
+const FALLBACK: f64 = 0.5;
 /// Below this nothing is left.
 const NOTHING: f64 = 1e-9;
 
 /// The discounts of one length of n-grams.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Turing {
-    /// Share of each count, from 1 to [`KATZ_LIMIT`], that is kept.
-    pub kept: [f64; KATZ_LIMIT],
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Turing {
+    /// Share of each count, from 1 to [`LIMIT`], that is kept.
+    pub(super) kept: [f64; LIMIT],
     /// Whether Good-Turing failed.
-    pub fallback: bool,
+    pub(super) fallback: bool,
 }
 
 impl Turing {
     fn of(counts: impl Iterator<Item = u32>) -> Turing {
-        let mut with = [0u64; KATZ_LIMIT + 2];
-        counts.filter(|&count| count as usize <= KATZ_LIMIT + 1).for_each(|count| with[count as usize] += 1);
+        let mut with = [0u64; LIMIT + 2];
+        counts.filter(|&count| count as usize <= LIMIT + 1).for_each(|count| with[count as usize] += 1);
         let n = with.map(|n| n as f64);
-        let most = (KATZ_LIMIT + 1) as f64 * n[KATZ_LIMIT + 1] / n[1];
+        let most = (LIMIT + 1) as f64 * n[LIMIT + 1] / n[1];
         let kept = std::array::from_fn(|i| {
             let r = (i + 1) as f64;
             ((r + 1.0) * n[i + 2] / n[i + 1] / r - most) / (1.0 - most)
         });
         match kept.iter().all(|&d: &f64| d > 0.0 && d <= 1.0) {
             true => Turing { kept, fallback: false },
-            false => Turing { kept: std::array::from_fn(|i| 1.0 - KATZ_FALLBACK / (i + 1) as f64), fallback: true },
+            false => Turing { kept: std::array::from_fn(|i| 1.0 - FALLBACK / (i + 1) as f64), fallback: true },
         }
     }
 
@@ -55,7 +54,7 @@ impl Turing {
 }
 
 /// Makes the model. Also gives the discounts by length.
-pub fn katz(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram, Vec<Turing>)> {
+pub(super) fn katz(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram, Vec<Turing>)> {
     let words = counts.counts[0].iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, &count)| count);
     let mut discounts = vec![Turing::of(words)];
     discounts.extend(counts.counts[1..].iter().map(|counts| Turing::of(counts.iter().copied())));

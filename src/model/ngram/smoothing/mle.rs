@@ -8,7 +8,7 @@ use crate::model::ngram::model::{Counts, Ngram, Smoothing};
 use crate::model::ngram::prune::Pruning;
 
 /// Makes the model.
-pub fn mle(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<Ngram> {
+pub(super) fn mle(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<Ngram> {
     let all = all_words(&counts);
     let mut estimate = Estimate::of_words(counts.counts[0].iter().map(|&c| (f64::from(c) / all) as f32).collect());
     for seen in &counts.counts[1..] {

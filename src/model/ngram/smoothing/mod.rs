@@ -17,17 +17,65 @@ use std::ops::Range;
 use anyhow::Result;
 use rayon::prelude::*;
 
-pub use add_k::add_k;
-pub use jelinek_mercer::{Weights, jelinek_mercer};
-pub use katz::{KATZ_FALLBACK, KATZ_LIMIT, Turing, katz};
-pub use mle::mle;
+pub use jelinek_mercer::Weights;
 
+use self::add_k::add_k;
+use self::jelinek_mercer::jelinek_mercer;
+use self::katz::katz;
+use self::mle::mle;
+use super::kneser_ney::kneser_ney;
 use super::link::{cut, spans};
 use super::model::{Counts, Ngram, Smoothing};
+use super::params::NgramParams;
 use super::prune::{Pruning, prune};
 use super::trie::{Level, Trie};
 use super::words::BEGIN;
+use crate::data::Report;
 use crate::job::{Cancelled, Ctx};
+
+/// Makes a model of counts as the parameters say, and reports what it found. `held_out`: documents on which nothing was counted, tokens
+/// with spaces between them; for `jelinek-mercer`.
+pub fn smooth(
+    counts: Counts,
+    params: &NgramParams,
+    held_out: &[String],
+    report: &mut Report,
+    ctx: &Ctx,
+) -> Result<Ngram> {
+    report.fact("smoothing", params.smoothing);
+    let orders = |fell_back: Vec<bool>| -> Vec<usize> {
+        fell_back.iter().enumerate().filter(|(_, fell_back)| **fell_back).map(|(n, _)| n + 1).collect()
+    };
+    let pruning = &params.prune;
+    let model = match params.smoothing {
+        Smoothing::KneserNey => {
+            let (model, discounts) = kneser_ney(counts, pruning, ctx)?;
+            report.fact("discounts", discounts.iter().map(|d| d.by_count).collect::<Vec<_>>());
+            report.fact("discount_fallback_orders", orders(discounts.iter().map(|d| d.fallback).collect()));
+            model
+        }
+        Smoothing::Katz => {
+            let (model, discounts) = katz(counts, pruning, ctx)?;
+            report.fact("discounts", discounts.iter().map(|d| d.kept).collect::<Vec<_>>());
+            report.fact("discount_fallback_orders", orders(discounts.iter().map(|d| d.fallback).collect()));
+            model
+        }
+        Smoothing::JelinekMercer => {
+            let (model, weights) = jelinek_mercer(counts, held_out, pruning, ctx)?;
+            report.fact("held_out_documents", held_out.len());
+            report.fact("weights", weights);
+            model
+        }
+        Smoothing::AddK => {
+            report.fact("k", params.k);
+            add_k(counts, params.k, pruning, ctx)?
+        }
+        Smoothing::Mle => mle(counts, pruning, ctx)?,
+    };
+    report.fact("ngrams", model.sizes());
+    report.fact("fitted_until", model.fitted_until);
+    Ok(model)
+}
 
 /// A value for each entry, by level.
 type ByLevel = Vec<Vec<f32>>;
