@@ -11,7 +11,9 @@ mod lines;
 mod ngram;
 mod ngram_eval;
 mod output;
+mod returns;
 mod rows;
+pub mod sestm;
 pub mod tfidf;
 
 pub use cutter::{CutSpec, Cutter};

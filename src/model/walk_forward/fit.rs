@@ -1,17 +1,17 @@
-//! The walk itself: admit the training samples of a fold, fit its model, score its test samples.
+//! A walked text regression: fit the model of a fold on its training samples, score its test samples.
 
-use anyhow::{Context, Result, ensure};
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use anyhow::{Result, ensure};
+use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
-use super::measure::{area_under_curve, r_squared, rank_correlation};
+use super::WalkForward;
 use super::text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
-use super::{Fold, WalkForward};
+use super::walk::{Step, Walked, walk_folds};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::linear::{Linear, logistic, ridge};
+use crate::model::metrics::{area_under_curve, r_squared, rank_correlation};
 use crate::model::sparse::{Csr, Row};
 use crate::model::tfidf::Weighting;
 use crate::stats::{average_ranks, quantile};
@@ -22,9 +22,6 @@ const SHOWN_TERMS: usize = 20;
 
 /// Rows weighed between two looks at whether to stop.
 const ROWS_PER_CHECK: usize = 1024;
-
-/// When a day's label is known: at the close of trading, Shanghai time.
-const CLOSE: NaiveTime = NaiveTime::from_hms_opt(15, 0, 0).expect("15:00:00 is a time of day");
 
 /// The model of one fold: the terms it chose, how it weighs them, and their linear weights.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,121 +70,51 @@ pub fn fit_predict(
     params: &TextRegression,
     ctx: &Ctx,
 ) -> Result<(Predictions, Report)> {
-    let data = Data { samples, counts, dates, walk, params, ctx };
+    let data = Data { samples, counts, params, walk, ctx };
     data.check()?;
-    let folds = walk.folds(dates.len())?;
-    let mut predictions = Predictions {
-        score: vec![f32::NAN; samples.len()],
-        fold: vec![-1; samples.len()],
-        models: Vec::with_capacity(folds.len()),
-        folds: Vec::with_capacity(folds.len()),
-    };
-    let mut passed_over = vec![false; samples.len()];
-    for (k, fold) in folds.iter().enumerate() {
-        let test: Vec<usize> = (0..samples.len()).filter(|&i| fold.test.contains(&samples[i].date)).collect();
-        let (admitted, mut report) = data.admit(fold, &test);
-        let model = ctx
-            .install(|| data.fit(admitted, &mut report))
-            .with_context(|| format!("fold {} (trained {} to {})", k + 1, report.train.0, report.train.1))?;
-        match &model {
-            None => test.iter().for_each(|&i| passed_over[i] = true),
-            Some(model) => {
-                let scores = ctx.install(|| data.score(model, &test, &mut report));
-                for (&i, score) in test.iter().zip(scores) {
-                    predictions.score[i] = score as f32;
-                    predictions.fold[i] = k as i32;
-                }
+    let mut score = vec![f32::NAN; samples.len()];
+    let (walked, report) = walk_folds(samples, dates, walk, ctx, |step, report| {
+        ctx.install(|| {
+            let Some(model) = data.fit(step, report)? else { return Ok(None) };
+            for (&i, found) in step.test.iter().zip(data.score(&model, &step.test, report)) {
+                score[i] = found as f32;
             }
-        }
-        predictions.models.push(model);
-        predictions.folds.push(report);
-        ctx.advance(1)?;
-    }
-    let report = report_of(samples, &folds, &predictions, &passed_over);
-    Ok((predictions, report))
+            Ok(Some(model))
+        })
+    })?;
+    let Walked { fold, models, folds } = walked;
+    Ok((Predictions { score, fold, models, folds }, report))
 }
 
 /// What a walk works on.
 struct Data<'a> {
     samples: &'a [Sample],
     counts: &'a Csr,
-    dates: &'a [NaiveDate],
-    walk: &'a WalkForward,
     params: &'a TextRegression,
+    walk: &'a WalkForward,
     ctx: &'a Ctx,
 }
 
 impl Data<'_> {
     fn check(&self) -> Result<()> {
-        let Data { samples, counts, dates, params, .. } = *self;
+        let Data { samples, counts, params, .. } = *self;
         ensure!(
             samples.len() == counts.rows(),
             "{} samples, but {} rows of token counts: one row a sample is needed",
             samples.len(),
             counts.rows()
         );
-        ensure!(dates.is_sorted_by(|a, b| a < b), "the trading calendar must ascend without repeats");
         ensure!((0.0..0.5).contains(&params.winsor), "winsor = {} must be at least 0 and below 0.5", params.winsor);
         ensure!(params.tail > 0.0 && params.tail <= 0.5, "tail = {} must be above 0 and at most 0.5", params.tail);
-        for (i, sample) in samples.iter().enumerate() {
-            let traded = dates.get(sample.date).with_context(|| {
-                format!("sample {i} is traded on day {}, but the calendar has {} days", sample.date, dates.len())
-            })?;
-            // A text of the night before may count for a day whose close it follows, never for one before that.
-            let latest = dates.get(sample.date + 1).unwrap_or(traded);
-            ensure!(
-                sample.known_at.date() <= *latest,
-                "sample {i} is traded on {traded}, before it was known ({}): its trading day is wrong",
-                sample.known_at
-            );
-            ensure!(
-                sample.label.is_nan() || (sample.label.is_finite() && sample.label_known >= sample.date),
-                "sample {i} of {traded} has the label {} known on day {} of the calendar, before its own day {}",
-                sample.label,
-                sample.label_known,
-                sample.date
-            );
-        }
         Ok(())
     }
 
-    /// The samples that may train, in the order given, and a report that counts the others of the window.
-    fn admit(&self, fold: &Fold, test: &[usize]) -> (Vec<usize>, FoldReport) {
-        let Data { samples, dates, walk, .. } = *self;
-        let tested: FxHashSet<u64> = test.iter().map(|&i| samples[i].group).collect();
-        let mut report = FoldReport {
-            train: (dates[fold.train.start], dates[fold.train.end - 1]),
-            test: (dates[fold.test.start], dates[fold.test.end - 1]),
-            ..FoldReport::default()
-        };
-        let mut train = Vec::new();
-        for (i, sample) in samples.iter().enumerate().filter(|(_, s)| fold.train.contains(&s.date)) {
-            if sample.label.is_nan() {
-                report.unlabelled += 1;
-            } else if sample.label_known + walk.embargo_days >= fold.test.start {
-                report.purged += 1;
-            } else if tested.contains(&sample.group) {
-                report.grouped += 1;
-            } else {
-                train.push(i);
-            }
-        }
-        (train, report)
-    }
-
-    /// Fits the model of a fold on what the admitted samples hold, and notes in `report` what it saw; `None` when they
-    /// are too few.
-    fn fit(&self, admitted: Vec<usize>, report: &mut FoldReport) -> Result<Option<TextModel>> {
-        let Data { samples, counts, dates, walk, params, ctx } = *self;
-        // The cuts of the labels are drawn from the middle samples too, so these count for what the model saw.
-        let seen = |&i: &usize| samples[i].known_at.max(dates[samples[i].label_known].and_time(CLOSE));
-        let until = admitted.iter().map(seen).max();
-        let Some(fitted_until) = until.filter(|_| admitted.len() >= walk.min_train_rows) else {
-            report.train_rows = admitted.len();
-            return Ok(None);
-        };
-        let labels: Vec<f64> = admitted.iter().map(|&i| samples[i].label).collect();
-        let (train, goal) = goal(admitted, &labels, params)?;
+    /// Fits the model of a fold on its training samples, and notes in `report` what it saw; `None` when those that are
+    /// left are too few.
+    fn fit(&self, step: &Step, report: &mut FoldReport) -> Result<Option<TextModel>> {
+        let Data { samples, counts, params, walk, ctx } = *self;
+        let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
+        let (train, goal) = goal(&step.train, &labels, params)?;
         report.middle = labels.len() - train.len();
         report.train_rows = train.len();
         if train.len() < walk.min_train_rows {
@@ -217,7 +144,6 @@ impl Data<'_> {
             Goal::Value(y) => r_squared(&scores, y),
             Goal::Up(up) => area_under_curve(&scores, up),
         };
-        report.fitted_until = Some(fitted_until);
         report.convergence = linear.convergence;
         report.vocabulary = terms.len();
         let mut order: Vec<usize> = (0..terms.len()).collect();
@@ -226,7 +152,7 @@ impl Data<'_> {
         report.top = order.iter().take_while(|&&j| linear.weights[j] > 0.0).take(SHOWN_TERMS).map(shown).collect();
         report.bottom =
             order.iter().rev().take_while(|&&j| linear.weights[j] < 0.0).take(SHOWN_TERMS).map(shown).collect();
-        Ok(Some(TextModel { fitted_until, terms, weighting, linear }))
+        Ok(Some(TextModel { fitted_until: step.fitted_until, terms, weighting, linear }))
     }
 
     /// The token ids that become columns, and the weighting, from the training rows alone.
@@ -273,18 +199,19 @@ enum Goal {
 }
 
 /// The samples that train, and their goals, from the labels of all admitted samples.
-fn goal(admitted: Vec<usize>, labels: &[f64], params: &TextRegression) -> Result<(Vec<usize>, Goal)> {
+fn goal(admitted: &[usize], labels: &[f64], params: &TextRegression) -> Result<(Vec<usize>, Goal)> {
     let mut sorted = labels.to_vec();
     sorted.sort_by(f64::total_cmp);
     match (params.target, params.label) {
-        (Target::Ridge, LabelForm::Raw) => Ok((admitted, Goal::Value(labels.to_vec()))),
+        (Target::Ridge, LabelForm::Raw) => Ok((admitted.to_vec(), Goal::Value(labels.to_vec()))),
         (Target::Ridge, LabelForm::Winsorised) => {
             let (low, high) = (quantile(&sorted, params.winsor), quantile(&sorted, 1.0 - params.winsor));
-            Ok((admitted, Goal::Value(labels.iter().map(|y| y.clamp(low, high)).collect())))
+            Ok((admitted.to_vec(), Goal::Value(labels.iter().map(|y| y.clamp(low, high)).collect())))
         }
         (Target::Ridge, LabelForm::Ranked) => {
             let n = labels.len() as f64;
-            Ok((admitted, Goal::Value(average_ranks(labels).iter().map(|rank| (rank - 0.5) / n - 0.5).collect())))
+            let ranks = average_ranks(labels);
+            Ok((admitted.to_vec(), Goal::Value(ranks.iter().map(|rank| (rank - 0.5) / n - 0.5).collect())))
         }
         (Target::Logistic, _) => {
             let (low, high) = (quantile(&sorted, params.tail), quantile(&sorted, 1.0 - params.tail));
@@ -295,7 +222,7 @@ fn goal(admitted: Vec<usize>, labels: &[f64], params: &TextRegression) -> Result
                 params.tail,
                 params.tail
             );
-            let outer = admitted.into_iter().zip(labels).filter(|(_, y)| **y <= low || **y >= high);
+            let outer = admitted.iter().copied().zip(labels).filter(|(_, y)| **y <= low || **y >= high);
             let (train, up) = outer.map(|(i, y)| (i, *y >= high)).unzip();
             Ok((train, Goal::Up(up)))
         }
@@ -306,23 +233,6 @@ fn goal(admitted: Vec<usize>, labels: &[f64], params: &TextRegression) -> Result
 fn weigh(weighting: &Weighting, mut kept: Vec<(u32, f32)>, counts: Row<'_>) -> Vec<(u32, f32)> {
     weighting.apply(&mut kept, counts.values.iter().map(|&c| f64::from(c)).sum());
     kept
-}
-
-fn report_of(samples: &[Sample], folds: &[Fold], predictions: &Predictions, passed_over: &[bool]) -> Report {
-    let mut report = Report::new("model");
-    report.rows_in = samples.len() as u64;
-    report.rows_out = predictions.fold.iter().filter(|fold| **fold >= 0).count() as u64;
-    let first = folds.first().map_or(usize::MAX, |fold| fold.test.start);
-    for (i, sample) in samples.iter().enumerate().filter(|(i, _)| predictions.fold[*i] < 0) {
-        let reason = match (sample.date < first, passed_over[i]) {
-            (true, _) => "before the first test window",
-            (false, true) => "too few training samples (min_train_rows)",
-            (false, false) => "between test windows",
-        };
-        report.drop_rows(reason, 1);
-    }
-    report.fact("folds", &predictions.folds);
-    report
 }
 
 #[cfg(test)]

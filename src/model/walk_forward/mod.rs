@@ -6,8 +6,8 @@
 //! label cuts and weights come from the admitted training samples alone.
 
 mod fit;
-mod measure;
 mod text;
+mod walk;
 
 use std::ops::Range;
 
@@ -15,7 +15,9 @@ use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 pub use fit::{TextModel, fit_predict};
+pub(super) use super::metrics::rank_correlation;
 pub use text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
+pub(super) use walk::{Walked, walk_folds};
 
 /// Rolling windows of training and test days.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

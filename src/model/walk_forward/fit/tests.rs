@@ -5,6 +5,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::super::walk::CLOSE;
 use super::*;
 use crate::model::linear::LinearParams;
 use crate::model::tfidf::TfidfParams;
