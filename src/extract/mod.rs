@@ -1,7 +1,7 @@
 //! Features: every document of the corpus to a row of numbers, kept in the store.
 //!
 //! Each `[[feature]]` names a model. Models without memory (`lexicon`) give a document the same row wherever it stands, so a
-//! grown corpus costs only its new parts; fitted ones (`tfidf`, `ridge`, `logistic`) say when they last saw data.
+//! grown corpus costs only its new parts; fitted ones (`tfidf`, and those that learn from returns) say when they last saw data.
 
 mod lexicon;
 mod reading;
@@ -24,7 +24,10 @@ use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
-use crate::model::{LabelForm, LexiconParams, LinearParams, TfidfParams, WalkForward};
+use crate::model::{
+    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, LabelForm, LexiconParams, LinearParams, Method,
+    SvmLoss, TfidfParams, WalkForward,
+};
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
 
@@ -44,6 +47,12 @@ pub enum Model {
     Ridge,
     /// Walk-forward logistic regression, upper against lower labels: column `score`, log-odds.
     Logistic,
+    /// Walk-forward naive Bayes, likewise.
+    Bayes,
+    /// A walk-forward linear support vector machine, likewise; without calibration the score is a margin.
+    Svm,
+    /// Walk-forward gradient-boosted trees, likewise.
+    Boosted,
 }
 
 /// One `[[feature]]`.
@@ -52,7 +61,7 @@ pub enum Model {
 pub struct Feature {
     /// Name, by which factors refer to it.
     pub name: String,
-    /// `lexicon`, `tfidf`, `ridge` or `logistic`.
+    /// `lexicon`, `tfidf`, `ridge`, `logistic`, `bayes`, `svm` or `boosted`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
@@ -62,19 +71,29 @@ pub struct Feature {
     pub mask_names: bool,
     /// For `lexicon`.
     pub lexicon: LexiconParams,
-    /// For `tfidf`, `ridge` and `logistic`.
+    /// For `tfidf` and all models that learn from returns.
     pub tfidf: TfidfParams,
     /// For `tfidf`: the last day of the documents that vocabulary and weights come from; none: all. A factor refuses the
     /// values of earlier days.
     pub fit_until: Option<NaiveDate>,
-    /// For `ridge` and `logistic`: windows of training and test.
+    /// For models that learn from returns: windows of training and test.
     pub walk_forward: WalkForward,
-    /// For `ridge` and `logistic`: what is learned.
+    /// For models that learn from returns: what is learned.
     pub label: Label,
     /// For `ridge`: the form of the label, `raw`, `winsorised` or `ranked`.
     pub label_form: LabelForm,
-    /// For `ridge` and `logistic`: penalty and solver.
+    /// For `ridge`, `logistic` and `svm`: penalty and solver.
     pub linear: LinearParams,
+    /// For `logistic`, `bayes`, `svm` and `boosted`: which labels are up and down, and calibration.
+    pub classes: ClassParams,
+    /// For these: `none`, or `balanced` to let each class count alike.
+    pub class_weight: ClassWeight,
+    /// For `svm`: what a row on the wrong side costs, `squared-hinge` or `hinge`.
+    pub svm_loss: SvmLoss,
+    /// For `bayes`.
+    pub bayes: BayesParams,
+    /// For `boosted`.
+    pub boosted: BoostParams,
 }
 
 impl Feature {
@@ -83,13 +102,33 @@ impl Feature {
         match self.model {
             Model::Lexicon => &["tone", "positive", "negative", "tokens"],
             Model::Tfidf => &[],
-            Model::Ridge | Model::Logistic => &["score"],
+            Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => &["score"],
         }
     }
 
     /// Whether the model learns from returns.
     pub fn learns(&self) -> bool {
-        matches!(self.model, Model::Ridge | Model::Logistic)
+        self.estimator().is_some()
+    }
+
+    /// The estimator of a model that learns from returns.
+    fn estimator(&self) -> Option<EstimatorParams> {
+        let method = match self.model {
+            Model::Lexicon | Model::Tfidf => return None,
+            Model::Ridge => Method::Ridge,
+            Model::Logistic => Method::Logistic,
+            Model::Bayes => Method::Bayes,
+            Model::Svm => Method::Svm,
+            Model::Boosted => Method::Boosted,
+        };
+        Some(EstimatorParams {
+            method,
+            linear: self.linear.clone(),
+            svm_loss: self.svm_loss,
+            bayes: self.bayes.clone(),
+            boosted: self.boosted.clone(),
+            class_weight: self.class_weight,
+        })
     }
 
     fn reads(&self, kind: Kind) -> bool {
@@ -136,6 +175,8 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
     match feature.model {
         Model::Lexicon => lexicon::run(feature, inputs, store, ctx),
         Model::Tfidf => tfidf::run(feature, inputs, store, ctx),
-        Model::Ridge | Model::Logistic => regression::run(feature, inputs, store, ctx),
+        Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => {
+            regression::run(feature, inputs, store, ctx)
+        }
     }
 }

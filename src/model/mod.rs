@@ -28,7 +28,7 @@ pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
 pub use calibration::{CalibrationForm, Calibrator};
 pub use estimate::{
-    ClassWeight, Estimator, EstimatorParams, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator, out_of_fold,
+    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator, out_of_fold,
     search_penalty,
 };
 pub use explain::{Explanation, Part};
@@ -47,5 +47,5 @@ pub use sparse::{Csr, Row};
 pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
 pub use validation::{FoldParams, FoldsBy, FoldRows, GridPoint, Split, choose_penalty, draw_folds};
 pub use walk_forward::{
-    Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
+    ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };
