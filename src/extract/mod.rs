@@ -1,11 +1,13 @@
 //! Features: every document of the corpus to a row of numbers, kept in the store.
 //!
 //! Each `[[feature]]` names a model. Models without memory (`lexicon`) give a document the same row wherever it stands, so a
-//! grown corpus costs only its new parts; fitted ones (`tfidf`, and those that learn from returns) say when they last saw data.
+//! grown corpus costs only its new parts; fitted ones (`tfidf`, and what learns from returns) say when they last saw data.
 
+mod induced;
 mod lexicon;
 mod reading;
 mod regression;
+mod sestm;
 mod tfidf;
 
 #[cfg(test)]
@@ -25,8 +27,8 @@ use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
 use crate::model::{
-    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, LabelForm, LexiconParams, LinearParams, Method,
-    SvmLoss, TfidfParams, WalkForward,
+    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LabelForm, LexiconParams,
+    LinearParams, Method, SestmParams, SvmLoss, TfidfParams, WalkForward,
 };
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
@@ -53,6 +55,11 @@ pub enum Model {
     Svm,
     /// Walk-forward gradient-boosted trees, likewise.
     Boosted,
+    /// Walk-forward SESTM: columns `score` (p - 1/2; 0 without screened words) and `words` (screened words in the document; 0 flags
+    /// that nothing is known of it).
+    Sestm,
+    /// Tone by a lexicon induced from the returns of past windows: columns `tone`, `positive`, `negative`, `words`.
+    Induced,
 }
 
 /// One `[[feature]]`.
@@ -61,14 +68,15 @@ pub enum Model {
 pub struct Feature {
     /// Name, by which factors refer to it.
     pub name: String,
-    /// `lexicon`, `tfidf`, `ridge`, `logistic`, `bayes`, `svm` or `boosted`.
+    /// `lexicon`, `tfidf`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm` or `induced`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
     /// Which part of title and body the model reads: `none`, `head:512`, `tail:512`, `head+tail:128+382`.
     pub truncate: Truncation,
-    /// Whether company names and codes are hidden from the model, so that it cannot learn who did well.
-    pub mask_names: bool,
+    /// Whether company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
+    /// from `sestm` and `induced`, which would list them among their words; shown to the others.
+    pub mask_names: Option<bool>,
     /// For `lexicon`.
     pub lexicon: LexiconParams,
     /// For `tfidf` and all models that learn from returns.
@@ -76,11 +84,12 @@ pub struct Feature {
     /// For `tfidf`: the last day of the documents that vocabulary and weights come from; none: all. A factor refuses the
     /// values of earlier days.
     pub fit_until: Option<NaiveDate>,
-    /// For models that learn from returns: windows of training and test.
+    /// For models that learn from returns (all but `lexicon` and `tfidf`): windows of training and test.
     pub walk_forward: WalkForward,
-    /// For models that learn from returns: what is learned.
+    /// For models that learn from returns: what is learned. The paper of `sestm` takes the return about the text, from the close
+    /// two days before it to the close of the day after: delay -2, price close, horizon 3.
     pub label: Label,
-    /// For `ridge`: the form of the label, `raw`, `winsorised` or `ranked`.
+    /// For `ridge` and `induced`: the form of the label, `raw`, `winsorised` or `ranked`.
     pub label_form: LabelForm,
     /// For `ridge`, `logistic` and `svm`: penalty and solver.
     pub linear: LinearParams,
@@ -94,6 +103,10 @@ pub struct Feature {
     pub bayes: BayesParams,
     /// For `boosted`.
     pub boosted: BoostParams,
+    /// For `sestm`: screening and penalty.
+    pub sestm: SestmParams,
+    /// For `induced`: which words enter the lexicon.
+    pub induce: InduceParams,
 }
 
 impl Feature {
@@ -103,18 +116,25 @@ impl Feature {
             Model::Lexicon => &["tone", "positive", "negative", "tokens"],
             Model::Tfidf => &[],
             Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => &["score"],
+            Model::Sestm => &["score", "words"],
+            Model::Induced => &["tone", "positive", "negative", "words"],
         }
     }
 
     /// Whether the model learns from returns.
     pub fn learns(&self) -> bool {
-        self.estimator().is_some()
+        !matches!(self.model, Model::Lexicon | Model::Tfidf)
     }
 
-    /// The estimator of a model that learns from returns.
+    /// Whether the model sees no company names and codes.
+    pub fn masks_names(&self) -> bool {
+        self.mask_names.unwrap_or(matches!(self.model, Model::Sestm | Model::Induced))
+    }
+
+    /// The estimator of a model that is one.
     fn estimator(&self) -> Option<EstimatorParams> {
         let method = match self.model {
-            Model::Lexicon | Model::Tfidf => return None,
+            Model::Lexicon | Model::Tfidf | Model::Sestm | Model::Induced => return None,
             Model::Ridge => Method::Ridge,
             Model::Logistic => Method::Logistic,
             Model::Bayes => Method::Bayes,
@@ -178,5 +198,7 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
         Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => {
             regression::run(feature, inputs, store, ctx)
         }
+        Model::Sestm => sestm::run(feature, inputs, store, ctx),
+        Model::Induced => induced::run(feature, inputs, store, ctx),
     }
 }

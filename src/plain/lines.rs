@@ -246,6 +246,7 @@ impl Block {
 fn object(number: u64, line: &str) -> Result<Line<'_>, &'static str> {
     let object: Object<'_> = serde_json::from_str(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => "no object with a text, or a field of another type",
+        _ if line.contains(": NaN") || line.contains(":NaN") => "not JSON: NaN is no number there, write null",
         _ => "not JSON",
     })?;
     let time = object.time.map(|time| read_time(&time).ok_or("the time cannot be read")).transpose()?;

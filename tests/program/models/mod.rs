@@ -26,7 +26,10 @@ struct Case {
     measured: bool,
 }
 
-const CASES: &[Case] = &[Case { name: "tfidf", flags: &["--min-df", "1"], rows: "rows.csv", measured: true }];
+const CASES: &[Case] = &[
+    Case { name: "tfidf", flags: &["--min-df", "1"], rows: "rows.csv", measured: true },
+    Case { name: "sestm", flags: &["--words", "5", "--kappa", "2"], rows: "rows.csv", measured: true },
+];
 
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder can be made");

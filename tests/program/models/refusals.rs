@@ -65,6 +65,20 @@ fn a_model_of_another_version_and_a_damaged_one() {
 }
 
 #[test]
+fn labels_that_are_no_numbers() {
+    let folder = folder();
+    let path = folder.path().join("news.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let nan = regex::Regex::new("\"value\":[-0-9.]+").unwrap();
+    fs::write(&path, nan.replace_all(&text, "\"value\":NaN").as_ref()).unwrap();
+    let flags = ["train", "sestm", "-i", "news.jsonl", "-o", "model"];
+    assert_says(&run(folder.path(), &flags).refusal(), &["96 × not JSON: NaN is no number there, write null"]);
+    fs::write(&path, nan.replace_all(&text, "\"value\":null").as_ref()).unwrap();
+    assert_says(&run(folder.path(), &flags).refusal(), &["no document has a value", "\"value\""]);
+    assert!(!folder.path().join("model").exists());
+}
+
+#[test]
 fn a_model_of_another_kind() {
     let folder = folder();
     trained(folder.path(), &CASES[0]);
