@@ -28,7 +28,7 @@ use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
 use crate::model::{
     BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LabelForm, LexiconParams,
-    LinearParams, Method, SestmParams, SvmLoss, TfidfParams, WalkForward,
+    LinearParams, Method, SestmParams, SvmLoss, VectorizerParams, WalkForward,
 };
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
@@ -80,7 +80,7 @@ pub struct Feature {
     /// For `lexicon`.
     pub lexicon: LexiconParams,
     /// For `tfidf` and all models that learn from returns.
-    pub tfidf: TfidfParams,
+    pub tfidf: VectorizerParams,
     /// For `tfidf`: the last day of the documents that vocabulary and weights come from; none: all. A factor refuses the
     /// values of earlier days.
     pub fit_until: Option<NaiveDate>,

@@ -16,15 +16,16 @@ mod induce;
 mod lexicon;
 mod linear;
 mod metrics;
+mod nearest;
+pub mod ngram;
+mod npz;
 #[cfg(test)]
 mod reference;
 mod sestm;
-pub mod ngram;
-mod nearest;
 mod sparse;
 mod svd;
-mod tfidf;
 mod validation;
+mod vectorize;
 mod walk_forward;
 
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
@@ -54,8 +55,12 @@ pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, Ppmi
 pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
 pub use svd::SvdParams;
-pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
+pub(crate) use npz::npy_header;
+pub use npz::{NpzWriter, read_npz, write_npz};
 pub use validation::{FoldParams, FoldsBy, FoldRows, GridPoint, Split, choose_penalty, draw_folds};
+pub use vectorize::{
+    Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
+};
 pub use walk_forward::{
     ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };

@@ -1,14 +1,16 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
-mod sestm;
+mod classify;
 mod ngram;
-mod tfidf;
+mod sestm;
+mod vectorize;
 
 use clap::Subcommand;
 
-pub use sestm::Sestm;
+pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
 pub use ngram::Ngram;
-pub use tfidf::Tfidf;
+pub use sestm::Sestm;
+pub use vectorize::{Terms, Vectorize};
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
@@ -17,6 +19,30 @@ pub enum Train {
     Sestm(Sestm),
     /// An n-gram language model, as KenLM's lmplz.
     Ngram(Ngram),
-    /// TF-IDF weights of words, as scikit-learn's TfidfVectorizer.
-    Tfidf(Tfidf),
+    /// TF-IDF weights of words or n-grams, as scikit-learn's TfidfVectorizer.
+    Tfidf(Vectorize),
+    /// Counts of words or n-grams, as scikit-learn's CountVectorizer.
+    Bow(Vectorize),
+    /// 1 for each word that occurs.
+    Onehot(Vectorize),
+    /// BM25 weights.
+    Bm25(Vectorize),
+    /// Signed counts hashed into 2^20 columns, as scikit-learn's HashingVectorizer.
+    Hashing(Vectorize),
+    /// Sets of five characters in a row, hashed: for what is nearly the same text.
+    Shingles(Vectorize),
+    /// ln(1 + count) of the most frequent nouns, verbs and adjectives, those of titles apart: Huatai's event factors.
+    EventWords(Vectorize),
+    /// Logistic regression on the texts' terms, with L2 penalty or elastic net, as scikit-learn's LogisticRegression.
+    Logistic(Logistic),
+    /// Naive Bayes on the texts' terms, multinomial or complement.
+    #[command(visible_alias = "nb")]
+    Bayes(Bayes),
+    /// A linear support vector machine on the texts' terms, as LIBLINEAR.
+    Svm(Svm),
+    /// Gradient-boosted trees on the texts' terms, of classes or of a value.
+    #[command(visible_alias = "gbdt")]
+    Boosted(Boosted),
+    /// Ridge regression of a value on the texts' terms.
+    Ridge(Ridge),
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use rustc_hash::FxHashMap;
 
 use super::Words;
-use crate::model::{Explanation, Part, Tfidf};
+use crate::model::{Explanation, Part, Vectorizer};
 use crate::text::{Counter, VocabularyParams};
 
 /// How rare words are: inverse document frequencies, natural logarithms.
@@ -18,8 +18,8 @@ pub struct Idf {
 
 impl Idf {
     /// Those of a fitted model; a word outside its vocabulary counts as one that is in no document.
-    pub fn of_model(model: &Tfidf) -> Idf {
-        let of = model.words().iter().cloned().zip(model.idf().iter().copied());
+    pub fn of_model(model: &Vectorizer) -> Idf {
+        let of = model.terms().iter().cloned().zip((0..).map(|column| model.idf(column)));
         Idf { of: of.collect(), unknown: model.idf_of_unknown() }
     }
 
@@ -90,7 +90,7 @@ impl Idf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TfidfParams;
+    use crate::model::{Analyzer, Fields, TermCounts, VectorizerParams};
     use crate::text::DfLimit;
 
     fn words(text: &str) -> Words<'_> {
@@ -119,8 +119,12 @@ mod tests {
         assert_eq!(explained.terms[0].detail, [("count", 2.0), ("candidates", 5.0), ("idf", 2f64.ln() + 1.0)]);
         assert!(idf.explain(&document, "注销").unwrap().formula.contains("unknown"));
         assert!(idf.explain(&document, "增长").is_none());
-        let params = TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() };
-        let model = Idf::of_model(&Tfidf::fit(&counts, &params).unwrap());
+        let params = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+        let (mut counts, analyzer) = (TermCounts::new(&params), Analyzer::new(&params, None).unwrap());
+        for text in ["公司 增长", "公司 回购", "公司 分红"] {
+            counts.add(&analyzer, Fields::body(text), None).unwrap();
+        }
+        let model = Idf::of_model(&Vectorizer::fit(&counts, &params).unwrap());
         assert_eq!(model.scores(&document), scores, "a model of the same documents says the same");
     }
 

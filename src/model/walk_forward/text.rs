@@ -1,6 +1,6 @@
 //! What a walked text regression takes and gives: samples and parameters in, scores and a report on each fold out.
 //!
-//! A fold chooses its terms, weighs them ([`TfidfParams`]) and fits ridge on the label, or a classifier on the outer parts
+//! A fold chooses its terms, weighs them ([`VectorizerParams`]) and fits ridge on the label, or a classifier on the outer parts
 //! of the labels (Huatai's event factors: 30 % down, 40 % left out or a class of their own, 30 % up). The score is ridge's
 //! estimate in the label's form, or the classifier's log-odds of up against down.
 
@@ -11,7 +11,7 @@ use super::fit::TextModel;
 use crate::model::calibration::CalibrationForm;
 use crate::model::estimate::{EstimatorParams, Method};
 use crate::model::linear::Convergence;
-use crate::model::tfidf::TfidfParams;
+use crate::model::vectorize::VectorizerParams;
 
 /// One text about one security, with what it was followed by.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +74,7 @@ pub struct TextRegression {
     /// For classifiers: which labels are up and down.
     pub classes: ClassParams,
     /// How counts become features.
-    pub tfidf: TfidfParams,
+    pub tfidf: VectorizerParams,
     /// Which model, its penalty and solver.
     pub estimator: EstimatorParams,
 }
@@ -85,7 +85,7 @@ impl Default for TextRegression {
             label: LabelForm::Winsorised,
             winsor: 0.01,
             classes: ClassParams::default(),
-            tfidf: TfidfParams::default(),
+            tfidf: VectorizerParams::default(),
             estimator: EstimatorParams { method: Method::Ridge, ..EstimatorParams::default() },
         }
     }
