@@ -16,12 +16,12 @@ mod induce;
 mod lexicon;
 mod linear;
 mod metrics;
+mod nearest;
 pub mod ngram;
 mod npz;
 #[cfg(test)]
 mod reference;
 mod sestm;
-mod nearest;
 mod sparse;
 mod svd;
 mod validation;
@@ -32,8 +32,8 @@ pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
 pub use calibration::{CalibrationForm, Calibrator};
 pub use estimate::{
-    ClassWeight, Estimator, EstimatorParams, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator,
-    out_of_fold, search_penalty,
+    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator, out_of_fold,
+    search_penalty,
 };
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
@@ -62,5 +62,5 @@ pub use vectorize::{
     Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
 };
 pub use walk_forward::{
-    Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
+    ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };
