@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use crate::cli::{Embed, Eval, Explain, Reading};
+use crate::cli::{Embed, Eval, Explain, Nearest, Reading};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::{Explanation, ModelFile};
-use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines};
+use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
@@ -92,6 +92,30 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
     let mut summary = used(model.as_ref(), &args.model);
     summary.set("documents", explained.len());
     summary.set("explanations", explained);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// Finds what lies nearest to words or documents.
+pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
+    let file = ModelFile::open(&args.model)?;
+    let format = plain::format_for(&file, args.format, args.input.as_deref());
+    let model = plain::open(file, format, Path::new(""))?;
+    let mut summary = used(model.as_ref(), &args.model);
+    let Some(input) = &args.input else {
+        summary.set("nearest", plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?);
+        return Ok(summary);
+    };
+    let mut lines = Lines::open(input, format)?;
+    let sought = args.text.as_deref().map_or(Sought::Ids(&args.ids), Sought::Text);
+    let mut found = None;
+    let report = ctx.stage("nearest", "docs", None, || {
+        let (near, report) = plain::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx)?;
+        found = Some(near);
+        Ok(report)
+    })?;
+    summary.set("documents", report.rows_out);
+    summary.set("nearest", found.context("a finished search has found something")?);
     ended(&mut summary, report);
     Ok(summary)
 }

@@ -24,7 +24,7 @@ use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
-use crate::model::{LabelForm, LexiconParams, LinearParams, TfidfParams, WalkForward};
+use crate::model::{LabelForm, LexiconParams, LinearParams, VectorizerParams, WalkForward};
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
 
@@ -63,7 +63,7 @@ pub struct Feature {
     /// For `lexicon`.
     pub lexicon: LexiconParams,
     /// For `tfidf`, `ridge` and `logistic`.
-    pub tfidf: TfidfParams,
+    pub tfidf: VectorizerParams,
     /// For `tfidf`: the last day of the documents that vocabulary and weights come from; none: all. A factor refuses the
     /// values of earlier days.
     pub fit_until: Option<NaiveDate>,

@@ -9,7 +9,7 @@ use anyhow::{Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Columns, Cutter, Line, LineFormat, Lines, Rows, tfidf};
+use super::{Columns, Cutter, Line, LineFormat, Lines, Rows, WordVectors, lsa, ppmi, vectorize};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::{Explanation, ModelFile, ModelHeader};
@@ -27,6 +27,11 @@ pub trait Fitted: Send + Sync {
 
     /// Which tokens gave a document its score; `of` names the class or component, where there are several.
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;
+
+    /// Vectors of words, where the model has them.
+    fn words(&self) -> Option<WordVectors<'_>> {
+        None
+    }
 
     /// Measures the model on documents, and writes the table that `params` ask for.
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)>;
@@ -75,7 +80,9 @@ pub fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn 
         Cutter::for_lines(spec, format, base)
     };
     Ok(match kind.as_str() {
-        tfidf::KIND => Box::new(tfidf::FittedTfidf::open(&file, cutter()?)?),
+        lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
+        ppmi::KIND => Box::new(ppmi::FittedPpmi::open(&file, cutter()?)?),
+        vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })
 }

@@ -1,14 +1,34 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
-mod tfidf;
+mod lsa;
+mod ppmi;
+mod vectorize;
 
 use clap::Subcommand;
 
-pub use tfidf::Tfidf;
+pub use lsa::Lsa;
+pub use ppmi::Ppmi;
+pub use vectorize::Vectorize;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
 pub enum Train {
-    /// TF-IDF weights of words, as scikit-learn's TfidfVectorizer.
-    Tfidf(Tfidf),
+    /// TF-IDF weights of words or n-grams, as scikit-learn's TfidfVectorizer.
+    Tfidf(Vectorize),
+    /// Counts of words or n-grams, as scikit-learn's CountVectorizer.
+    Bow(Vectorize),
+    /// 1 for each word that occurs.
+    Onehot(Vectorize),
+    /// BM25 weights.
+    Bm25(Vectorize),
+    /// Signed counts hashed into 2^20 columns, as scikit-learn's HashingVectorizer.
+    Hashing(Vectorize),
+    /// Sets of five characters in a row, hashed: for what is nearly the same text.
+    Shingles(Vectorize),
+    /// ln(1 + count) of the most frequent nouns, verbs and adjectives, those of titles apart: Huatai's event factors.
+    EventWords(Vectorize),
+    /// Latent semantic analysis: documents and words as points of few dimensions, as scikit-learn's TruncatedSVD.
+    Lsa(Lsa),
+    /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
+    Ppmi(Ppmi),
 }

@@ -1,6 +1,8 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
-mod tfidf;
+mod lsa;
+mod ppmi;
+mod vectorize;
 
 use std::path::Path;
 
@@ -10,12 +12,21 @@ use crate::cli::{Corpus, Train};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
+use crate::model::Preset;
 use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
-        Train::Tfidf(args) => tfidf::run(args, ctx),
+        Train::Tfidf(args) => vectorize::run("tfidf", Preset::Tfidf, args, ctx),
+        Train::Bow(args) => vectorize::run("bow", Preset::Bow, args, ctx),
+        Train::Onehot(args) => vectorize::run("onehot", Preset::Onehot, args, ctx),
+        Train::Bm25(args) => vectorize::run("bm25", Preset::Bm25, args, ctx),
+        Train::Hashing(args) => vectorize::run("hashing", Preset::Hashing, args, ctx),
+        Train::Shingles(args) => vectorize::run("shingles", Preset::Shingles, args, ctx),
+        Train::EventWords(args) => vectorize::run("event-words", Preset::EventWords, args, ctx),
+        Train::Lsa(args) => lsa::run(args, ctx),
+        Train::Ppmi(args) => ppmi::run(args, ctx),
     }
 }
 
