@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use crate::cli::{KeywordPreset, Keywords};
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::{Idf, ModelFile, Tfidf};
+use crate::model::{Idf, ModelFile, Vectorizer};
 use crate::plain::keywords::{self, Extractor, KeywordParams, Method};
 use crate::plain::{CutSpec, LineFormat, Lines};
 
@@ -77,11 +77,10 @@ fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<I
             "the model cuts as it was trained; drop --dict and --stopwords, or --model"
         );
         let file = ModelFile::open(path)?;
-        let mut cut: CutSpec = serde_json::from_value(file.header().params["cut"].clone())
-            .with_context(|| format!("{} does not say how its text was cut; train it again", path.display()))?;
-        let model = Tfidf::read(&file)?;
+        let mut cut: CutSpec = file.param("cut")?;
+        let model = Vectorizer::read(&file)?;
         cut.format = format;
-        return Ok((cut, Some(Idf::of_model(&model))));
+        return Ok((cut, Some(Idf::of_model(&model)?)));
     }
     let mut params = super::files::tokenizer(tokenizer, "builtin");
     if args.preset == KeywordPreset::Jieba {
