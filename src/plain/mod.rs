@@ -7,6 +7,7 @@
 mod cutter;
 mod embed;
 mod fitted;
+pub mod lexicon;
 mod lines;
 mod output;
 mod returns;

@@ -1,16 +1,20 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
+mod lexicon;
 mod sestm;
 mod tfidf;
 
 use clap::Subcommand;
 
+pub use lexicon::{Lexicon, Method};
 pub use sestm::Sestm;
 pub use tfidf::Tfidf;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
 pub enum Train {
+    /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
+    Lexicon(Lexicon),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
     /// TF-IDF weights of words, as scikit-learn's TfidfVectorizer.

@@ -1,5 +1,6 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
+mod lexicon;
 mod sestm;
 mod tfidf;
 
@@ -16,6 +17,7 @@ use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
+        Train::Lexicon(args) => lexicon::run(args, ctx),
         Train::Sestm(args) => sestm::run(args, ctx),
         Train::Tfidf(args) => tfidf::run(args, ctx),
     }
