@@ -12,6 +12,7 @@ mod fronts;
 mod interrupt;
 mod tools;
 mod tree;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
