@@ -4,30 +4,58 @@
 //! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
 //! `text`), or turning documents into a factor by date and code (that is `factor`).
 
+mod bayes;
+mod boost;
+mod calibration;
+mod estimate;
+mod cooccurrence;
 mod explain;
 mod file;
+mod keywords;
 mod induce;
 mod lexicon;
 mod linear;
+mod metrics;
+#[cfg(test)]
+mod reference;
 mod sestm;
+pub mod ngram;
+mod nearest;
 mod sparse;
+mod svd;
 mod tfidf;
+mod validation;
 mod walk_forward;
 
+pub use bayes::{BayesForm, BayesParams, naive_bayes};
+pub use boost::{BoostParams, Boosted};
+pub use calibration::{CalibrationForm, Calibrator};
+pub use estimate::{
+    ClassWeight, Estimator, EstimatorParams, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator, out_of_fold,
+    search_penalty,
+};
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
+pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
+pub use linear::{
+    Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm,
+};
+pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
 pub use induce::{
     InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic, induce,
     induce_walk,
 };
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
-pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
 };
+pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiParams, Weighting as PairWeighting};
+pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
+pub use svd::SvdParams;
 pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
+pub use validation::{FoldParams, FoldsBy, FoldRows, GridPoint, Split, choose_penalty, draw_folds};
 pub use walk_forward::{
     Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
 };

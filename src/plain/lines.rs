@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,15 @@ pub enum LineFormat {
 }
 
 impl LineFormat {
+    /// Its name, as it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            LineFormat::Tokens => "tokens",
+            LineFormat::Text => "text",
+            LineFormat::Jsonl => "jsonl",
+        }
+    }
+
     /// The format that a file's name tells: JSON lines by their extension, nothing else.
     pub fn by_name(path: &Path) -> Option<LineFormat> {
         let extension = path.extension()?.to_str()?;
@@ -175,6 +184,22 @@ impl Lines {
         }
     }
 
+    /// The report at the end of the input; fails when there was no document at all.
+    pub fn finish(&self) -> Result<Report> {
+        let report = self.report();
+        ensure!(report.rows_in > 0, "the input is empty; it takes a document a line");
+        if report.rows_out == 0 {
+            let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} × {reason}")).collect();
+            bail!(
+                "none of {} lines can be used: {}; lines are read as {} (--format)",
+                report.rows_in,
+                reasons.join("; "),
+                self.format.name()
+            );
+        }
+        Ok(report)
+    }
+
     /// Lines read so far, used and refused.
     pub fn report(&self) -> Report {
         let mut report = self.report.clone();
@@ -217,6 +242,7 @@ impl Block {
 fn object(number: u64, line: &str) -> Result<Line<'_>, &'static str> {
     let object: Object<'_> = serde_json::from_str(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => "no object with a text, or a field of another type",
+        _ if line.contains(": NaN") || line.contains(":NaN") => "not JSON: NaN is no number there, write null",
         _ => "not JSON",
     })?;
     let time = object.time.map(|time| read_time(&time).ok_or("the time cannot be read")).transpose()?;
@@ -265,6 +291,25 @@ mod tests {
         assert_eq!((report.rows_in, report.rows_out), (5, 1));
         assert_eq!(report.dropped["not JSON"], 2);
         assert_eq!(report.facts["refused_lines"], serde_json::json!([2, 3, 4, 5]));
+    }
+
+    #[test]
+    fn an_input_without_documents_says_why() {
+        let read = |text: &'static str, format| {
+            let mut lines = Lines::of(text.as_bytes(), format);
+            let mut block = Block::default();
+            while lines.next_block(&mut block, 1 << 20).unwrap() {
+                lines.documents(&block);
+            }
+            lines.finish().map_err(|error| error.to_string())
+        };
+        assert!(read("", LineFormat::Text).unwrap_err().contains("the input is empty"));
+        let error = read("一\n二\n", LineFormat::Jsonl).unwrap_err();
+        assert!(
+            error.contains("none of 2 lines") && error.contains("2 × not JSON") && error.contains("jsonl"),
+            "{error}"
+        );
+        assert_eq!(read("一\n", LineFormat::Text).unwrap().rows_out, 1);
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub(super) fn read_returns(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Res
             read.groups.push(*groups.entry(group).or_insert(next));
         }
     }
-    let mut report = lines.report();
+    let mut report = lines.finish()?;
     if unlabelled > 0 {
         report.drop_rows("without a value", unlabelled);
         report.rows_out -= unlabelled;

@@ -121,6 +121,6 @@ impl Fitted for FittedSestm {
             "loss": known(mean(scores.iter().zip(&ranks).map(|(p, rank)| (p - rank / n).abs()))),
             "mean_p": known(mean(scores.iter().copied())),
         });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.report()))
+        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
     }
 }

@@ -44,8 +44,8 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &TfidfParams, ctx: &Ctx
             tokens += n;
         }
     }
+    let mut report = lines.finish()?;
     let model = Tfidf::fit(&counts, params)?;
-    let mut report = lines.report();
     report.fact("documents", model.documents());
     report.fact("tokens", tokens);
     report.fact("vocabulary", model.words().len());
@@ -120,6 +120,6 @@ impl Fitted for FittedTfidf {
             "documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty,
             "values_per_document": stored as f64 / documents.max(1) as f64,
         });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.report()))
+        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
     }
 }

@@ -1,4 +1,5 @@
-//! From cleaned text to tokens: characters or jieba words with byte offsets, vocabularies, and what truncation keeps.
+//! From cleaned text to tokens: characters or jieba words with byte offsets, parts of speech, sentences, vocabularies, and
+//! what truncation keeps.
 //!
 //! Two views of one text, both from a [`Segmenter`]:
 //!
@@ -16,6 +17,7 @@ mod dictionary;
 mod filter;
 mod params;
 mod segment;
+mod sentence;
 mod tokenize;
 mod truncate;
 mod vocab;
@@ -24,6 +26,7 @@ pub(crate) use chunk::Chunk;
 pub use dictionary::{DictionaryReport, Entry};
 pub use params::{Cut, Mode, Stopwords, TokenizerParams};
 pub use segment::{JIEBA_VERSION, Segmenter};
+pub use sentence::sentences;
 pub use tokenize::{TokenizeParams, tokenize_stream};
 pub use truncate::{Truncation, truncate_text};
 pub use vocab::{Counter, DfLimit, Frequency, Vocabulary, VocabularyParams};

@@ -1,12 +1,14 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
 mod lexicon;
+mod ngram;
 mod sestm;
 mod tfidf;
 
 use clap::Subcommand;
 
 pub use lexicon::{Lexicon, Method};
+pub use ngram::Ngram;
 pub use sestm::Sestm;
 pub use tfidf::Tfidf;
 
@@ -17,6 +19,8 @@ pub enum Train {
     Lexicon(Lexicon),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
+    /// An n-gram language model, as KenLM's lmplz.
+    Ngram(Ngram),
     /// TF-IDF weights of words, as scikit-learn's TfidfVectorizer.
     Tfidf(Tfidf),
 }

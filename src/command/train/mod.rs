@@ -2,6 +2,7 @@
 
 mod lexicon;
 mod sestm;
+mod ngram;
 mod tfidf;
 
 use std::path::Path;
@@ -19,6 +20,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
         Train::Lexicon(args) => lexicon::run(args, ctx),
         Train::Sestm(args) => sestm::run(args, ctx),
+        Train::Ngram(args) => ngram::run(args, ctx),
         Train::Tfidf(args) => tfidf::run(args, ctx),
     }
 }
@@ -29,6 +31,12 @@ fn open(corpus: &Corpus) -> Result<(Lines, Cutter)> {
     let params = super::files::tokenizer(&corpus.tokenizer, "builtin");
     let cutter = Cutter::new(CutSpec::new(format, params), Path::new(""))?;
     Ok((Lines::open(&corpus.input, format)?, cutter))
+}
+
+/// The lines of another file of documents written like those of the corpus.
+fn lines(path: &Path, corpus: &Corpus) -> Result<Lines> {
+    let format = corpus.format.or_else(|| LineFormat::by_name(path)).unwrap_or_default();
+    Lines::open(path, format)
 }
 
 /// What `train` says at its end: the facts of the report (`documents`, `tokens`, `vocabulary`, `fitted_until`, ...) beside

@@ -1,9 +1,10 @@
 //! `train sestm`.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{open, trained};
 use crate::cli::Sestm;
+use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::{SestmParams, Tune};
@@ -12,13 +13,8 @@ use crate::plain::sestm;
 pub(super) fn run(args: &Sestm, ctx: &Ctx) -> Result<Summary> {
     let params = params(args);
     let (mut lines, cutter) = open(&args.corpus)?;
-    let mut model = None;
-    let report = ctx.stage("train", "docs", None, || {
-        let (fitted, report) = sestm::train(&mut lines, &cutter, &params, ctx)?;
-        model = Some(fitted);
-        Ok(report)
-    })?;
-    model.context("a finished training has a model")?.save(&args.output, cutter.spec())?;
+    let (model, report) = staged(ctx, "train", || sestm::train(&mut lines, &cutter, &params, ctx))?;
+    model.save(&args.output, cutter.spec())?;
     Ok(trained("sestm", &args.output, report))
 }
 

@@ -1,9 +1,10 @@
 //! `train tfidf`.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{open, trained};
 use crate::cli::Tfidf;
+use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::TfidfParams;
@@ -19,12 +20,7 @@ pub(super) fn run(args: &Tfidf, ctx: &Ctx) -> Result<Summary> {
         norm: args.norm,
     };
     let (mut lines, cutter) = open(&args.corpus)?;
-    let mut model = None;
-    let report = ctx.stage("train", "docs", None, || {
-        let (fitted, report) = tfidf::train(&mut lines, &cutter, &params, ctx)?;
-        model = Some(fitted);
-        Ok(report)
-    })?;
-    model.context("a finished training has a model")?.save(&args.output, cutter.spec())?;
+    let (model, report) = staged(ctx, "train", || tfidf::train(&mut lines, &cutter, &params, ctx))?;
+    model.save(&args.output, cutter.spec())?;
     Ok(trained("tfidf", &args.output, report))
 }

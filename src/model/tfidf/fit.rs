@@ -64,6 +64,16 @@ impl Tfidf {
         self.columns.get(word).copied()
     }
 
+    /// The inverse document frequency of each word, in column order.
+    pub fn idf(&self) -> &[f64] {
+        &self.weighting.idf
+    }
+
+    /// The inverse document frequency of a word that is in no document, by the same formula.
+    pub fn idf_of_unknown(&self) -> f64 {
+        self.params.weighting(self.documents, std::iter::once(0)).idf[0]
+    }
+
     /// Documents that the model was fitted on.
     pub fn documents(&self) -> u64 {
         self.documents

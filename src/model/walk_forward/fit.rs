@@ -6,12 +6,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::WalkForward;
-use super::measure::{area_under_curve, r_squared, rank_correlation};
 use super::text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
 use super::walk::{Step, Walked, walk_folds};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::linear::{Linear, logistic, ridge};
+use crate::model::metrics::{area_under_curve, r_squared, rank_correlation};
 use crate::model::sparse::{Csr, Row};
 use crate::model::tfidf::Weighting;
 use crate::stats::{average_ranks, quantile};

@@ -6,7 +6,6 @@
 //! label cuts and weights come from the admitted training samples alone.
 
 mod fit;
-mod measure;
 mod text;
 mod walk;
 
@@ -16,7 +15,7 @@ use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 pub use fit::{TextModel, fit_predict};
-pub(super) use measure::rank_correlation;
+pub(super) use super::metrics::rank_correlation;
 pub use text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
 pub(super) use walk::{Walked, walk_folds};
 
