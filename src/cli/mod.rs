@@ -12,7 +12,9 @@ pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample};
 pub use keywords::{KeywordPreset, Keywords};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
-pub use train::{Bayes, Boosted, Learner, Logistic, Lsa, Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Train, Vectorize};
+pub use train::{
+    Bayes, Boosted, Learner, Lexicon, Logistic, Lsa, Method, Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Train, Vectorize,
+};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]

@@ -3,6 +3,7 @@
 mod classify;
 mod ngram;
 mod sestm;
+mod lexicon;
 mod lsa;
 mod ppmi;
 mod vectorize;
@@ -21,6 +22,7 @@ use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
+        Train::Lexicon(args) => lexicon::run(args, ctx),
         Train::Sestm(args) => sestm::run(args, ctx),
         Train::Ngram(args) => ngram::run(args, ctx),
         Train::Tfidf(args) => vectorize::run("tfidf", Preset::Tfidf, args, ctx),
