@@ -20,9 +20,9 @@ const BLOCK: usize = 1 << 20;
 /// Measures a model.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let (model, mut lines) = open(&args.reading, ctx)?;
-    let kind = &model.header().kind;
-    let asked = args.kind.as_ref().unwrap_or(kind);
-    ensure!(asked == kind, "{} is a model of kind {kind}, not {asked}", args.reading.model.display());
+    let name = model.name();
+    let asked = args.kind.as_deref().unwrap_or(name);
+    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", args.reading.model.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()) };
     let (figures, report) = staged(ctx, "eval", || model.evaluate(&mut lines, &params, ctx))?;
     let mut summary = used(model.as_ref(), &args.reading.model);
@@ -118,7 +118,7 @@ fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {
 fn used(model: &dyn Fitted, path: &Path) -> Summary {
     let mut summary = Summary::default();
     let header = model.header();
-    summary.set("model", &header.kind);
+    summary.set("model", model.name());
     summary.set("file", path.display().to_string());
     summary.set("fitted_until", header.fitted_until);
     summary

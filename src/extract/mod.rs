@@ -28,7 +28,7 @@ use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
-use crate::model::{InduceParams, LabelForm, LexiconParams, LinearParams, SestmParams, TfidfParams, WalkForward};
+use crate::model::{InduceParams, LabelForm, LexiconParams, LinearParams, SestmParams, VectorizerParams, WalkForward};
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
 
@@ -76,7 +76,7 @@ pub struct Feature {
     /// For `lexicon`.
     pub lexicon: LexiconParams,
     /// For `tfidf`, `ridge` and `logistic`.
-    pub tfidf: TfidfParams,
+    pub tfidf: VectorizerParams,
     /// For `tfidf`: the last day of the documents that vocabulary and weights come from; none: all. A factor refuses the
     /// values of earlier days.
     pub fit_until: Option<NaiveDate>,

@@ -248,6 +248,7 @@ mod tests {
         Reading {
             key: Key::default(),
             text: Some("订单增加".into()),
+            title: 0,
             published_at,
             first_mention: "甲".into(),
             doc_id: "甲".into(),

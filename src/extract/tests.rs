@@ -140,7 +140,7 @@ fn a_grown_corpus_computes_only_its_new_parts() {
 fn names_are_hidden_from_a_model_that_must_not_know_them() {
     let corpus = Corpus::new(4);
     let words = |mask_names| {
-        let tfidf = TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() };
+        let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
         let feature = Feature { name: "w".into(), model: Model::Tfidf, mask_names: Some(mask_names), tfidf, ..Feature::default() };
         let (set, report) = corpus.run(&feature);
         assert_eq!(report.facts["fitted_until"], "2024-03-04T10:00:00");
@@ -154,7 +154,7 @@ fn names_are_hidden_from_a_model_that_must_not_know_them() {
 #[test]
 fn a_fit_that_ends_early_knows_nothing_of_later_texts() {
     let corpus = Corpus::new(4);
-    let tfidf = TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() };
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
     let fit_until = NaiveDate::from_ymd_opt(2024, 3, 2);
     let feature = Feature { name: "w".into(), model: Model::Tfidf, fit_until, tfidf, ..Feature::default() };
     let header = corpus.store.set(&corpus.run(&feature).0).unwrap().unwrap().header().clone();

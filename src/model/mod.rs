@@ -16,23 +16,24 @@ mod induce;
 mod lexicon;
 mod linear;
 mod metrics;
+pub mod ngram;
+mod npz;
 #[cfg(test)]
 mod reference;
 mod sestm;
-pub mod ngram;
 mod nearest;
 mod sparse;
 mod svd;
-mod tfidf;
 mod validation;
+mod vectorize;
 mod walk_forward;
 
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
 pub use calibration::{CalibrationForm, Calibrator};
 pub use estimate::{
-    ClassWeight, Estimator, EstimatorParams, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator, out_of_fold,
-    search_penalty,
+    ClassWeight, Estimator, EstimatorParams, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator,
+    out_of_fold, search_penalty,
 };
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
@@ -46,6 +47,8 @@ pub use induce::{
     induce_walk,
 };
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
+pub(crate) use npz::npy_header;
+pub use npz::{NpzWriter, read_npz, write_npz};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
@@ -54,8 +57,10 @@ pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, Ppmi
 pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
 pub use svd::SvdParams;
-pub use tfidf::{Formula, Norm, Tfidf, TfidfParams, Weighting};
-pub use validation::{FoldParams, FoldsBy, FoldRows, GridPoint, Split, choose_penalty, draw_folds};
+pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
+pub use vectorize::{
+    Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
+};
 pub use walk_forward::{
     Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
 };

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
-use super::{Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, sestm, tfidf};
+use super::{Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, sestm, vectorize};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
@@ -21,6 +21,11 @@ use crate::model::{Explanation, ModelFile, ModelHeader};
 pub trait Fitted: Send + Sync {
     /// What its file says of it.
     fn header(&self) -> &ModelHeader;
+
+    /// What `train` calls it: the kind, or which model of this kind it is.
+    fn name(&self) -> &str {
+        &self.header().kind
+    }
 
     /// What its rows consist of.
     fn columns(&self) -> Result<Columns>;
@@ -98,8 +103,8 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
     };
     Ok(match kind.as_str() {
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
-        tfidf::KIND => Box::new(tfidf::FittedTfidf::open(&file, cutter()?)?),
         LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
+        vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })
 }

@@ -14,7 +14,8 @@ mod output;
 mod returns;
 mod rows;
 pub mod sestm;
-pub mod tfidf;
+mod spill;
+pub mod vectorize;
 
 pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;

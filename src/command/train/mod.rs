@@ -1,8 +1,8 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
-mod sestm;
 mod ngram;
-mod tfidf;
+mod vectorize;
+mod sestm;
 
 use std::path::Path;
 
@@ -12,14 +12,21 @@ use crate::cli::{Corpus, Train};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
+use crate::model::Preset;
 use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
+        Train::Tfidf(args) => vectorize::run(Preset::Tfidf, args, ctx),
+        Train::Bow(args) => vectorize::run(Preset::Bow, args, ctx),
+        Train::Onehot(args) => vectorize::run(Preset::Onehot, args, ctx),
+        Train::Bm25(args) => vectorize::run(Preset::Bm25, args, ctx),
+        Train::Hashing(args) => vectorize::run(Preset::Hashing, args, ctx),
+        Train::Shingles(args) => vectorize::run(Preset::Shingles, args, ctx),
+        Train::EventWords(args) => vectorize::run(Preset::EventWords, args, ctx),
         Train::Sestm(args) => sestm::run(args, ctx),
         Train::Ngram(args) => ngram::run(args, ctx),
-        Train::Tfidf(args) => tfidf::run(args, ctx),
     }
 }
 

@@ -48,8 +48,12 @@ pub fn calibrate(
     let mut calibrators = Vec::with_capacity(k);
     for c in 0..k {
         let so: Vec<bool> = match goal {
-            Goal::Classes { class, .. } => scored.iter().map(|&i| class[i] as usize == if k == 1 { 1 } else { c }).collect(),
-            Goal::Labels { labels, .. } => scored.iter().map(|&i| labels[i].binary_search(&(c as u32)).is_ok()).collect(),
+            Goal::Classes { class, .. } => {
+                scored.iter().map(|&i| class[i] as usize == if k == 1 { 1 } else { c }).collect()
+            }
+            Goal::Labels { labels, .. } => {
+                scored.iter().map(|&i| labels[i].binary_search(&(c as u32)).is_ok()).collect()
+            }
             Goal::Values(_) => anyhow::bail!("values have no probabilities to calibrate"),
         };
         let of: Vec<f64> = inputs.iter().map(|row| row[c]).collect();
@@ -71,7 +75,10 @@ pub fn search_penalty(
     alphas: &[f64],
     ctx: &Ctx,
 ) -> Result<Vec<GridPoint>> {
-    ensure!(params.method != Method::Boosted, "a grid of penalties is for linear models and naive Bayes, not for trees");
+    ensure!(
+        params.method != Method::Boosted,
+        "a grid of penalties is for linear models and naive Bayes, not for trees"
+    );
     let mut points = Vec::with_capacity(alphas.len());
     for &alpha in alphas {
         let mut params = params.clone();
@@ -100,7 +107,8 @@ fn fit_fold(
     ctx: &Ctx,
 ) -> Result<(Estimator, Csr)> {
     let train_weights: Option<Vec<f64>> = weights.map(|w| split.train.iter().map(|&i| w[i]).collect());
-    let model = fit_estimator(&rows_of(x, &split.train), &goal.of(&split.train), train_weights.as_deref(), params, ctx)?;
+    let model =
+        fit_estimator(&rows_of(x, &split.train), &goal.of(&split.train), train_weights.as_deref(), params, ctx)?;
     Ok((model, rows_of(x, &split.test)))
 }
 

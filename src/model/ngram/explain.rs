@@ -5,15 +5,7 @@ use super::words::{END, MARKS, UNKNOWN};
 use crate::model::{Explanation, Part};
 
 /// Names of the weights of contexts by their order.
-const WEIGHTS: [&str; 7] = [
-    "backoff_0",
-    "backoff_1",
-    "backoff_2",
-    "backoff_3",
-    "backoff_4",
-    "backoff_5",
-    "backoff_6",
-];
+const WEIGHTS: [&str; 7] = ["backoff_0", "backoff_1", "backoff_2", "backoff_3", "backoff_4", "backoff_5", "backoff_6"];
 
 impl LanguageModel {
     /// Takes the log10 probability of a document apart, token by token, `</s>` last.

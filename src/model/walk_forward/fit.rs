@@ -13,7 +13,7 @@ use crate::job::Ctx;
 use crate::model::linear::{Linear, logistic, ridge};
 use crate::model::metrics::{area_under_curve, r_squared, rank_correlation};
 use crate::model::sparse::{Csr, Row};
-use crate::model::tfidf::Weighting;
+use crate::model::vectorize::Weighting;
 use crate::stats::{average_ranks, quantile};
 use crate::text::Frequency;
 
@@ -175,7 +175,9 @@ impl Data<'_> {
         }
         let documents = train.len() as u64;
         let kept = params.tfidf.vocabulary().select(documents, &terms, |id| first[id])?;
-        let weighting = params.tfidf.weighting(documents, kept.iter().map(|&id| terms[id as usize].documents));
+        let length = terms.iter().map(|term| term.count).sum();
+        let df = kept.iter().map(|&id| terms[id as usize].documents);
+        let weighting = params.tfidf.weighting(documents, length, df);
         Ok((kept, weighting))
     }
 

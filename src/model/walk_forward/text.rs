@@ -1,6 +1,6 @@
 //! What a walked text regression takes and gives: samples and parameters in, scores and a report on each fold out.
 //!
-//! A fold chooses its terms, weighs them ([`TfidfParams`]) and fits ridge on the label, or logistic on the outer parts
+//! A fold chooses its terms, weighs them ([`VectorizerParams`]) and fits ridge on the label, or logistic on the outer parts
 //! of the labels (Huatai's event factors: 30 % down, 40 % left out, 30 % up). The score is ridge's estimate in the
 //! label's form, or logistic's log-odds of up.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fit::TextModel;
 use crate::model::linear::{Convergence, LinearParams};
-use crate::model::tfidf::TfidfParams;
+use crate::model::vectorize::VectorizerParams;
 
 /// One text about one security, with what it was followed by.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +64,7 @@ pub struct TextRegression {
     /// For logistic: share of the labels that are up, and as many down; those between do not train. Default 0.3.
     pub tail: f64,
     /// How counts become features.
-    pub tfidf: TfidfParams,
+    pub tfidf: VectorizerParams,
     /// Penalty and solver.
     pub linear: LinearParams,
 }
@@ -76,7 +76,7 @@ impl Default for TextRegression {
             label: LabelForm::Winsorised,
             winsor: 0.01,
             tail: 0.3,
-            tfidf: TfidfParams::default(),
+            tfidf: VectorizerParams::default(),
             linear: LinearParams::default(),
         }
     }

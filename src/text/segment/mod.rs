@@ -141,6 +141,11 @@ impl Segmenter {
         words
     }
 
+    /// Whether terms are in lower case.
+    pub fn lowercases(&self) -> bool {
+        self.filter.lowercase
+    }
+
     /// The term that a token stands for; `None` for punctuation, numbers and stopwords as the parameters have it.
     pub fn term<'t>(&self, token: Token<'t>) -> Option<Cow<'t, str>> {
         self.filter.term(token.text)

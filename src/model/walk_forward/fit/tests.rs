@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 use super::super::walk::CLOSE;
 use super::*;
 use crate::model::linear::LinearParams;
-use crate::model::tfidf::TfidfParams;
+use crate::model::vectorize::VectorizerParams;
 use crate::text::DfLimit;
 
 const DAYS: usize = 60;
@@ -164,7 +164,7 @@ fn an_event_never_stands_on_both_sides() {
 fn nothing_at_or_after_the_test_window_changes_its_scores() {
     let market = Market::new(5, 4);
     let params = TextRegression {
-        tfidf: TfidfParams { max_features: 30, ..TfidfParams::default() },
+        tfidf: VectorizerParams { max_features: 30, ..VectorizerParams::default() },
         ..TextRegression::default()
     };
     for params in [TextRegression { target: Target::Logistic, ..params.clone() }, params] {
@@ -249,7 +249,7 @@ fn the_outer_parts_train_a_logistic_model() {
     }
     let walk = WalkForward { min_train_rows: 1, ..walk() };
     let params = TextRegression {
-        tfidf: TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() },
+        tfidf: VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() },
         linear: LinearParams { alpha: 0.5, ..LinearParams::default() },
         ..logistic_regression()
     };
