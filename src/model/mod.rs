@@ -51,7 +51,6 @@ pub use induce::{
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
-pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
@@ -60,6 +59,7 @@ pub(crate) use cooccurrence::PairWords;
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiModel, PpmiParams};
 pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
+pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
 pub use svd::SvdParams;

@@ -4,6 +4,7 @@ mod classify;
 mod newwords;
 mod ngram;
 mod sestm;
+mod lexicon;
 mod lsa;
 mod ppmi;
 mod vectorize;
@@ -15,12 +16,15 @@ pub use newwords::Newwords;
 pub use ngram::Ngram;
 pub use sestm::Sestm;
 pub use vectorize::{Terms, Vectorize};
+pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
 pub use ppmi::Ppmi;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
 pub enum Train {
+    /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
+    Lexicon(Lexicon),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
     /// An n-gram language model, as KenLM's lmplz.

@@ -4,6 +4,7 @@ mod classify;
 mod newwords;
 mod ngram;
 mod sestm;
+mod lexicon;
 mod lsa;
 mod ppmi;
 mod vectorize;
@@ -22,7 +23,7 @@ use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
-        Train::Newwords(args) => newwords::run(args, ctx),
+        Train::Lexicon(args) => lexicon::run(args, ctx),
         Train::Sestm(args) => sestm::run(args, ctx),
         Train::Ngram(args) => ngram::run(args, ctx),
         Train::Tfidf(args) => vectorize::run("tfidf", Preset::Tfidf, args, ctx),
@@ -38,6 +39,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Ridge(args) => classify::ridge(args, ctx),
         Train::EventWords(args) => vectorize::run("event-words", Preset::EventWords, args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
+        Train::Newwords(args) => newwords::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
     }
 }

@@ -141,6 +141,11 @@ impl Segmenter {
         words
     }
 
+    /// Whether terms are in lower case.
+    pub fn lowercases(&self) -> bool {
+        self.filter.lowercase
+    }
+
     /// Whether the dictionary has this word, and not as one to be cut apart.
     pub fn knows(&self, word: &str) -> bool {
         self.words.has(word)
@@ -149,11 +154,6 @@ impl Segmenter {
     /// The least frequency with which the dictionary would cut this word whole.
     pub fn frequency_for(&self, word: &str) -> usize {
         self.words.jieba().suggest_freq(word)
-    }
-
-    /// Whether terms are in lower case.
-    pub fn lowercases(&self) -> bool {
-        self.filter.lowercase
     }
 
     /// The term that a token stands for; `None` for punctuation, numbers and stopwords as the parameters have it.
