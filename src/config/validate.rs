@@ -33,11 +33,12 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
                     .push(Problem::new(at, format!("there is no feature {name:?}; there are: {}", known.join(", "))));
             }
             Some(feature) if feature.model == Model::Tfidf => {
-                let message = format!("{name:?} has a row of many columns; a factor needs lexicon, ridge or logistic");
+                let message =
+                    format!("{name:?} has a row of many columns; a factor needs lexicon, lsa, ridge or logistic");
                 problems.push(Problem::new(at, message));
             }
             Some(feature) => {
-                if let Some(column) = column.filter(|c| !feature.columns().contains(c)) {
+                if let Some(column) = column.filter(|c| !feature.columns().iter().any(|known| known == c)) {
                     let known = feature.columns().join(", ");
                     problems.push(Problem::new(at, format!("{name:?} has no column {column:?}; it has {known}")));
                 }

@@ -1,9 +1,10 @@
 //! Features: every document of the corpus to a row of numbers, kept in the store.
 //!
 //! Each `[[feature]]` names a model. Models without memory (`lexicon`) give a document the same row wherever it stands, so a
-//! grown corpus costs only its new parts; fitted ones (`tfidf`, `ridge`, `logistic`) say when they last saw data.
+//! grown corpus costs only its new parts; fitted ones (`tfidf`, `lsa`, `ridge`, `logistic`) say when they last saw data.
 
 mod lexicon;
+mod lsa;
 mod reading;
 mod regression;
 mod tfidf;
@@ -24,7 +25,7 @@ use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
-use crate::model::{LabelForm, LexiconParams, LinearParams, VectorizerParams, WalkForward};
+use crate::model::{LabelForm, LexiconParams, LinearParams, SvdParams, VectorizerParams, WalkForward, component_names};
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
 
@@ -40,6 +41,8 @@ pub enum Model {
     Lexicon,
     /// TF-IDF: a sparse row over the vocabulary.
     Tfidf,
+    /// Latent semantic analysis of TF-IDF rows: columns `c1`, `c2`, ..., the document's place on each component.
+    Lsa,
     /// Walk-forward ridge regression of the label on TF-IDF: column `score`, in units of the label.
     Ridge,
     /// Walk-forward logistic regression, upper against lower labels: column `score`, log-odds.
@@ -52,7 +55,7 @@ pub enum Model {
 pub struct Feature {
     /// Name, by which factors refer to it.
     pub name: String,
-    /// `lexicon`, `tfidf`, `ridge` or `logistic`.
+    /// `lexicon`, `tfidf`, `lsa`, `ridge` or `logistic`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
@@ -62,11 +65,13 @@ pub struct Feature {
     pub mask_names: bool,
     /// For `lexicon`.
     pub lexicon: LexiconParams,
-    /// For `tfidf`, `ridge` and `logistic`.
+    /// For `tfidf`, `lsa`, `ridge` and `logistic`.
     pub tfidf: VectorizerParams,
-    /// For `tfidf`: the last day of the documents that vocabulary and weights come from; none: all. A factor refuses the
+    /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A factor refuses the
     /// values of earlier days.
     pub fit_until: Option<NaiveDate>,
+    /// For `lsa`: dimensions and precision.
+    pub lsa: SvdParams,
     /// For `ridge` and `logistic`: windows of training and test.
     pub walk_forward: WalkForward,
     /// For `ridge` and `logistic`: what is learned.
@@ -79,11 +84,13 @@ pub struct Feature {
 
 impl Feature {
     /// The columns of a dense row, in order; none for the sparse rows of `tfidf`.
-    pub fn columns(&self) -> &'static [&'static str] {
+    pub fn columns(&self) -> Vec<String> {
+        let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         match self.model {
-            Model::Lexicon => &["tone", "positive", "negative", "tokens"],
-            Model::Tfidf => &[],
-            Model::Ridge | Model::Logistic => &["score"],
+            Model::Lexicon => named(&["tone", "positive", "negative", "tokens"]),
+            Model::Tfidf => Vec::new(),
+            Model::Lsa => component_names(self.lsa.dim),
+            Model::Ridge | Model::Logistic => named(&["score"]),
         }
     }
 
@@ -136,6 +143,7 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
     match feature.model {
         Model::Lexicon => lexicon::run(feature, inputs, store, ctx),
         Model::Tfidf => tfidf::run(feature, inputs, store, ctx),
+        Model::Lsa => lsa::run(feature, inputs, store, ctx),
         Model::Ridge | Model::Logistic => regression::run(feature, inputs, store, ctx),
     }
 }
