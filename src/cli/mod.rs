@@ -7,10 +7,10 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use models::{Embed, Eval, Explain, Nearest, Reading};
+pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
-pub use train::{Lsa, Ppmi, Train, Vectorize};
+pub use train::{Bayes, Boosted, Learner, Logistic, Lsa, Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Train, Vectorize};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]
@@ -28,16 +28,16 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 pub struct Global {
     /// Run as a batch: progress on stderr, one JSON object on stdout (the default without a terminal).
-    #[arg(long, global = true)]
+    #[arg(help_heading = "Every command", long, global = true)]
     pub headless: bool,
     /// Worker threads; 0 takes every core. Results do not depend on it.
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(help_heading = "Every command", long, global = true, value_name = "N")]
     pub threads: Option<usize>,
     /// Seed of all random draws.
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(help_heading = "Every command", long, global = true, value_name = "N")]
     pub seed: Option<u64>,
     /// Language of the screens: zh or en (default: the configuration, else LANG).
-    #[arg(long, global = true, value_name = "LANG")]
+    #[arg(help_heading = "Every command", long, global = true, value_name = "LANG")]
     pub lang: Option<String>,
 }
 
@@ -75,6 +75,8 @@ pub enum Command {
     Explain(Explain),
     /// Find the words or documents that lie nearest to others, by cosine.
     Nearest(Nearest),
+    /// Draw text from a language model.
+    Sample(Sample),
     /// Check, repair, compact or measure the feature store.
     Store(Store),
     /// Write a complete, commented workbench.toml to start from.

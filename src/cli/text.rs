@@ -7,28 +7,30 @@ use clap::Args;
 use crate::plain::LineFormat;
 use crate::text::{Cut, Mode, Truncation};
 
+/// Heading of these flags in every help text.
+const CUTTING: &str = "Cutting text";
+
 /// How text is cut.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Cutting text")]
 pub struct Tokenizer {
     /// Characters or jieba words.
-    #[arg(long, default_value = "jieba")]
+    #[arg(help_heading = CUTTING, long, default_value = "jieba")]
     pub mode: Mode,
     /// How jieba cuts: precise, full or search.
-    #[arg(long, default_value = "precise")]
+    #[arg(help_heading = CUTTING, long, default_value = "precise")]
     pub cut: Cut,
     /// Find words that no dictionary has (the default; takes back --no-hmm).
-    #[arg(long, overrides_with = "no_hmm")]
+    #[arg(help_heading = CUTTING, long, overrides_with = "no_hmm")]
     pub hmm: bool,
     /// Cut by the dictionaries alone.
-    #[arg(long)]
+    #[arg(help_heading = CUTTING, long)]
     pub no_hmm: bool,
     /// A user dictionary: word, optional frequency, optional tag. May be given several times.
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = CUTTING, long, value_name = "FILE")]
     pub dict: Vec<PathBuf>,
     /// Leave out stopwords, marks and numbers: none (keep all), builtin or a file. Default: none for tokenize, builtin
     /// for models that count words; language models read every token.
-    #[arg(long, value_name = "LIST")]
+    #[arg(help_heading = CUTTING, long, value_name = "LIST")]
     pub stopwords: Option<String>,
 }
 

@@ -19,6 +19,7 @@ use clap::CommandFactory;
 
 use crate::cli::{Cli, Command, Global};
 use crate::config::TEMPLATE;
+use crate::data::Report;
 use crate::disk;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
@@ -52,6 +53,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Embed(args) => batch("embed", &global, |ctx| models::embed(&args, ctx)),
         Command::Explain(args) => batch("explain", &global, |ctx| models::explain(&args, ctx)),
         Command::Nearest(args) => batch("nearest", &global, |ctx| models::nearest(&args, ctx)),
+        Command::Sample(args) => batch("sample", &global, |ctx| models::sample(&args, ctx)),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),
         Command::Completions { shell } => {
@@ -73,6 +75,18 @@ fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>
     or_explain(
         Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)).map(|ctx| headless::run(name, &ctx, work)),
     )
+}
+
+/// Runs one stage of a command on plain files, counted in documents, and gives what it made beside its report.
+fn staged<T>(ctx: &Ctx, name: &str, work: impl FnOnce() -> Result<(T, Report)>) -> Result<(T, Report)> {
+    let mut made = None;
+    let report = ctx.stage(name, "docs", None, || {
+        let (output, mut report) = work()?;
+        made = Some(output);
+        report.stage = name.to_owned();
+        Ok(report)
+    })?;
+    Ok((made.context("a stage that ended well has made something")?, report))
 }
 
 /// An error before any front is up goes to stderr, with exit code 2.

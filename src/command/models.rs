@@ -5,43 +5,40 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use crate::cli::{Embed, Eval, Explain, Nearest, Reading};
+use super::staged;
+use crate::cli::{Embed, Eval, Explain, Nearest, Reading, Sample};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::{Explanation, ModelFile};
-use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines, Sought};
+use crate::model::Explanation;
+use crate::model::ngram::SampleParams;
+use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
 
 /// Measures a model.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
-    let (model, mut lines) = open(&args.reading)?;
-    let kind = &model.header().kind;
-    let asked = args.kind.as_ref().unwrap_or(kind);
-    ensure!(asked == kind, "{} is a model of kind {kind}, not {asked}", args.reading.model.display());
+    let (model, mut lines) = open(&args.reading, ctx)?;
+    let name = model.name();
+    let asked = args.kind.as_deref().unwrap_or(name);
+    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", args.reading.model.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()) };
-    let mut figures = None;
-    let report = ctx.stage("eval", "docs", None, || {
-        let (measured, report) = model.evaluate(&mut lines, &params, ctx)?;
-        figures = Some(measured);
-        Ok(report)
-    })?;
+    let (figures, report) = staged(ctx, "eval", || model.evaluate(&mut lines, &params, ctx))?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     if let Some((_, path)) = &params.table {
         summary.set("output", path.display().to_string());
     }
-    summary.fields.extend(figures.context("a finished evaluation has figures")?);
+    summary.fields.extend(figures);
     ended(&mut summary, report);
     Ok(summary)
 }
 
 /// Writes a model's row of each document.
 pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
-    let (model, mut lines) = open(&args.reading)?;
-    let embed = || plain::embed(model.as_ref(), &mut lines, &args.output, ctx);
-    let report = ctx.stage("embed", "docs", None, embed)?;
+    let (model, mut lines) = open(&args.reading, ctx)?;
+    let embed = || Ok(((), plain::embed(model.as_ref(), &mut lines, &args.output, ctx)?));
+    let ((), report) = staged(ctx, "embed", embed)?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     summary.set("output", args.output.display().to_string());
     summary.set("documents", report.rows_out);
@@ -59,9 +56,7 @@ struct Explained {
 
 /// Takes the scores of documents apart.
 pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
-    let file = ModelFile::open(&args.model)?;
-    let format = plain::format_for(&file, args.format, args.input.as_deref());
-    let model = plain::open(file, format, Path::new(""))?;
+    let (model, format) = plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
     let one = |line: &Line<'_>| -> Result<Explained> {
         let explanation = model.explain(line, args.of.as_deref())?.keep(args.top);
         Ok(Explained { id: line.name().into_owned(), explanation })
@@ -74,8 +69,8 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
         return Ok(summary);
     };
     let mut lines = Lines::open(input, format)?;
-    let mut explained: Vec<Explained> = Vec::new();
-    let report = ctx.stage("explain", "docs", None, || {
+    let (explained, report) = staged(ctx, "explain", || {
+        let mut explained: Vec<Explained> = Vec::new();
         let mut block = Block::default();
         while lines.next_block(&mut block, BLOCK)? {
             for line in lines.documents(&block) {
@@ -85,7 +80,7 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
                 }
             }
         }
-        Ok(lines.report())
+        Ok((explained, lines.finish()?))
     })?;
     let missing: Vec<&String> = args.ids.iter().filter(|&id| explained.iter().all(|e| e.id != *id)).collect();
     ensure!(missing.is_empty(), "no document has the id {missing:?}; ids are the field id, or numbers of lines from 1");
@@ -98,9 +93,8 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
 
 /// Finds what lies nearest to words or documents.
 pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
-    let file = ModelFile::open(&args.model)?;
-    let format = plain::format_for(&file, args.format, args.input.as_deref());
-    let model = plain::open(file, format, Path::new(""))?;
+    let (model, format) =
+        plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
     let mut summary = used(model.as_ref(), &args.model);
     let Some(input) = &args.input else {
         summary.set("nearest", plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?);
@@ -120,10 +114,26 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
-fn open(reading: &Reading) -> Result<(Box<dyn Fitted>, Lines)> {
-    let file = ModelFile::open(&reading.model)?;
-    let format: LineFormat = plain::format_for(&file, reading.format, Some(&reading.input));
-    let model = plain::open(file, format, Path::new(""))?;
+/// Draws text from a language model.
+pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
+    let model = plain::open_language_model(&args.model, ctx)?;
+    let params = SampleParams {
+        documents: args.n,
+        temperature: args.temperature,
+        top_k: args.top_k,
+        max_length: args.max_length,
+    };
+    let samples = model.sample(&params, ctx)?;
+    let mut summary = Summary::default();
+    summary.set("file", args.model.display().to_string());
+    summary.set("fitted_until", model.header().fitted_until);
+    summary.set("samples", samples);
+    Ok(summary)
+}
+
+fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {
+    let (model, format) =
+        plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
     Ok((model, Lines::open(&reading.input, format)?))
 }
 
@@ -131,7 +141,7 @@ fn open(reading: &Reading) -> Result<(Box<dyn Fitted>, Lines)> {
 fn used(model: &dyn Fitted, path: &Path) -> Summary {
     let mut summary = Summary::default();
     let header = model.header();
-    summary.set("model", &header.kind);
+    summary.set("model", model.name());
     summary.set("file", path.display().to_string());
     summary.set("fitted_until", header.fitted_until);
     summary

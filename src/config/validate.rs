@@ -33,8 +33,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
                     .push(Problem::new(at, format!("there is no feature {name:?}; there are: {}", known.join(", "))));
             }
             Some(feature) if feature.model == Model::Tfidf => {
-                let message =
-                    format!("{name:?} has a row of many columns; a factor needs lexicon, lsa, ridge or logistic");
+                let message = format!("{name:?} has a row of many columns; a factor needs a model with a score");
                 problems.push(Problem::new(at, message));
             }
             Some(feature) => {

@@ -1,12 +1,14 @@
 //! Features: every document of the corpus to a row of numbers, kept in the store.
 //!
 //! Each `[[feature]]` names a model. Models without memory (`lexicon`) give a document the same row wherever it stands, so a
-//! grown corpus costs only its new parts; fitted ones (`tfidf`, `lsa`, `ridge`, `logistic`) say when they last saw data.
+//! grown corpus costs only its new parts; fitted ones (`tfidf`, `lsa`, and what learns from returns) say when they last saw data.
 
+mod induced;
 mod lexicon;
 mod lsa;
 mod reading;
 mod regression;
+mod sestm;
 mod tfidf;
 
 #[cfg(test)]
@@ -25,7 +27,10 @@ use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
-use crate::model::{LabelForm, LexiconParams, LinearParams, SvdParams, VectorizerParams, WalkForward, component_names};
+use crate::model::{
+    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LabelForm, LexiconParams,
+    LinearParams, Method, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward, component_names,
+};
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
 
@@ -47,6 +52,17 @@ pub enum Model {
     Ridge,
     /// Walk-forward logistic regression, upper against lower labels: column `score`, log-odds.
     Logistic,
+    /// Walk-forward naive Bayes, likewise.
+    Bayes,
+    /// A walk-forward linear support vector machine, likewise; without calibration the score is a margin.
+    Svm,
+    /// Walk-forward gradient-boosted trees, likewise.
+    Boosted,
+    /// Walk-forward SESTM: columns `score` (p - 1/2; 0 without screened words) and `words` (screened words in the document; 0 flags
+    /// that nothing is known of it).
+    Sestm,
+    /// Tone by a lexicon induced from the returns of past windows: columns `tone`, `positive`, `negative`, `words`.
+    Induced,
 }
 
 /// One `[[feature]]`.
@@ -55,31 +71,47 @@ pub enum Model {
 pub struct Feature {
     /// Name, by which factors refer to it.
     pub name: String,
-    /// `lexicon`, `tfidf`, `lsa`, `ridge` or `logistic`.
+    /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm` or `induced`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
     /// Which part of title and body the model reads: `none`, `head:512`, `tail:512`, `head+tail:128+382`.
     pub truncate: Truncation,
-    /// Whether company names and codes are hidden from the model, so that it cannot learn who did well.
-    pub mask_names: bool,
+    /// Whether company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
+    /// from `sestm` and `induced`, which would list them among their words; shown to the others.
+    pub mask_names: Option<bool>,
     /// For `lexicon`.
     pub lexicon: LexiconParams,
-    /// For `tfidf`, `lsa`, `ridge` and `logistic`.
+    /// For `tfidf`, `lsa` and all models that learn from returns.
     pub tfidf: VectorizerParams,
     /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A factor refuses the
     /// values of earlier days.
     pub fit_until: Option<NaiveDate>,
+    /// For models that learn from returns (all but `lexicon`, `tfidf` and `lsa`): windows of training and test.
+    pub walk_forward: WalkForward,
     /// For `lsa`: dimensions and precision.
     pub lsa: SvdParams,
-    /// For `ridge` and `logistic`: windows of training and test.
-    pub walk_forward: WalkForward,
-    /// For `ridge` and `logistic`: what is learned.
+    /// For models that learn from returns: what is learned. The paper of `sestm` takes the return about the text, from the close
+    /// two days before it to the close of the day after: delay -2, price close, horizon 3.
     pub label: Label,
-    /// For `ridge`: the form of the label, `raw`, `winsorised` or `ranked`.
+    /// For `ridge` and `induced`: the form of the label, `raw`, `winsorised` or `ranked`.
     pub label_form: LabelForm,
-    /// For `ridge` and `logistic`: penalty and solver.
+    /// For `ridge`, `logistic` and `svm`: penalty and solver.
     pub linear: LinearParams,
+    /// For `logistic`, `bayes`, `svm` and `boosted`: which labels are up and down, and calibration.
+    pub classes: ClassParams,
+    /// For these: `none`, or `balanced` to let each class count alike.
+    pub class_weight: ClassWeight,
+    /// For `svm`: what a row on the wrong side costs, `squared-hinge` or `hinge`.
+    pub svm_loss: SvmLoss,
+    /// For `bayes`.
+    pub bayes: BayesParams,
+    /// For `boosted`.
+    pub boosted: BoostParams,
+    /// For `sestm`: screening and penalty.
+    pub sestm: SestmParams,
+    /// For `induced`: which words enter the lexicon.
+    pub induce: InduceParams,
 }
 
 impl Feature {
@@ -90,13 +122,40 @@ impl Feature {
             Model::Lexicon => named(&["tone", "positive", "negative", "tokens"]),
             Model::Tfidf => Vec::new(),
             Model::Lsa => component_names(self.lsa.dim),
-            Model::Ridge | Model::Logistic => named(&["score"]),
+            Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => named(&["score"]),
+            Model::Sestm => named(&["score", "words"]),
+            Model::Induced => named(&["tone", "positive", "negative", "words"]),
         }
     }
 
     /// Whether the model learns from returns.
     pub fn learns(&self) -> bool {
-        matches!(self.model, Model::Ridge | Model::Logistic)
+        !matches!(self.model, Model::Lexicon | Model::Tfidf | Model::Lsa)
+    }
+
+    /// Whether the model sees no company names and codes.
+    pub fn masks_names(&self) -> bool {
+        self.mask_names.unwrap_or(matches!(self.model, Model::Sestm | Model::Induced))
+    }
+
+    /// The estimator of a model that is one.
+    fn estimator(&self) -> Option<EstimatorParams> {
+        let method = match self.model {
+            Model::Lexicon | Model::Tfidf | Model::Lsa | Model::Sestm | Model::Induced => return None,
+            Model::Ridge => Method::Ridge,
+            Model::Logistic => Method::Logistic,
+            Model::Bayes => Method::Bayes,
+            Model::Svm => Method::Svm,
+            Model::Boosted => Method::Boosted,
+        };
+        Some(EstimatorParams {
+            method,
+            linear: self.linear.clone(),
+            svm_loss: self.svm_loss,
+            bayes: self.bayes.clone(),
+            boosted: self.boosted.clone(),
+            class_weight: self.class_weight,
+        })
     }
 
     fn reads(&self, kind: Kind) -> bool {
@@ -144,6 +203,10 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
         Model::Lexicon => lexicon::run(feature, inputs, store, ctx),
         Model::Tfidf => tfidf::run(feature, inputs, store, ctx),
         Model::Lsa => lsa::run(feature, inputs, store, ctx),
-        Model::Ridge | Model::Logistic => regression::run(feature, inputs, store, ctx),
+        Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => {
+            regression::run(feature, inputs, store, ctx)
+        }
+        Model::Sestm => sestm::run(feature, inputs, store, ctx),
+        Model::Induced => induced::run(feature, inputs, store, ctx),
     }
 }

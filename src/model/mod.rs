@@ -1,39 +1,71 @@
-//! Models that turn tokens into numbers: TF-IDF rows, a lexicon's tone, and linear models fitted walk-forward.
+//! Models that turn tokens into numbers: TF-IDF rows, a lexicon's tone, linear models and SESTM fitted walk-forward.
 //!
 //! Takes tokens (`&[&str]`) or rows of token counts ([`Csr`]); gives sparse rows, a tone, or one score a document.
 //! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
 //! `text`), or turning documents into a factor by date and code (that is `factor`).
 
+mod bayes;
+mod boost;
+mod calibration;
+mod estimate;
 mod cooccurrence;
 mod explain;
 mod file;
+mod keywords;
+mod induce;
 mod lexicon;
 mod linear;
 mod lsa;
+mod metrics;
 mod nearest;
+pub mod ngram;
 mod npz;
+#[cfg(test)]
+mod reference;
+mod sestm;
 mod sparse;
 mod svd;
+mod validation;
 mod vectorize;
 mod walk_forward;
 
-pub(crate) use cooccurrence::PairWords;
-pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiModel, PpmiParams};
+pub use bayes::{BayesForm, BayesParams, naive_bayes};
+pub use boost::{BoostParams, Boosted};
+pub use calibration::{CalibrationForm, Calibrator};
+pub use estimate::{
+    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator, out_of_fold,
+    search_penalty,
+};
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
-pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
-pub use linear::{Convergence, Linear, LinearParams, logistic, ridge};
+pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
+pub use linear::{
+    Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm,
+};
+pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
+pub use induce::{
+    InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic, induce,
+    induce_walk,
+};
+pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
+pub(crate) use npz::npy_header;
+pub use npz::{NpzWriter, read_npz, write_npz};
+pub use sestm::{
+    Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
+    sestm_walk,
+};
+pub(crate) use cooccurrence::PairWords;
+pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiModel, PpmiParams};
 pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
 pub use nearest::{Nearest, Neighbour};
-pub(crate) use npz::npy_header;
-pub use npz::{NpzWriter, read_npz, write_npz};
 pub use sparse::{Csr, Row};
 pub use svd::SvdParams;
 pub(crate) use svd::{RowsWriter, SparseRows};
+pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
 pub use vectorize::{
     Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
 };
 pub use walk_forward::{
-    Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
+    ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };

@@ -33,7 +33,6 @@ pub fn embed(model: &dyn Fitted, lines: &mut Lines, output: &Path, ctx: &Ctx) ->
                 sink.push(&ids, &rows)?;
             }
         }
-        Ok(())
-    })?;
-    Ok(lines.report())
+        lines.finish()
+    })
 }

@@ -1,6 +1,6 @@
 //! Reading documents a line each: tokens, text, or JSON objects.
 //!
-//! JSON lines have `text`, and whatever of these they like: `id`, `title`, `label` (text or a whole number), `value` (a number,
+//! JSON lines have `text`, and whatever of these they like: `id`, `title`, `label` (text or a whole number), `labels` (a list of them), `value` (a number,
 //! such as a return), `time` (as sources write times), `group` (samples of one group are never split between training
 //! and test). Other fields are left alone. A line that cannot be used is set aside with its number and reason.
 
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, stdin};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
@@ -26,11 +26,20 @@ pub enum LineFormat {
     /// Text, to be cut by the tokenizer.
     #[default]
     Text,
-    /// A JSON object with `text`, to be cut by the tokenizer, and optional `id`, `title`, `label`, `value`, `time`, `group`.
+    /// A JSON object with `text`, to be cut by the tokenizer, and optional `id`, `title`, `label`, `labels`, `value`, `time`, `group`.
     Jsonl,
 }
 
 impl LineFormat {
+    /// Its name, as it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            LineFormat::Tokens => "tokens",
+            LineFormat::Text => "text",
+            LineFormat::Jsonl => "jsonl",
+        }
+    }
+
     /// The format that a file's name tells: JSON lines by their extension, nothing else.
     pub fn by_name(path: &Path) -> Option<LineFormat> {
         let extension = path.extension()?.to_str()?;
@@ -51,6 +60,8 @@ pub struct Line<'b> {
     pub text: Cow<'b, str>,
     /// Class.
     pub label: Option<Cow<'b, str>>,
+    /// Labels, where there may be several.
+    pub labels: Vec<Cow<'b, str>>,
     /// A number that goes with it, such as the return that followed.
     pub value: Option<f64>,
     /// When it became public.
@@ -81,6 +92,8 @@ struct Object<'b> {
     text: Cow<'b, str>,
     #[serde(borrow, default)]
     label: Option<Scalar<'b>>,
+    #[serde(borrow, default)]
+    labels: Vec<Scalar<'b>>,
     #[serde(default)]
     value: Option<f64>,
     #[serde(borrow, default)]
@@ -175,6 +188,22 @@ impl Lines {
         }
     }
 
+    /// The report at the end of the input; fails when there was no document at all.
+    pub fn finish(&self) -> Result<Report> {
+        let report = self.report();
+        ensure!(report.rows_in > 0, "the input is empty; it takes a document a line");
+        if report.rows_out == 0 {
+            let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} × {reason}")).collect();
+            bail!(
+                "none of {} lines can be used: {}; lines are read as {} (--format)",
+                report.rows_in,
+                reasons.join("; "),
+                self.format.name()
+            );
+        }
+        Ok(report)
+    }
+
     /// Lines read so far, used and refused.
     pub fn report(&self) -> Report {
         let mut report = self.report.clone();
@@ -217,6 +246,7 @@ impl Block {
 fn object(number: u64, line: &str) -> Result<Line<'_>, &'static str> {
     let object: Object<'_> = serde_json::from_str(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => "no object with a text, or a field of another type",
+        _ if line.contains(": NaN") || line.contains(":NaN") => "not JSON: NaN is no number there, write null",
         _ => "not JSON",
     })?;
     let time = object.time.map(|time| read_time(&time).ok_or("the time cannot be read")).transpose()?;
@@ -226,6 +256,7 @@ fn object(number: u64, line: &str) -> Result<Line<'_>, &'static str> {
         title: object.title.unwrap_or_default(),
         text: object.text,
         label: object.label.map(Cow::from),
+        labels: object.labels.into_iter().map(Cow::from).collect(),
         value: object.value,
         time,
         group: object.group.map(Cow::from),
@@ -265,6 +296,25 @@ mod tests {
         assert_eq!((report.rows_in, report.rows_out), (5, 1));
         assert_eq!(report.dropped["not JSON"], 2);
         assert_eq!(report.facts["refused_lines"], serde_json::json!([2, 3, 4, 5]));
+    }
+
+    #[test]
+    fn an_input_without_documents_says_why() {
+        let read = |text: &'static str, format| {
+            let mut lines = Lines::of(text.as_bytes(), format);
+            let mut block = Block::default();
+            while lines.next_block(&mut block, 1 << 20).unwrap() {
+                lines.documents(&block);
+            }
+            lines.finish().map_err(|error| error.to_string())
+        };
+        assert!(read("", LineFormat::Text).unwrap_err().contains("the input is empty"));
+        let error = read("一\n二\n", LineFormat::Jsonl).unwrap_err();
+        assert!(
+            error.contains("none of 2 lines") && error.contains("2 × not JSON") && error.contains("jsonl"),
+            "{error}"
+        );
+        assert_eq!(read("一\n", LineFormat::Text).unwrap().rows_out, 1);
     }
 
     #[test]

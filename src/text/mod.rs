@@ -1,4 +1,5 @@
-//! From cleaned text to tokens: characters or jieba words with byte offsets, vocabularies, and what truncation keeps.
+//! From cleaned text to tokens: characters or jieba words with byte offsets, parts of speech, sentences, vocabularies, and
+//! what truncation keeps.
 //!
 //! Two views of one text, both from a [`Segmenter`]:
 //!
@@ -16,14 +17,17 @@ mod dictionary;
 mod filter;
 mod params;
 mod segment;
+mod sentence;
 mod tokenize;
 mod truncate;
 mod vocab;
 
 pub(crate) use chunk::Chunk;
+pub(crate) use dictionary::read_text;
 pub use dictionary::{DictionaryReport, Entry};
 pub use params::{Cut, Mode, Stopwords, TokenizerParams};
 pub use segment::{JIEBA_VERSION, Segmenter};
+pub use sentence::sentences;
 pub use tokenize::{TokenizeParams, tokenize_stream};
 pub use truncate::{Truncation, truncate_text};
 pub use vocab::{Counter, DfLimit, Frequency, Vocabulary, VocabularyParams};

@@ -38,7 +38,7 @@ impl FromStr for DfLimit {
 }
 
 impl DfLimit {
-    fn documents(self, n: u64, setting: &str) -> Result<f64> {
+    pub(crate) fn documents(self, n: u64, setting: &str) -> Result<f64> {
         match self {
             DfLimit::Count(count) => Ok(count as f64),
             DfLimit::Share(share) if (0.0..=1.0).contains(&share) => Ok(share * n as f64),

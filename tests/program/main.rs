@@ -10,6 +10,7 @@ mod desk;
 mod fronts;
 #[cfg(unix)]
 mod interrupt;
+mod models;
 mod tools;
 mod tree;
 

@@ -1,18 +1,28 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
+mod classify;
 mod lsa;
+mod ngram;
 mod ppmi;
+mod sestm;
 mod vectorize;
 
 use clap::Subcommand;
 
+pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
 pub use lsa::Lsa;
+pub use ngram::Ngram;
 pub use ppmi::Ppmi;
-pub use vectorize::Vectorize;
+pub use sestm::Sestm;
+pub use vectorize::{Terms, Vectorize};
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
 pub enum Train {
+    /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
+    Sestm(Sestm),
+    /// An n-gram language model, as KenLM's lmplz.
+    Ngram(Ngram),
     /// TF-IDF weights of words or n-grams, as scikit-learn's TfidfVectorizer.
     Tfidf(Vectorize),
     /// Counts of words or n-grams, as scikit-learn's CountVectorizer.
@@ -31,4 +41,16 @@ pub enum Train {
     Lsa(Lsa),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     Ppmi(Ppmi),
+    /// Logistic regression on the texts' terms, with L2 penalty or elastic net, as scikit-learn's LogisticRegression.
+    Logistic(Logistic),
+    /// Naive Bayes on the texts' terms, multinomial or complement.
+    #[command(visible_alias = "nb")]
+    Bayes(Bayes),
+    /// A linear support vector machine on the texts' terms, as LIBLINEAR.
+    Svm(Svm),
+    /// Gradient-boosted trees on the texts' terms, of classes or of a value.
+    #[command(visible_alias = "gbdt")]
+    Boosted(Boosted),
+    /// Ridge regression of a value on the texts' terms.
+    Ridge(Ridge),
 }

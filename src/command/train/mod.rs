@@ -1,7 +1,10 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
+mod classify;
 mod lsa;
+mod ngram;
 mod ppmi;
+mod sestm;
 mod vectorize;
 
 use std::path::Path;
@@ -18,12 +21,19 @@ use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
+        Train::Sestm(args) => sestm::run(args, ctx),
+        Train::Ngram(args) => ngram::run(args, ctx),
         Train::Tfidf(args) => vectorize::run("tfidf", Preset::Tfidf, args, ctx),
         Train::Bow(args) => vectorize::run("bow", Preset::Bow, args, ctx),
         Train::Onehot(args) => vectorize::run("onehot", Preset::Onehot, args, ctx),
         Train::Bm25(args) => vectorize::run("bm25", Preset::Bm25, args, ctx),
         Train::Hashing(args) => vectorize::run("hashing", Preset::Hashing, args, ctx),
         Train::Shingles(args) => vectorize::run("shingles", Preset::Shingles, args, ctx),
+        Train::Logistic(args) => classify::logistic(args, ctx),
+        Train::Bayes(args) => classify::bayes(args, ctx),
+        Train::Svm(args) => classify::svm(args, ctx),
+        Train::Boosted(args) => classify::boosted(args, ctx),
+        Train::Ridge(args) => classify::ridge(args, ctx),
         Train::EventWords(args) => vectorize::run("event-words", Preset::EventWords, args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
@@ -36,6 +46,12 @@ fn open(corpus: &Corpus) -> Result<(Lines, Cutter)> {
     let params = super::files::tokenizer(&corpus.tokenizer, "builtin");
     let cutter = Cutter::new(CutSpec::new(format, params), Path::new(""))?;
     Ok((Lines::open(&corpus.input, format)?, cutter))
+}
+
+/// The lines of another file of documents written like those of the corpus.
+fn lines(path: &Path, corpus: &Corpus) -> Result<Lines> {
+    let format = corpus.format.or_else(|| LineFormat::by_name(path)).unwrap_or_default();
+    Lines::open(path, format)
 }
 
 /// What `train` says at its end: the facts of the report (`documents`, `tokens`, `vocabulary`, `fitted_until`, ...) beside

@@ -1,28 +1,40 @@
-//! Linear models on sparse rows: ridge regression and binary logistic regression with an L2 penalty.
+//! Linear models on sparse rows: ridge regression, logistic regression of two or more classes with L2 penalty or elastic
+//! net, and linear support vector machines.
 //!
 //! Objectives and intercept are scikit-learn's: ridge minimises `sum s (y - xw - b)^2 + alpha |w|^2` ([`ridge()`]),
 //! logistic minimises `sum s ln(1 + exp(-t (xw + b))) + alpha / 2 |w|^2` with t = +-1 and alpha = 1/C ([`logistic()`]).
-//! The intercept b is never penalised. Both are solved by conjugate gradients that touch the matrix through products
+//! The intercept b is never penalised (but in [`svm()`]). Those with an L2 penalty alone are solved by conjugate gradients that touch the matrix through products
 //! alone, so cost grows with the stored values; the same data gives the same bytes on any number of threads.
 
 mod cg;
+mod elastic;
 mod logistic;
+mod map;
 mod ridge;
+mod softmax;
+mod svm;
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::sparse::{Csr, Row};
 
+pub use elastic::elastic_net;
 pub use logistic::logistic;
+pub use map::LinearMap;
 pub use ridge::ridge;
+pub use softmax::softmax;
+pub(crate) use softmax::{log_sum_exp, to_probabilities};
+pub use svm::{SvmLoss, svm};
 
 /// Parameters of the solvers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LinearParams {
-    /// Strength of the L2 penalty, above 0; for logistic 1/C. Default 1.
+    /// Strength of the penalty, above 0; for logistic and support vector machines 1/C. Default 1.
     pub alpha: f64,
+    /// Share of the L1 part in the penalty of logistic regression: 0 (default) is L2 alone, 1 is L1 alone.
+    pub l1_ratio: f64,
     /// Relative size of the gradient at which the solver stops. Default 1e-8.
     pub tolerance: f64,
     /// Products with the matrix at the most. Default 2000.
@@ -31,7 +43,7 @@ pub struct LinearParams {
 
 impl Default for LinearParams {
     fn default() -> LinearParams {
-        LinearParams { alpha: 1.0, tolerance: 1e-8, max_iterations: 2000 }
+        LinearParams { alpha: 1.0, l1_ratio: 0.0, tolerance: 1e-8, max_iterations: 2000 }
     }
 }
 

@@ -6,16 +6,18 @@
 //! label cuts and weights come from the admitted training samples alone.
 
 mod fit;
-mod measure;
 mod text;
+mod walk;
 
 use std::ops::Range;
 
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
+pub(super) use super::metrics::rank_correlation;
 pub use fit::{TextModel, fit_predict};
-pub use text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
+pub use text::{ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
+pub(super) use walk::{Walked, walk_folds};
 
 /// Rolling windows of training and test days.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,41 @@
+//! n-gram language models: counting, smoothing, and the trie that models and counts share.
+
+mod arpa;
+mod build;
+mod count;
+mod discount;
+mod explain;
+mod index;
+mod intern;
+mod kneser_ney;
+mod levels;
+mod link;
+mod lm;
+mod model;
+mod params;
+mod prune;
+mod run;
+mod sample;
+mod score;
+mod share;
+mod smoothing;
+mod table;
+mod trie;
+mod vocabulary;
+mod walk;
+mod words;
+
+pub use arpa::{is_arpa, read_arpa};
+pub use count::{Counter, MAX_ORDER, Room};
+pub use discount::{Discounts, FALLBACK};
+pub use intern::{Coded, Coder};
+pub use kneser_ney::kneser_ney;
+pub use lm::LanguageModel;
+pub use model::{Counts, Ngram, Smoothing};
+pub use params::NgramParams;
+pub use prune::Pruning;
+pub use sample::{Sample, SampleParams};
+pub use score::{Score, Scores};
+pub use smoothing::{Weights, smooth};
+pub use trie::{Level, Trie};
+pub use words::{BEGIN, END, MARKS, UNKNOWN, Words};

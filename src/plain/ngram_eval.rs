@@ -1,0 +1,170 @@
+//! n-gram models of plain files in use: `eval`, `embed` and `explain`.
+//!
+//! A line is a document, `<s> words </s>`. A row of a document: `surprise` (mean -log10 probability of a token), `log10_prob`,
+//! `perplexity`, `perplexity_no_oov`, `oov`, `tokens`; of a token: `token`, `log10_prob`, and the `order` of the n-gram that
+//! gave it.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use rayon::prelude::*;
+use serde_json::json;
+
+use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Per, Rows, write_rows};
+use crate::data::Report;
+use crate::job::Ctx;
+use crate::model::ngram::{END, LanguageModel, MARKS, Score, Scores, is_arpa, read_arpa};
+use crate::model::{Explanation, ModelFile, ModelHeader};
+
+/// Bytes of lines read at once.
+const BLOCK: usize = 1 << 22;
+/// Documents that a thread takes at once.
+const CHUNK: usize = 256;
+
+/// log10 of a probability of 0, as models write it; a little above, for rounding.
+const IMPOSSIBLE: f32 = -98.9;
+
+const DOCUMENT: [&str; 6] = ["surprise", "log10_prob", "perplexity", "perplexity_no_oov", "oov", "tokens"];
+const TOKEN: [&str; 2] = ["log10_prob", "order"];
+
+/// A language model and the cutter that its documents are read with.
+pub(super) struct FittedNgram {
+    pub(super) model: LanguageModel,
+    pub(super) cutter: Cutter,
+}
+
+/// What is kept of a chunk of documents.
+struct Measured {
+    scores: Vec<Score>,
+    /// Rows for the table, if one is wanted: ids and rows.
+    rows: Option<(Vec<String>, Rows)>,
+    /// Tokens that the model holds impossible.
+    impossible: u64,
+}
+
+/// Opens a language model: a model file or an ARPA file.
+pub fn open_language_model(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
+    if is_arpa(path)? { read_arpa(path, ctx) } else { LanguageModel::open(ModelFile::open(path)?) }
+}
+
+impl FittedNgram {
+    fn score(&self, lines: &[Line<'_>]) -> Scores {
+        let (view, mut scores) = (self.model.view(), Scores::default());
+        for line in lines {
+            if self.cutter.spec().format == LineFormat::Tokens {
+                scores.push(&view, line.text.split_ascii_whitespace());
+            } else {
+                scores.push(&view, self.cutter.tokens(&line.whole()));
+            }
+        }
+        scores.score(&view);
+        scores
+    }
+
+    fn measure(&self, lines: &[Line<'_>], per: Option<Per>) -> Result<Measured> {
+        let scored = self.score(lines);
+        let scores: Vec<Score> = scored.totals().collect();
+        let rows = match per {
+            None => None,
+            Some(Per::Document) => Some((lines.iter().map(|line| line.name().into_owned()).collect(), rows(&scores))),
+            Some(Per::Token) => Some(self.token_rows(lines, &scored)),
+        };
+        let impossible = scored.documents().flat_map(|(_, scored)| scored).filter(|s| s.log10 <= IMPOSSIBLE);
+        Ok(Measured { impossible: impossible.count() as u64, scores, rows })
+    }
+
+    fn token_rows(&self, lines: &[Line<'_>], scored: &Scores) -> (Vec<String>, Rows) {
+        let (mut ids, mut texts, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+        for (line, (_, scored)) in lines.iter().zip(scored.documents()) {
+            let text = line.whole();
+            let tokens = self.cutter.tokens(&text);
+            let written = tokens.into_iter().chain([MARKS[END as usize]]);
+            for (token, scored) in written.zip(scored) {
+                ids.push(line.name().into_owned());
+                texts.push(token.to_owned());
+                numbers.extend([f64::from(scored.log10), f64::from(scored.order)]);
+            }
+        }
+        (ids, Rows::Table { texts, numbers })
+    }
+}
+
+/// A row a document.
+fn rows(scores: &[Score]) -> Rows {
+    let row = |score: &Score| {
+        let surprise = -score.log10() / score.tokens as f64;
+        let counts = [score.oov as f64, score.tokens as f64];
+        [surprise, score.log10(), score.perplexity(), score.perplexity_no_oov(), counts[0], counts[1]]
+    };
+    Rows::Table { texts: Vec::new(), numbers: scores.iter().flat_map(row).collect() }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+impl Fitted for FittedNgram {
+    fn header(&self) -> &ModelHeader {
+        self.model.header()
+    }
+
+    fn columns(&self) -> Result<Columns> {
+        Ok(Columns::Table { text: None, numbers: names(&DOCUMENT) })
+    }
+
+    fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
+        Ok(rows(&self.score(lines).totals().collect::<Vec<Score>>()))
+    }
+
+    fn explain(&self, line: &Line<'_>, _of: Option<&str>) -> Result<Explanation> {
+        Ok(self.model.explain(&self.cutter.tokens(&line.whole())))
+    }
+
+    fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
+        let (mut total, mut documents, mut impossible) = (Score::default(), 0u64, 0);
+        let per = params.table.as_ref().map(|table| table.0);
+        let mut each_block = |push: &mut dyn FnMut(Vec<String>, Rows) -> Result<()>| {
+            let mut block = Block::default();
+            while lines.next_block(&mut block, BLOCK)? {
+                let read = lines.documents(&block);
+                let measured = ctx.install(|| {
+                    let chunks = read.par_chunks(CHUNK).map(|chunk| {
+                        ctx.advance(chunk.len() as u64)?;
+                        self.measure(chunk, per)
+                    });
+                    chunks.collect::<Result<Vec<Measured>>>()
+                })?;
+                for chunk in measured {
+                    documents += chunk.scores.len() as u64;
+                    impossible += chunk.impossible;
+                    chunk.scores.iter().for_each(|score| total.add(score));
+                    if let Some((ids, rows)) = chunk.rows {
+                        push(ids, rows)?;
+                    }
+                }
+            }
+            Ok(())
+        };
+        match &params.table {
+            None => each_block(&mut |_, _| Ok(()))?,
+            Some((per, path)) => {
+                let columns = match per {
+                    Per::Document => self.columns()?,
+                    Per::Token => Columns::Table { text: Some("token".to_owned()), numbers: names(&TOKEN) },
+                };
+                write_rows(path, &columns, |sink| {
+                    each_block(&mut |ids, rows| {
+                        let ids: Vec<Cow<'_, str>> = ids.into_iter().map(Cow::Owned).collect();
+                        sink.push(&ids, &rows)
+                    })
+                })?;
+            }
+        }
+        let figures = json!({
+            "documents": documents, "perplexity": total.perplexity(), "perplexity_no_oov": total.perplexity_no_oov(),
+            "oov": total.oov, "tokens": total.tokens, "log10_prob": total.log10(), "impossible_tokens": impossible,
+        });
+        Ok((figures.as_object().cloned().context("figures are an object")?, lines.report()))
+    }
+}

@@ -1,0 +1,118 @@
+//! What cannot be fitted or read is refused with the way out, and leaves nothing behind.
+
+use std::fs;
+
+use super::{CASES, folder, train, trained};
+use crate::{assert_says, files_below, run, run_on};
+
+#[test]
+fn an_empty_corpus() {
+    for case in CASES {
+        let folder = folder();
+        fs::write(folder.path().join("news.jsonl"), "").unwrap();
+        let error = train(folder.path(), case, "model", &[]).refusal();
+        assert_says(&error, &["empty"]);
+        assert!(!folder.path().join("model").exists(), "{}", case.name);
+        let fixed = ["train", case.name, "--input", "-", "--output", "model"];
+        assert_says(&run_on(folder.path(), &[&fixed, case.flags].concat(), b"").refusal(), &["empty"]);
+    }
+}
+
+#[test]
+fn lines_that_are_no_documents() {
+    for case in CASES {
+        let folder = folder();
+        fs::write(folder.path().join("news.jsonl"), "一行\n两行\n").unwrap();
+        let error = train(folder.path(), case, "model", &[]).refusal();
+        assert_says(&error, &["none of 2 lines", "not JSON", "--format"]);
+    }
+}
+
+#[test]
+fn a_broken_line_among_sound_ones_is_set_aside() {
+    for case in CASES {
+        let folder = folder();
+        let path = folder.path().join("news.jsonl");
+        let sound = fs::read_to_string(&path).unwrap();
+        fs::write(&path, sound + "{\"text\":\n").unwrap();
+        let ran = train(folder.path(), case, "model", &[]);
+        let json = ran.json();
+        assert_eq!((ran.code, json["status"].as_str()), (Some(1), Some("partial")), "{}: {json:#}", case.name);
+        assert_eq!(json["documents"], 96, "{}", case.name);
+    }
+}
+
+#[test]
+fn a_model_of_another_version_and_a_damaged_one() {
+    for case in CASES {
+        let folder = folder();
+        trained(folder.path(), case);
+        let path = folder.path().join("model");
+        let whole = fs::read(&path).unwrap();
+        let used = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            run(folder.path(), &["explain", "--model", "model", "--text", "增长"]).refusal()
+        };
+        // The version is a number in the header's JSON, one digit wide.
+        let place = whole.windows(10).position(|bytes| bytes == b"\"version\":").unwrap() + 10;
+        let mut other = whole.clone();
+        other[place] = b'9';
+        assert_says(&used(&other), &["version 9", "train it again"]);
+        assert_says(&used(&whole[..whole.len() / 2]), &["cut short or damaged", "train it again"]);
+        assert_says(&used(b"not a model"), &["not a model of this program"]);
+        assert_says(&run(folder.path(), &["explain", "--model", "none", "--text", "增长"]).refusal(), &["none"]);
+    }
+}
+
+#[test]
+fn labels_that_are_no_numbers() {
+    let folder = folder();
+    let path = folder.path().join("news.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let nan = regex::Regex::new("\"value\":[-0-9.]+").unwrap();
+    fs::write(&path, nan.replace_all(&text, "\"value\":NaN").as_ref()).unwrap();
+    let flags = ["train", "sestm", "-i", "news.jsonl", "-o", "model"];
+    assert_says(&run(folder.path(), &flags).refusal(), &["96 × not JSON: NaN is no number there, write null"]);
+    fs::write(&path, nan.replace_all(&text, "\"value\":null").as_ref()).unwrap();
+    assert_says(&run(folder.path(), &flags).refusal(), &["no document has a value", "\"value\""]);
+    assert!(!folder.path().join("model").exists());
+}
+
+#[test]
+fn a_model_of_another_kind() {
+    let folder = folder();
+    trained(folder.path(), &CASES[0]);
+    let error = run(folder.path(), &["eval", "ngram", "-m", "model", "-i", "news.jsonl"]).refusal();
+    assert_says(&error, &["a model of kind tfidf, not ngram"]);
+}
+
+#[test]
+fn a_vocabulary_emptied_by_its_limits() {
+    let folder = folder();
+    let flags = ["train", "tfidf", "-i", "news.jsonl", "-o", "model", "--min-df", "95", "--max-df", "95"];
+    assert_says(&run(folder.path(), &flags).refusal(), &["no word is left", "min_df", "lower min_df"]);
+    assert!(!folder.path().join("model").exists());
+}
+
+#[test]
+fn an_output_of_an_unknown_format_and_an_id_that_is_not_there() {
+    let folder = folder();
+    trained(folder.path(), &CASES[0]);
+    let error = run(folder.path(), &["embed", "-m", "model", "-i", "news.jsonl", "-o", "rows.xls"]).refusal();
+    assert_says(&error, &["rows.xls", ".csv"]);
+    let error = run(folder.path(), &["explain", "-m", "model", "-i", "news.jsonl", "--ids", "n1,absent"]).refusal();
+    assert_says(&error, &["absent", "field id"]);
+    let left = files_below(folder.path());
+    assert!(left.keys().all(|name| ["model", "news.jsonl", "news.tok"].contains(&name.as_str())), "{:?}", left.keys());
+}
+
+#[test]
+fn text_that_is_cut_in_another_way_than_the_model_was_fitted_on() {
+    let folder = folder();
+    fs::write(folder.path().join("words.txt"), "岚石新能\n").unwrap();
+    let flags = ["train", "tfidf", "-i", "news.jsonl", "-o", "model", "--dict", "words.txt"];
+    run(folder.path(), &flags).finished();
+    fs::write(folder.path().join("words.txt"), "岚石\n").unwrap();
+    let error = run(folder.path(), &["explain", "-m", "model", "--text", "增长"]).refusal();
+    assert_says(&error, &["dictionaries or stopwords have changed", "train the model again"]);
+}
