@@ -9,6 +9,7 @@ use crate::clean::{CleanDocument, clean_to_frame};
 use crate::data::Document;
 use crate::link::{Field, Link, Via, links_to_frame};
 use crate::market::Code;
+use crate::model::Preset;
 use crate::store::Values;
 use crate::text::DfLimit;
 
@@ -161,4 +162,22 @@ fn a_fit_that_ends_early_knows_nothing_of_later_texts() {
     assert_eq!(header.spec.fitted_until.unwrap().to_string(), "2024-03-02 10:00:00");
     let words = header.meta["vocabulary"].to_string();
     assert!(words.contains("中标") && !words.contains("天气"), "{words}");
+}
+
+#[test]
+fn event_words_keep_titles_apart_and_hashed_words_need_no_corpus() {
+    let corpus = Corpus::new(4);
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::preset(Preset::EventWords) };
+    let feature = Feature { name: "e".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let header = corpus.store.set(&corpus.run(&feature).0).unwrap().unwrap().header().clone();
+    let words = header.meta["vocabulary"].to_string();
+    assert!(words.contains("\"title:中标\"") && words.contains("\"亏损\"") && !words.contains("因"), "{words}");
+
+    let tfidf = VectorizerParams::preset(Preset::Shingles);
+    let feature = Feature { name: "s".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let corpus = Corpus::new(2);
+    let (before, report) = corpus.run(&feature);
+    assert_eq!((&report.facts["vocabulary"], &report.facts["fitted_until"]), (&(1 << 20).into(), &().into()));
+    corpus.write(4);
+    assert_eq!(corpus.run(&feature).0, before, "the rows depend on the texts alone");
 }
