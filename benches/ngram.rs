@@ -40,7 +40,8 @@ fn main() -> Result<()> {
     let there = Command::new(&lmplz).arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let output = Command::new(std::env::current_exe()?).env(RUN, &path).env("NGRAM_ORDER", order.to_string()).output()?;
+        let output =
+            Command::new(std::env::current_exe()?).env(RUN, &path).env("NGRAM_ORDER", order.to_string()).output()?;
         ensure!(output.status.success(), "training failed: {}", String::from_utf8_lossy(&output.stderr));
         println!("{}", String::from_utf8_lossy(&output.stdout).trim_end());
         ours.push(String::from_utf8_lossy(&output.stdout).split(' ').next().context("no figure")?.parse::<f64>()?);
@@ -62,7 +63,11 @@ fn main() -> Result<()> {
     println!("median of {ROUNDS}: {:.2} s", median(&ours));
     if there {
         let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| theirs / ours).collect();
-        println!("{lmplz}: {:.2} s, {:.2} times as long (median of the rounds' ratios)", median(&theirs), median(&ratios));
+        println!(
+            "{lmplz}: {:.2} s, {:.2} times as long (median of the rounds' ratios)",
+            median(&theirs),
+            median(&ratios)
+        );
     }
     Ok(())
 }

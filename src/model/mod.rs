@@ -15,6 +15,7 @@ mod keywords;
 mod induce;
 mod lexicon;
 mod linear;
+mod lsa;
 mod metrics;
 mod nearest;
 pub mod ngram;
@@ -47,17 +48,21 @@ pub use induce::{
     induce_walk,
 };
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
+pub(crate) use npz::npy_header;
+pub use npz::{NpzWriter, read_npz, write_npz};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
 };
-pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiParams, Weighting as PairWeighting};
+pub(crate) use cooccurrence::PairWords;
+pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiModel, PpmiParams};
+pub use lsa::Lsa;
+pub(crate) use lsa::component_names;
 pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
 pub use svd::SvdParams;
-pub(crate) use npz::npy_header;
-pub use npz::{NpzWriter, read_npz, write_npz};
-pub use validation::{FoldParams, FoldsBy, FoldRows, GridPoint, Split, choose_penalty, draw_folds};
+pub(crate) use svd::{RowsWriter, SparseRows};
+pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
 pub use vectorize::{
     Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
 };

@@ -101,7 +101,7 @@ fn fit(
         });
         TrainedRows { spills, columns, width: model.width() }
     });
-    let mut report = lines.report();
+    let mut report = lines.finish()?;
     report.fact("documents", documents);
     report.fact("tokens", length);
     report.fact("vocabulary", model.width());
@@ -248,7 +248,7 @@ impl TrainedRows {
     }
 }
 
-fn fields<'l>(line: &'l Line<'_>) -> Fields<'l> {
+pub(super) fn fields<'l>(line: &'l Line<'_>) -> Fields<'l> {
     Fields { title: &line.title, body: &line.text }
 }
 
@@ -276,6 +276,10 @@ impl Fitted for FittedVectorizer {
         &self.header
     }
 
+    fn name(&self) -> &str {
+        self.model.params().name()
+    }
+
     fn columns(&self) -> Result<Columns> {
         Ok(columns(&self.model))
     }
@@ -291,7 +295,7 @@ impl Fitted for FittedVectorizer {
     }
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
-        params.no_table(KIND)?;
+        params.no_table(self.name())?;
         let (mut documents, mut tokens, mut known, mut stored, mut empty) = (0u64, 0u64, 0u64, 0u64, 0u64);
         let mut block = Block::default();
         while lines.next_block(&mut block, WINDOW * BLOCK)? {
@@ -317,6 +321,6 @@ impl Fitted for FittedVectorizer {
             "documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty,
             "values_per_document": stored as f64 / documents.max(1) as f64,
         });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.report()))
+        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
     }
 }

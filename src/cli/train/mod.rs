@@ -3,6 +3,8 @@
 mod classify;
 mod ngram;
 mod sestm;
+mod lsa;
+mod ppmi;
 mod vectorize;
 
 use clap::Subcommand;
@@ -11,6 +13,8 @@ pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
 pub use ngram::Ngram;
 pub use sestm::Sestm;
 pub use vectorize::{Terms, Vectorize};
+pub use lsa::Lsa;
+pub use ppmi::Ppmi;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
@@ -45,4 +49,8 @@ pub enum Train {
     Boosted(Boosted),
     /// Ridge regression of a value on the texts' terms.
     Ridge(Ridge),
+    /// Latent semantic analysis: documents and words as points of few dimensions, as scikit-learn's TruncatedSVD.
+    Lsa(Lsa),
+    /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
+    Ppmi(Ppmi),
 }

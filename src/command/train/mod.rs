@@ -3,6 +3,8 @@
 mod classify;
 mod ngram;
 mod sestm;
+mod lsa;
+mod ppmi;
 mod vectorize;
 
 use std::path::Path;
@@ -33,6 +35,8 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Boosted(args) => classify::boosted(args, ctx),
         Train::Ridge(args) => classify::ridge(args, ctx),
         Train::EventWords(args) => vectorize::run("event-words", Preset::EventWords, args, ctx),
+        Train::Lsa(args) => lsa::run(args, ctx),
+        Train::Ppmi(args) => ppmi::run(args, ctx),
     }
 }
 

@@ -1,8 +1,9 @@
 //! `train tfidf` and the other vectorizers.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use super::{open, trained};
+use crate::command::staged;
 use crate::cli::{Terms, Vectorize};
 use crate::headless::Summary;
 use crate::job::Ctx;
@@ -12,20 +13,16 @@ use crate::plain::vectorize;
 pub(super) fn run(name: &str, preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary> {
     let params = params(preset, &args.terms)?;
     let (mut lines, cutter) = open(&args.corpus)?;
-    let mut trained_model = None;
-    let report = ctx.stage("train", "docs", None, || {
+    let (model, report) = staged(ctx, "train", || {
         let Some(path) = &args.transform else {
-            let (model, report) = vectorize::train(&mut lines, &cutter, &params, ctx)?;
-            trained_model = Some(model);
-            return Ok(report);
+            return vectorize::train(&mut lines, &cutter, &params, ctx);
         };
         let (model, rows, report) = vectorize::train_rows(&mut lines, &cutter, &params, path, ctx)?;
         rows.write(&model, path, ctx)?;
-        trained_model = Some(model);
-        Ok(report)
+        Ok((model, report))
     })?;
-    trained_model.context("a finished training has a model")?.save(&args.output, cutter.spec())?;
-    let mut summary = trained(name, &args.output, report);
+    model.save(&args.output, cutter.spec())?;
+    let mut summary = trained(params.name(), &args.output, report);
     if let Some(path) = &args.transform {
         summary.set("rows", path.display().to_string());
     }

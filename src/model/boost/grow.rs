@@ -116,7 +116,10 @@ fn base_scores(goal: &BoostGoal<'_>, s: &[f64]) -> Result<Vec<f64>> {
         BoostGoal::Class { class, classes } => {
             let mut sizes = vec![0.0; *classes];
             class.iter().zip(s).for_each(|(&c, s)| sizes[c as usize] += s);
-            ensure!(*classes > 1 && sizes.iter().all(|n| *n > 0.0), "trees need rows of two classes or more, and of each");
+            ensure!(
+                *classes > 1 && sizes.iter().all(|n| *n > 0.0),
+                "trees need rows of two classes or more, and of each"
+            );
             Ok(match sizes[..] {
                 [first, second] => vec![(second / first).ln()],
                 _ => sizes.iter().map(|n| (n / total).ln()).collect(),

@@ -74,8 +74,12 @@ pub fn calibrate(
     let mut calibrators = Vec::with_capacity(k);
     for c in 0..k {
         let so: Vec<bool> = match goal {
-            Goal::Classes { class, .. } => scored.iter().map(|&i| class[i] as usize == if k == 1 { 1 } else { c }).collect(),
-            Goal::Labels { labels, .. } => scored.iter().map(|&i| labels[i].binary_search(&(c as u32)).is_ok()).collect(),
+            Goal::Classes { class, .. } => {
+                scored.iter().map(|&i| class[i] as usize == if k == 1 { 1 } else { c }).collect()
+            }
+            Goal::Labels { labels, .. } => {
+                scored.iter().map(|&i| labels[i].binary_search(&(c as u32)).is_ok()).collect()
+            }
             Goal::Values(_) => anyhow::bail!("values have no probabilities to calibrate"),
         };
         let of: Vec<f64> = inputs.iter().map(|row| row[c]).collect();

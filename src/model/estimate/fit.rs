@@ -167,7 +167,11 @@ fn several(link: Link, models: Vec<Linear>) -> (Link, Scorer, Vec<Convergence>) 
 /// The log-odds of the second of two classes from the joint scores of both.
 fn lead_of_second(map: &LinearMap) -> LinearMap {
     let lead = |pair: &[f64]| pair[1] - pair[0];
-    LinearMap { outputs: 1, weights: map.weights.chunks(2).map(lead).collect(), intercepts: vec![lead(&map.intercepts)] }
+    LinearMap {
+        outputs: 1,
+        weights: map.weights.chunks(2).map(lead).collect(),
+        intercepts: vec![lead(&map.intercepts)],
+    }
 }
 
 /// The model of a label that all rows or none have: its frequency, half a row added to each side.

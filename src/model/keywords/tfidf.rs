@@ -18,9 +18,14 @@ pub struct Idf {
 
 impl Idf {
     /// Those of a fitted model; a word outside its vocabulary counts as one that is in no document.
-    pub fn of_model(model: &Vectorizer) -> Idf {
-        let of = model.terms().iter().cloned().zip((0..).map(|column| model.idf(column)));
-        Idf { of: of.collect(), unknown: model.idf_of_unknown() }
+    pub fn of_model(model: &Vectorizer) -> Result<Idf> {
+        ensure!(
+            model.params().has_idf(),
+            "a {} model does not say how rare words are; give one of train tfidf",
+            model.params().name()
+        );
+        let of = (0..).zip(model.terms()).map(|(column, term)| (term.clone(), model.idf(column)));
+        Ok(Idf { of: of.collect(), unknown: model.idf_of_unknown() })
     }
 
     /// Those of counted documents by the smooth formula, `ln((1 + n) / (1 + df)) + 1`.
@@ -120,11 +125,11 @@ mod tests {
         assert!(idf.explain(&document, "注销").unwrap().formula.contains("unknown"));
         assert!(idf.explain(&document, "增长").is_none());
         let params = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
-        let (mut counts, analyzer) = (TermCounts::new(&params), Analyzer::new(&params, None).unwrap());
-        for text in ["公司 增长", "公司 回购", "公司 分红"] {
-            counts.add(&analyzer, Fields::body(text), None).unwrap();
-        }
-        let model = Idf::of_model(&Vectorizer::fit(&counts, &params).unwrap());
+        let analyzer = Analyzer::new(&params, None).unwrap();
+        let mut terms = TermCounts::new(&params);
+        let texts = ["公司 增长", "公司 回购", "公司 分红"];
+        texts.iter().for_each(|text| terms.add(&analyzer, Fields::body(text), None).unwrap());
+        let model = Idf::of_model(&Vectorizer::fit(&terms, &params).unwrap()).unwrap();
         assert_eq!(model.scores(&document), scores, "a model of the same documents says the same");
     }
 

@@ -31,7 +31,11 @@ impl Builder {
     pub(super) fn new(unigrams: impl ExactSizeIterator<Item = (f32, f32)>, total: usize) -> Result<Builder> {
         let n = unigrams.len();
         let room = ROOT as usize / 4 * 3;
-        ensure!(n + total <= room, "{} n-grams are more than the {room} that a model holds; prune it (--prune)", n + total);
+        ensure!(
+            n + total <= room,
+            "{} n-grams are more than the {room} that a model holds; prune it (--prune)",
+            n + total
+        );
         let mut entries = Vec::with_capacity(n + span(total) + span(total) / 64);
         entries.extend((0..).zip(unigrams).map(|(word, (log10, backoff))| entry([word, 0], log10, backoff, ROOT)));
         Ok(Builder { entries, orders: vec![[0, n as u64]] })

@@ -150,10 +150,12 @@ impl Vectorizer {
         self.weighting.idf.get(column as usize).copied().unwrap_or(1.0)
     }
 
-    /// The inverse document frequency of a term that is in no document (in one, where the formula has none for that).
+    /// The inverse document frequency of a term that no document had; where the formula has none for it, that of a term
+    /// that one document had.
     pub fn idf_of_unknown(&self) -> f64 {
-        let of = |df: u64| self.params.weighting(self.documents, self.length, std::iter::once(df)).idf.first().copied();
-        of(0).filter(|idf| idf.is_finite()).or(of(1)).unwrap_or(1.0)
+        let n = self.documents as f64;
+        let idf = self.params.idf(n, 0.0);
+        if idf.is_finite() { idf } else { self.params.idf(n, 1.0) }
     }
 
     /// Documents that it was fitted on.

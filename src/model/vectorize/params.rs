@@ -168,6 +168,19 @@ impl VectorizerParams {
         }
     }
 
+    /// The name of the usual set that these are nearest to, as `train` calls it.
+    pub fn name(&self) -> &'static str {
+        match self.formula {
+            Formula::Binary if self.buckets > 0 => "shingles",
+            _ if self.buckets > 0 => "hashing",
+            _ if self.title_features > 0 => "event-words",
+            Formula::Sklearn | Formula::Textbook | Formula::LogCount => "tfidf",
+            Formula::Bm25 => "bm25",
+            Formula::Count => "bow",
+            Formula::Binary => "onehot",
+        }
+    }
+
     /// Fails when the parameters cannot be meant together.
     pub fn check(&self) -> Result<()> {
         let (shortest, longest) = self.ngram_range;
@@ -201,7 +214,7 @@ impl VectorizerParams {
     }
 
     /// Whether the formula has a document frequency.
-    pub(super) fn has_idf(&self) -> bool {
+    pub(in crate::model) fn has_idf(&self) -> bool {
         matches!(self.formula, Formula::Sklearn | Formula::Textbook | Formula::Bm25)
     }
 

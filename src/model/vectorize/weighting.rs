@@ -5,20 +5,22 @@ use serde::{Deserialize, Serialize};
 use super::{Formula, Norm, VectorizerParams};
 
 impl VectorizerParams {
+    /// The inverse document frequency of a term that is in `df` of `n` documents.
+    pub(super) fn idf(&self, n: f64, df: f64) -> f64 {
+        match self.formula {
+            Formula::Sklearn if self.smooth_idf => ((1.0 + n) / (1.0 + df)).ln() + 1.0,
+            Formula::Sklearn => (n / df).ln() + 1.0,
+            Formula::Textbook => (n / (df + 1.0)).ln(),
+            Formula::Bm25 => ((n - df + 0.5) / (df + 0.5)).ln_1p(),
+            Formula::LogCount | Formula::Count | Formula::Binary => 1.0,
+        }
+    }
+
     /// The weighting for kept terms, given each one's document frequency, in column order; `terms` is the number of terms in
     /// all documents, unkept ones included.
     pub(in crate::model) fn weighting(&self, documents: u64, terms: u64, df: impl Iterator<Item = u64>) -> Weighting {
         let n = documents as f64;
-        let idf = |df: u64| {
-            let df = df as f64;
-            match self.formula {
-                Formula::Sklearn if self.smooth_idf => ((1.0 + n) / (1.0 + df)).ln() + 1.0,
-                Formula::Sklearn => (n / df).ln() + 1.0,
-                Formula::Textbook => (n / (df + 1.0)).ln(),
-                Formula::Bm25 => ((n - df + 0.5) / (df + 0.5)).ln_1p(),
-                Formula::LogCount | Formula::Count | Formula::Binary => 1.0,
-            }
-        };
+        let idf = |df: u64| self.idf(n, df as f64);
         let norm = match (self.norm, self.formula) {
             (Norm::Formula, Formula::Sklearn) => Norm::L2,
             (Norm::Formula, _) => Norm::None,
