@@ -14,7 +14,7 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) const TITLE: u32 = 0;
 
 /// What a title's term begins with.
-const TITLE_TEXT: &str = "title:";
+pub(crate) const TITLE_TEXT: &str = "title:";
 
 const FIRST_SLOTS: usize = 1 << 10;
 
