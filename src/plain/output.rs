@@ -316,6 +316,10 @@ mod tests {
         assert!(error.contains("256 KB") && error.contains("--max-features"), "{error}");
     }
 
+    fn shape(frame: &polars::prelude::DataFrame) -> (usize, Vec<String>) {
+        (frame.height(), frame.get_column_names().iter().map(ToString::to_string).collect())
+    }
+
     #[test]
     fn tables_come_back_from_parquet_and_none_is_a_table_too() {
         let dir = tempfile::tempdir().unwrap();
@@ -324,7 +328,7 @@ mod tests {
         let ids: [Cow<'_, str>; 2] = ["a".into(), "b".into()];
         write_rows(&path, &columns, |sink| sink.push(&ids, &rows)).unwrap();
         let frame = disk::read_parquet(&path, None).unwrap();
-        assert_eq!((frame.height(), frame.get_column_names()), (2, vec!["id", "column", "value"]));
+        assert_eq!(shape(&frame), (2, vec!["id".to_owned(), "column".into(), "value".into()]));
         assert_eq!(frame.column("column").unwrap().str().unwrap().get(1), Some("增长"));
         let dense = Columns::Dense(vec!["v0".into(), "v1".into()]);
         write_rows(&path, &dense, |sink| sink.push(&ids, &Rows::Dense(vec![1.0, 2.0, 3.0, f32::NAN]))).unwrap();
@@ -337,7 +341,7 @@ mod tests {
         assert_eq!(frame.column("p").unwrap().f64().unwrap().get(1), None);
         write_rows(&path, &table, |_| Ok(())).unwrap();
         let frame = disk::read_parquet(&path, None).unwrap();
-        assert_eq!((frame.height(), frame.get_column_names()), (0, vec!["id", "class", "p"]));
+        assert_eq!(shape(&frame), (0, vec!["id".to_owned(), "class".into(), "p".into()]));
     }
 
     #[test]

@@ -223,7 +223,10 @@ fn choose(counts: &TermCounts, params: &VectorizerParams) -> Result<Vec<(Box<str
     let text = |id: u32| {
         let mut spelled = Vec::new();
         counts.terms.spelling(id, &mut spelled);
-        let (mark, units) = spelled.split_at(usize::from(spelled[0] == TITLE && spelled.len() > 1));
+        if let &[unit] = &spelled[..] {
+            return counts.terms.unit_text(unit).into();
+        }
+        let (mark, units) = spelled.split_at(usize::from(spelled[0] == TITLE));
         let units: Vec<&str> = units.iter().map(|&unit| counts.terms.unit_text(unit)).collect();
         let mark: String = mark.iter().map(|&mark| counts.terms.unit_text(mark)).collect();
         (mark + &units.join(params.joint())).into_boxed_str()
