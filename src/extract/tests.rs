@@ -16,10 +16,10 @@ use crate::text::DfLimit;
 
 /// A corpus in a folder of its own, with a store beside it.
 pub(super) struct Corpus {
-    dir: tempfile::TempDir,
+    pub(super) dir: tempfile::TempDir,
     pub(super) store: Store,
     pub(super) ctx: Ctx,
-    tokenizer: TokenizerParams,
+    pub(super) tokenizer: TokenizerParams,
 }
 
 const TEXTS: [(&str, Kind, &str); 4] = [
