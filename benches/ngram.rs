@@ -15,7 +15,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use inkstone::job::Ctx;
 use inkstone::model::ngram::{NgramParams, Room};
-use inkstone::plain::{CutSpec, Cutter, LineFormat, Lines, train_ngram};
+use inkstone::plain::{CutSpec, Cutter, HeldOut, LineFormat, Lines, train_ngram};
 use inkstone::text::TokenizerParams;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -75,12 +75,13 @@ fn main() -> Result<()> {
 /// One training run, with its figures in one line.
 fn run(path: &Path, order: usize) -> Result<()> {
     let ctx = Ctx::new(0, 1)?;
-    let spec = CutSpec { format: LineFormat::Tokens, tokenizer: TokenizerParams::default() };
+    let spec = CutSpec::new(LineFormat::Tokens, TokenizerParams::default());
     let params = NgramParams { order, ..NgramParams::default() };
     let began = Instant::now();
-    let lines = Lines::open(path, LineFormat::Tokens)?;
+    let mut lines = Lines::open(path, LineFormat::Tokens)?;
     let room = Room::in_folder(&std::env::temp_dir());
-    let (model, report) = train_ngram(lines, &Cutter::new(spec, Path::new("."))?, &params, &room, &ctx)?;
+    let cutter = Cutter::new(spec, Path::new("."))?;
+    let (model, report) = train_ngram(&mut lines, HeldOut::Share, &cutter, &params, &room, &ctx)?;
     let seconds = began.elapsed().as_secs_f64();
     let tokens = report.facts["tokens"].as_u64().context("no count of tokens")?;
     println!(

@@ -7,10 +7,10 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use models::{Embed, Eval, Explain, Reading};
+pub use models::{Embed, Eval, Explain, Reading, Sample};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
-pub use train::{Sestm, Train, Vectorize};
+pub use train::{Ngram, Sestm, Train, Vectorize};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]
@@ -73,6 +73,8 @@ pub enum Command {
     Embed(Embed),
     /// Show which tokens gave a document its score, with the formula and its numbers.
     Explain(Explain),
+    /// Draw text from a language model.
+    Sample(Sample),
     /// Check, repair, compact or measure the feature store.
     Store(Store),
     /// Write a complete, commented workbench.toml to start from.

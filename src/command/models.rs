@@ -6,19 +6,20 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::staged;
-use crate::cli::{Embed, Eval, Explain, Reading};
+use crate::cli::{Embed, Eval, Explain, Reading, Sample};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::{Explanation, ModelFile};
-use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines};
+use crate::model::Explanation;
+use crate::model::ngram::SampleParams;
+use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
 
 /// Measures a model.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
-    let (model, mut lines) = open(&args.reading)?;
+    let (model, mut lines) = open(&args.reading, ctx)?;
     let name = model.name();
     let asked = args.kind.as_deref().unwrap_or(name);
     ensure!(asked == name, "{} is a model of kind {name}, not {asked}", args.reading.model.display());
@@ -35,7 +36,7 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
 
 /// Writes a model's row of each document.
 pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
-    let (model, mut lines) = open(&args.reading)?;
+    let (model, mut lines) = open(&args.reading, ctx)?;
     let embed = || Ok(((), plain::embed(model.as_ref(), &mut lines, &args.output, ctx)?));
     let ((), report) = staged(ctx, "embed", embed)?;
     let mut summary = used(model.as_ref(), &args.reading.model);
@@ -55,9 +56,7 @@ struct Explained {
 
 /// Takes the scores of documents apart.
 pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
-    let file = ModelFile::open(&args.model)?;
-    let format = plain::format_for(&file, args.format, args.input.as_deref());
-    let model = plain::open(file, format, Path::new(""))?;
+    let (model, format) = plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
     let one = |line: &Line<'_>| -> Result<Explained> {
         let explanation = model.explain(line, args.of.as_deref())?.keep(args.top);
         Ok(Explained { id: line.name().into_owned(), explanation })
@@ -92,10 +91,26 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
-fn open(reading: &Reading) -> Result<(Box<dyn Fitted>, Lines)> {
-    let file = ModelFile::open(&reading.model)?;
-    let format: LineFormat = plain::format_for(&file, reading.format, Some(&reading.input));
-    let model = plain::open(file, format, Path::new(""))?;
+/// Draws text from a language model.
+pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
+    let model = plain::open_language_model(&args.model, ctx)?;
+    let params = SampleParams {
+        documents: args.n,
+        temperature: args.temperature,
+        top_k: args.top_k,
+        max_length: args.max_length,
+    };
+    let samples = model.sample(&params, ctx)?;
+    let mut summary = Summary::default();
+    summary.set("file", args.model.display().to_string());
+    summary.set("fitted_until", model.header().fitted_until);
+    summary.set("samples", samples);
+    Ok(summary)
+}
+
+fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {
+    let (model, format) =
+        plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
     Ok((model, Lines::open(&reading.input, format)?))
 }
 

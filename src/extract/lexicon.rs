@@ -24,7 +24,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         params: json!({
             "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "lexicon": lexicon.key(),
         }),
-        fitted_until: None,
+        fitted_until: lexicon.fitted_until(),
     };
     let writer = store.writer(&spec)?;
     let mut order = Vec::new();
@@ -48,6 +48,9 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.rows_out = report.rows_in;
     report.fact("lexicon_words", lexicon.size());
     report.fact("kept_from_before", kept);
+    if !lexicon.lists().is_empty() {
+        report.fact("lists", lexicon.lists());
+    }
     let header = writer.finish(&order, json!({"columns": feature.columns()}))?;
     Ok((header.id(), report))
 }
@@ -96,14 +99,14 @@ impl ToneWords {
     }
 
     fn body_length(&self, document: &Document, names: &[Range<usize>]) -> usize {
-        let masked = if self.feature.mask_names { names } else { &[] };
+        let masked = if self.feature.masks_names() { names } else { &[] };
         masked.iter().fold(document.body.len(), |length, name| length + MASKED.len() - name.len())
     }
 
     /// The byte of the body that stands at `at` in the masked body.
     fn unmasked(&self, at: usize, names: &[Range<usize>]) -> usize {
         let mut place = at;
-        for name in names.iter().filter(|_| self.feature.mask_names) {
+        for name in names.iter().filter(|_| self.feature.masks_names()) {
             if place <= name.start {
                 break;
             }
@@ -146,13 +149,13 @@ mod tests {
     fn tone_words_are_found_in_the_body_whatever_was_masked_before_them() {
         let expected = [("增长", true), ("亏损", true), ("下滑", false)];
         assert_eq!(words(Feature::default()), expected);
-        assert_eq!(words(Feature { mask_names: true, ..Feature::default() }), expected);
+        assert_eq!(words(Feature { mask_names: Some(true), ..Feature::default() }), expected);
     }
 
     #[test]
     fn only_what_the_feature_reads_has_tone_words() {
         let truncate = "head+tail:1+3".parse().unwrap();
-        assert_eq!(words(Feature { truncate, mask_names: true, ..Feature::default() }), [("下滑", false)]);
+        assert_eq!(words(Feature { truncate, mask_names: Some(true), ..Feature::default() }), [("下滑", false)]);
         assert_eq!(words(Feature { kinds: vec![Kind::Report], ..Feature::default() }), []);
     }
 }

@@ -1,11 +1,13 @@
 //! Features: every document of the corpus to a row of numbers, kept in the store.
 //!
 //! Each `[[feature]]` names a model. Models without memory (`lexicon`) give a document the same row wherever it stands, so a
-//! grown corpus costs only its new parts; fitted ones (`tfidf`, `ridge`, `logistic`) say when they last saw data.
+//! grown corpus costs only its new parts; fitted ones (`tfidf`, and what learns from returns) say when they last saw data.
 
+mod induced;
 mod lexicon;
 mod reading;
 mod regression;
+mod sestm;
 mod tfidf;
 
 #[cfg(test)]
@@ -24,7 +26,7 @@ use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
-use crate::model::{LabelForm, LexiconParams, LinearParams, VectorizerParams, WalkForward};
+use crate::model::{InduceParams, LabelForm, LexiconParams, LinearParams, SestmParams, VectorizerParams, WalkForward};
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
 
@@ -44,6 +46,11 @@ pub enum Model {
     Ridge,
     /// Walk-forward logistic regression, upper against lower labels: column `score`, log-odds.
     Logistic,
+    /// Walk-forward SESTM: columns `score` (p - 1/2; 0 without screened words) and `words` (screened words in the document; 0 flags
+    /// that nothing is known of it).
+    Sestm,
+    /// Tone by a lexicon induced from the returns of past windows: columns `tone`, `positive`, `negative`, `words`.
+    Induced,
 }
 
 /// One `[[feature]]`.
@@ -52,14 +59,15 @@ pub enum Model {
 pub struct Feature {
     /// Name, by which factors refer to it.
     pub name: String,
-    /// `lexicon`, `tfidf`, `ridge` or `logistic`.
+    /// `lexicon`, `tfidf`, `ridge`, `logistic`, `sestm` or `induced`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
     /// Which part of title and body the model reads: `none`, `head:512`, `tail:512`, `head+tail:128+382`.
     pub truncate: Truncation,
-    /// Whether company names and codes are hidden from the model, so that it cannot learn who did well.
-    pub mask_names: bool,
+    /// Whether company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
+    /// from `sestm` and `induced`, which would list them among their words; shown to the others.
+    pub mask_names: Option<bool>,
     /// For `lexicon`.
     pub lexicon: LexiconParams,
     /// For `tfidf`, `ridge` and `logistic`.
@@ -67,14 +75,19 @@ pub struct Feature {
     /// For `tfidf`: the last day of the documents that vocabulary and weights come from; none: all. A factor refuses the
     /// values of earlier days.
     pub fit_until: Option<NaiveDate>,
-    /// For `ridge` and `logistic`: windows of training and test.
+    /// For models that learn from returns (all but `lexicon` and `tfidf`): windows of training and test.
     pub walk_forward: WalkForward,
-    /// For `ridge` and `logistic`: what is learned.
+    /// For models that learn from returns: what is learned. The paper of `sestm` takes the return about the text, from the close
+    /// two days before it to the close of the day after: delay -2, price close, horizon 3.
     pub label: Label,
-    /// For `ridge`: the form of the label, `raw`, `winsorised` or `ranked`.
+    /// For `ridge` and `induced`: the form of the label, `raw`, `winsorised` or `ranked`.
     pub label_form: LabelForm,
     /// For `ridge` and `logistic`: penalty and solver.
     pub linear: LinearParams,
+    /// For `sestm`: screening and penalty.
+    pub sestm: SestmParams,
+    /// For `induced`: which words enter the lexicon.
+    pub induce: InduceParams,
 }
 
 impl Feature {
@@ -84,12 +97,19 @@ impl Feature {
             Model::Lexicon => &["tone", "positive", "negative", "tokens"],
             Model::Tfidf => &[],
             Model::Ridge | Model::Logistic => &["score"],
+            Model::Sestm => &["score", "words"],
+            Model::Induced => &["tone", "positive", "negative", "words"],
         }
     }
 
     /// Whether the model learns from returns.
     pub fn learns(&self) -> bool {
-        matches!(self.model, Model::Ridge | Model::Logistic)
+        matches!(self.model, Model::Ridge | Model::Logistic | Model::Sestm | Model::Induced)
+    }
+
+    /// Whether the model sees no company names and codes.
+    pub fn masks_names(&self) -> bool {
+        self.mask_names.unwrap_or(matches!(self.model, Model::Sestm | Model::Induced))
     }
 
     fn reads(&self, kind: Kind) -> bool {
@@ -137,5 +157,7 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
         Model::Lexicon => lexicon::run(feature, inputs, store, ctx),
         Model::Tfidf => tfidf::run(feature, inputs, store, ctx),
         Model::Ridge | Model::Logistic => regression::run(feature, inputs, store, ctx),
+        Model::Sestm => sestm::run(feature, inputs, store, ctx),
+        Model::Induced => induced::run(feature, inputs, store, ctx),
     }
 }

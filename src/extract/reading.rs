@@ -104,7 +104,7 @@ fn reading(doc: CleanDocument, row: u32, links: &[Link], feature: &Feature, segm
 /// Title and body, a line each, names masked as the feature says; `names` are the spans in each.
 pub(super) fn whole(document: &Document, names: [&[Range<usize>]; 2], feature: &Feature) -> String {
     let part = |text: &str, names: &[Range<usize>]| {
-        if feature.mask_names { mask(text, names, MASKED) } else { text.to_owned() }
+        if feature.masks_names() { mask(text, names, MASKED) } else { text.to_owned() }
     };
     part(&document.title, names[0]) + "\n" + &part(&document.body, names[1])
 }

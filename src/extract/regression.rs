@@ -18,7 +18,7 @@ use crate::job::Ctx;
 use crate::market::{Cutoff, Market, Panel, Price};
 use crate::model::{Csr, Sample, Target, TextRegression, fit_predict};
 use crate::stats::mean;
-use crate::store::{RowKind, Rows, SetSpec, Store};
+use crate::store::{RowKind, Rows, SetSpec, Store, Writer};
 use crate::text::Segmenter;
 
 /// What a text regression learns to foresee.
@@ -39,27 +39,55 @@ impl Default for Label {
     }
 }
 
-/// The corpus as the regression sees it: the documents that can train or be tested, in the order of the parts.
+/// The corpus as models that learn from returns see it: the documents that can train or be tested, in the order of the parts.
 #[derive(Default)]
-struct Table {
+pub(super) struct Table {
     /// Part and row of each sample.
     places: Vec<(usize, usize)>,
-    samples: Vec<Sample>,
+    pub(super) samples: Vec<Sample>,
     /// Word counts, one row a sample.
-    counts: Csr,
+    pub(super) counts: Csr,
     /// A number for each word. Mere numbers: which words count is decided on each training window.
-    words: FxHashMap<String, u32>,
+    pub(super) words: FxHashMap<String, u32>,
     /// Batch and row keys of each part.
     batches: Vec<(Key, Vec<Key>)>,
+}
+
+impl Table {
+    /// The word of each number.
+    pub(super) fn words_by_id(&self) -> Vec<&str> {
+        let mut words = vec![""; self.words.len()];
+        self.words.iter().for_each(|(word, &id)| words[id as usize] = word);
+        words
+    }
+
+    /// Writes the rows of all parts, `[dim]` a document; `row` gives that of a sample that has one. Returns the order of the batches.
+    pub(super) fn write<'r>(
+        &self,
+        writer: &Writer<'_>,
+        dim: usize,
+        row: impl Fn(usize) -> Option<&'r [f32]>,
+    ) -> Result<Vec<Key>> {
+        let mut parts: Vec<Vec<f32>> = self.batches.iter().map(|(_, keys)| vec![f32::NAN; dim * keys.len()]).collect();
+        for (i, &(part, at)) in self.places.iter().enumerate() {
+            if let Some(values) = row(i) {
+                parts[part][dim * at..][..dim].copy_from_slice(values);
+            }
+        }
+        for ((batch, keys), data) in self.batches.iter().zip(parts) {
+            if !writer.has(*batch)? {
+                writer.put(*batch, &Rows::dense(keys.clone(), dim, data))?;
+            }
+        }
+        Ok(self.batches.iter().map(|batch| batch.0).collect())
+    }
 }
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
     let market = inputs.market(feature)?;
-    ensure!(feature.label.horizon > 0, "feature {:?}: label.horizon is 0 days; it is at least 1", feature.name);
-    let labels = abnormal_returns(market, &feature.label)?;
-    let table = read_table(feature, inputs, &segmenter, &labels, &mut report, ctx)?;
+    let table = read_table(feature, inputs, &segmenter, &mut report, ctx)?;
     let dates = market.dates();
     let params = TextRegression {
         target: if feature.model == Model::Logistic { Target::Logistic } else { Target::Ridge },
@@ -88,35 +116,27 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         fitted_until: None,
     };
     let writer = store.writer(&spec)?;
-    let mut scores: Vec<Vec<f32>> = table.batches.iter().map(|(_, keys)| vec![f32::NAN; keys.len()]).collect();
-    for (&(part, row), &score) in table.places.iter().zip(&predictions.score) {
-        scores[part][row] = score;
-    }
-    for ((batch, keys), data) in table.batches.iter().zip(scores) {
-        if !writer.has(*batch)? {
-            writer.put(*batch, &Rows::dense(keys.clone(), 1, data))?;
-        }
-    }
+    let order = table.write(&writer, 1, |i| predictions.score.get(i..=i))?;
     let scored = predictions.score.iter().filter(|s| !s.is_nan()).count() as u64;
     report.rows_out = scored;
     report.drop_rows("before the first test window", table.samples.len() as u64 - scored);
     report.fact("words", table.words.len());
     report.fact("folds", &predictions.folds);
-    let order: Vec<Key> = table.batches.iter().map(|o| o.0).collect();
     let meta = json!({"columns": feature.columns(), "folds": predictions.folds});
     Ok((writer.finish(&order, meta)?.id(), report))
 }
 
-/// Reads the corpus into samples and word counts.
-fn read_table(
+/// Reads the corpus into samples with their labels, and word counts.
+pub(super) fn read_table(
     feature: &Feature,
     inputs: &Inputs<'_>,
     segmenter: &Segmenter,
-    labels: &Panel,
     report: &mut Report,
     ctx: &Ctx,
 ) -> Result<Table> {
     let market = inputs.market(feature)?;
+    ensure!(feature.label.horizon > 0, "feature {:?}: label.horizon is 0 days; it is at least 1", feature.name);
+    let labels = &abnormal_returns(market, &feature.label)?;
     let mut table = Table::default();
     let mut groups: FxHashMap<Key, u64> = FxHashMap::default();
     for part in 0..inputs.clean.files()?.len() {

@@ -8,12 +8,15 @@ mod bayes;
 mod boost;
 mod calibration;
 mod estimate;
+mod cooccurrence;
 mod explain;
 mod file;
 mod keywords;
+mod induce;
 mod lexicon;
 mod linear;
 mod metrics;
+mod nearest;
 pub mod ngram;
 mod npz;
 #[cfg(test)]
@@ -35,20 +38,27 @@ pub use estimate::{
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
-pub use lexicon::{Hit, Lexicon, LexiconParams, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
 pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
+pub use induce::{
+    InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic, induce,
+    induce_walk,
+};
+pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
 };
+pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiParams, Weighting as PairWeighting};
+pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
 pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
 pub use vectorize::{
     Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
 };
+pub use svd::SvdParams;
 pub use walk_forward::{
     Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
 };

@@ -6,7 +6,7 @@
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
@@ -239,8 +239,7 @@ impl<'a> Run<'a> {
 
     /// Content hashes of the dictionaries and word lists that a feature reads beside the corpus.
     fn files_named_in(&self, feature: &Feature) -> Result<Vec<Key>> {
-        let lists = feature.lexicon.positive.iter().chain(&feature.lexicon.negative);
-        let files = self.config.tokenizer.files().into_iter().chain(lists.map(PathBuf::as_path));
+        let files = self.config.tokenizer.files().into_iter().chain(feature.lexicon.files());
         files.map(|file| disk::hash_file(&self.base.join(file))).collect()
     }
 

@@ -9,9 +9,12 @@ use anyhow::{Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Columns, Cutter, Line, LineFormat, Lines, Rows, sestm, vectorize};
+use super::ngram_eval::FittedNgram;
+use super::{Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, sestm, vectorize};
 use crate::data::Report;
 use crate::job::Ctx;
+use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
+use crate::text::TokenizerParams;
 use crate::model::{Explanation, ModelFile, ModelHeader};
 
 /// What a fitted model of any kind can do with documents.
@@ -67,13 +70,32 @@ impl EvalParams {
 
 /// How the lines that a model reads are written, when the user did not say: as the file's name says, else as those that
 /// it was trained on.
-pub fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
+fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
     let trained = || serde_json::from_value(file.header().params["cut"]["format"].clone()).unwrap_or_default();
     given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_else(trained)
 }
 
+/// Makes a model ready for lines of a format, which is chosen as [`format_for`] does where none is `given`. A language model may
+/// be an ARPA file, whose text is taken as tokens unless the format says otherwise. Dictionaries are read relative to `base`.
+pub fn open_model(
+    path: &Path,
+    given: Option<LineFormat>,
+    input: Option<&Path>,
+    base: &Path,
+    ctx: &Ctx,
+) -> Result<(Box<dyn Fitted>, LineFormat)> {
+    if !is_arpa(path)? {
+        let file = ModelFile::open(path)?;
+        let format = format_for(&file, given, input);
+        return Ok((open(file, format, base)?, format));
+    }
+    let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or(LineFormat::Tokens);
+    let cutter = Cutter::new(CutSpec::new(format, TokenizerParams::default()), base)?;
+    Ok((Box::new(FittedNgram { model: read_arpa(path, ctx)?, cutter }), format))
+}
+
 /// Makes a model ready for lines of this format. Dictionaries that it cuts with are read relative to `base`.
-pub fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitted>> {
+fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitted>> {
     let kind = file.header().kind.clone();
     let cutter = || {
         let spec = serde_json::from_value(file.header().params["cut"].clone())?;
@@ -82,6 +104,7 @@ pub fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn 
     Ok(match kind.as_str() {
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
         vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
+        LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })
 }

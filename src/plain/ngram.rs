@@ -1,12 +1,13 @@
 //! n-gram models of plain files: training.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
+use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
-use super::{Block, Cutter, LineFormat, Lines, Refused};
+use super::{Block, Cutter, Line, LineFormat, Lines, Refused};
 use crate::data::Report;
 use crate::job::{Cancelled, Ctx};
-use crate::model::ngram::{Coded, Counter, Counts, Ngram, NgramParams, Room, Smoothing, kneser_ney};
+use crate::model::ngram::{Coded, Counter, Counts, Ngram, NgramParams, Room, Smoothing, smooth};
 
 /// Bytes of a block.
 const BLOCK: usize = 1 << 20;
@@ -15,56 +16,105 @@ const BLOCKS_A_THREAD: usize = 2;
 /// Documents that a thread codes before it counts them as done and looks whether the run was cancelled.
 const BATCH: usize = 64;
 
+/// What n-gram models are trained on besides their text: held-out documents, for smoothings that need them.
+#[derive(Default)]
+pub enum HeldOut {
+    /// A share of the documents, as the parameters say.
+    #[default]
+    Share,
+    /// Documents of their own.
+    Lines(Lines),
+}
+
 /// Trains a model on the tokens of a file as they are written.
 ///
 /// The report says what was read, how many n-grams of each length there are and how they were smoothed.
 pub fn train_ngram(
-    lines: Lines,
+    lines: &mut Lines,
+    held_out: HeldOut,
     cutter: &Cutter,
     params: &NgramParams,
     room: &Room,
     ctx: &Ctx,
 ) -> Result<(Ngram, Report)> {
-    let mut model = None;
-    let report = ctx.stage("train", "lines", None, || {
-        // Settings that cannot work are told before hours of counting.
-        params.check()?;
-        let (counts, mut report) = count(lines, cutter, params.order, room, ctx)?;
-        report.fact("smoothing", params.smoothing);
-        let made = match params.smoothing {
-            Smoothing::KneserNey => {
-                let (made, discounts) = kneser_ney(counts, &params.prune, ctx)?;
-                report.fact("discounts", discounts.iter().map(|d| d.by_count).collect::<Vec<_>>());
-                let fallback = (1..).zip(&discounts).filter(|(_, d)| d.fallback).map(|(n, _)| n).collect::<Vec<u32>>();
-                report.fact("discount_fallback_orders", fallback);
-                made
-            }
-            other => bail!("smoothing {other:?} is not known here"),
-        };
-        report.fact("ngrams", made.sizes());
-        model = Some(made);
-        Ok(report)
-    })?;
-    Ok((model.expect("the stage ended well, so it made a model"), report))
+    // Settings that cannot work are told before hours of counting.
+    params.check()?;
+    let needed = params.smoothing == Smoothing::JelinekMercer;
+    ensure!(needed || matches!(held_out, HeldOut::Share), "only --smoothing jelinek-mercer reads held-out text");
+    let mut held = Held::default();
+    if let HeldOut::Lines(mut lines) = held_out {
+        held.read_all(&mut lines, cutter, ctx)?;
+    } else if needed {
+        held.every = (1.0 / params.held_out_share).round() as u64;
+    }
+    let (mut counts, mut report) = count(lines, &mut held, cutter, params.order, room, ctx)?;
+    counts.fitted_until = counts.fitted_until.max(held.last_time);
+    let model = smooth(counts, params, &held.documents, &mut report, ctx)?;
+    Ok((model, report))
 }
 
-/// Counts the n-grams of a file.
-fn count(mut lines: Lines, cutter: &Cutter, order: usize, room: &Room, ctx: &Ctx) -> Result<(Counts, Report)> {
+/// Documents on which nothing is counted.
+#[derive(Default)]
+struct Held {
+    /// Every document whose number is a multiple of this is held out; 0: none.
+    every: u64,
+    /// Their tokens, with spaces between them.
+    documents: Vec<String>,
+    last_time: Option<NaiveDateTime>,
+}
+
+impl Held {
+    fn holds(&self, line: &Line<'_>) -> bool {
+        self.every > 0 && line.number % self.every == 0
+    }
+
+    fn push(&mut self, (document, time): (String, Option<NaiveDateTime>)) {
+        self.documents.push(document);
+        self.last_time = self.last_time.max(time);
+    }
+
+    fn read_all(&mut self, lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Result<()> {
+        let mut block = Block::default();
+        while lines.next_block(&mut block, BLOCK)? {
+            let read = lines.documents(&block);
+            ctx.check()?;
+            let cut: Vec<_> = ctx.install(|| read.par_iter().map(|line| (joined(line, cutter), line.time)).collect());
+            cut.into_iter().for_each(|document| self.push(document));
+        }
+        Ok(())
+    }
+}
+
+fn joined(line: &Line<'_>, cutter: &Cutter) -> String {
+    cutter.tokens(&line.whole()).join(" ")
+}
+
+/// Counts the n-grams of a file, but for what is held out.
+fn count(
+    lines: &mut Lines,
+    held: &mut Held,
+    cutter: &Cutter,
+    order: usize,
+    room: &Room,
+    ctx: &Ctx,
+) -> Result<(Counts, Report)> {
     let mut counter = Counter::new(order, room)?;
     let blocks = || -> Vec<Block> { (0..BLOCKS_A_THREAD * ctx.threads()).map(|_| Block::default()).collect() };
     let (mut full, mut free) = (blocks(), blocks());
-    let mut held = read(&mut lines, &mut full)?;
-    while held > 0 {
+    let mut filled = read(lines, &mut full)?;
+    while filled > 0 {
         let (read, coded) = ctx.install(|| {
-            let blocks = full[..held].par_iter();
-            let code = || blocks.map(|block| code(block, cutter, &counter, ctx)).collect::<Result<Vec<_>, _>>();
-            rayon::join(|| read(&mut lines, &mut free), code)
+            let blocks = full[..filled].par_iter();
+            let held = &*held;
+            let code = || blocks.map(|block| code(block, cutter, &counter, held, ctx)).collect::<Result<Vec<_>, _>>();
+            rayon::join(|| read(lines, &mut free), code)
         });
-        for (coded, refused) in coded? {
-            lines.refuse(refused);
-            counter.take(&coded, ctx)?;
+        for block in coded? {
+            lines.refuse(block.refused);
+            counter.take(&block.coded, ctx)?;
+            block.held.into_iter().for_each(|document| held.push(document));
         }
-        held = read?;
+        filled = read?;
         std::mem::swap(&mut full, &mut free);
     }
     let tally = counter.tally();
@@ -74,7 +124,7 @@ fn count(mut lines: Lines, cutter: &Cutter, order: usize, room: &Room, ctx: &Ctx
     report.fact("documents", tally.documents);
     report.fact("empty_documents", tally.empty);
     report.fact("tokens", tally.tokens);
-    report.fact("words", counts.words().len());
+    report.fact("vocabulary", counts.words().len());
     report.fact("marks_left_out", tally.marks);
     Ok((counts, report))
 }
@@ -88,11 +138,19 @@ fn read(lines: &mut Lines, blocks: &mut [Block]) -> Result<usize> {
     Ok(blocks.len())
 }
 
-fn code(block: &Block, cutter: &Cutter, counter: &Counter, ctx: &Ctx) -> Result<(Coded, Vec<Refused>), Cancelled> {
-    let (mut coder, mut refused) = (counter.coder(), Vec::new());
+/// A block of lines, understood.
+struct CodedBlock {
+    coded: Coded,
+    refused: Vec<Refused>,
+    held: Vec<(String, Option<NaiveDateTime>)>,
+}
+
+fn code(block: &Block, cutter: &Cutter, counter: &Counter, held: &Held, ctx: &Ctx) -> Result<CodedBlock, Cancelled> {
+    let (mut coder, mut refused, mut held_out) = (counter.coder(), Vec::new(), Vec::new());
     for batch in block.lines().chunks(BATCH) {
         for line in batch {
             match line {
+                Ok(line) if held.holds(line) => held_out.push((joined(line, cutter), line.time)),
                 Ok(line) if cutter.spec().format == LineFormat::Tokens => {
                     coder.document(line.text.split_ascii_whitespace(), line.time);
                 }
@@ -102,5 +160,5 @@ fn code(block: &Block, cutter: &Cutter, counter: &Counter, ctx: &Ctx) -> Result<
         }
         ctx.advance(batch.len() as u64)?;
     }
-    Ok((coder.finish(), refused))
+    Ok(CodedBlock { coded: coder.finish(), refused, held: held_out })
 }

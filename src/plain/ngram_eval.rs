@@ -5,6 +5,7 @@
 //! gave it.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use rayon::prelude::*;
@@ -13,13 +14,16 @@ use serde_json::json;
 use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Per, Rows, write_rows};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::ngram::{END, LanguageModel, MARKS, Score, Scores, UNKNOWN};
-use crate::model::{Explanation, ModelHeader};
+use crate::model::ngram::{END, LanguageModel, MARKS, Score, Scores, is_arpa, read_arpa};
+use crate::model::{Explanation, ModelFile, ModelHeader};
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
 /// Documents that a thread takes at once.
 const CHUNK: usize = 256;
+
+/// log10 of a probability of 0, as models write it; a little above, for rounding.
+const IMPOSSIBLE: f32 = -98.9;
 
 const DOCUMENT: [&str; 6] = ["surprise", "log10_prob", "perplexity", "perplexity_no_oov", "oov", "tokens"];
 const TOKEN: [&str; 2] = ["log10_prob", "order"];
@@ -37,6 +41,11 @@ struct Measured {
     rows: Option<(Vec<String>, Rows)>,
     /// Tokens that the model holds impossible.
     impossible: u64,
+}
+
+/// Opens a language model: a model file or an ARPA file.
+pub fn open_language_model(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
+    if is_arpa(path)? { read_arpa(path, ctx) } else { LanguageModel::open(ModelFile::open(path)?) }
 }
 
 impl FittedNgram {
@@ -61,7 +70,7 @@ impl FittedNgram {
             Some(Per::Document) => Some((lines.iter().map(|line| line.name().into_owned()).collect(), rows(&scores))),
             Some(Per::Token) => Some(self.token_rows(lines, &scored)),
         };
-        let impossible = scored.documents().flat_map(|(_, scored)| scored).filter(|s| s.log10 == f32::NEG_INFINITY);
+        let impossible = scored.documents().flat_map(|(_, scored)| scored).filter(|s| s.log10 <= IMPOSSIBLE);
         Ok(Measured { impossible: impossible.count() as u64, scores, rows })
     }
 
@@ -152,7 +161,6 @@ impl Fitted for FittedNgram {
                 })?;
             }
         }
-        // JSON has no infinity: a text that the model holds impossible has no perplexity and says how many tokens are.
         let figures = json!({
             "documents": documents, "perplexity": total.perplexity(), "perplexity_no_oov": total.perplexity_no_oov(),
             "oov": total.oov, "tokens": total.tokens, "log10_prob": total.log10(), "impossible_tokens": impossible,

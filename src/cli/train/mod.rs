@@ -1,16 +1,20 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
+mod ngram;
 mod sestm;
 mod vectorize;
 
 use clap::Subcommand;
 
+pub use ngram::Ngram;
 pub use sestm::Sestm;
 pub use vectorize::Vectorize;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
 pub enum Train {
+    /// An n-gram language model, as KenLM's lmplz.
+    Ngram(Ngram),
     /// TF-IDF weights of words or n-grams, as scikit-learn's TfidfVectorizer.
     Tfidf(Vectorize),
     /// Counts of words or n-grams, as scikit-learn's CountVectorizer.

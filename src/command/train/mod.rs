@@ -1,5 +1,6 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
+mod ngram;
 mod sestm;
 mod vectorize;
 
@@ -17,6 +18,7 @@ use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
+        Train::Ngram(args) => ngram::run(args, ctx),
         Train::Tfidf(args) => vectorize::run(Preset::Tfidf, args, ctx),
         Train::Bow(args) => vectorize::run(Preset::Bow, args, ctx),
         Train::Onehot(args) => vectorize::run(Preset::Onehot, args, ctx),
@@ -34,6 +36,12 @@ fn open(corpus: &Corpus) -> Result<(Lines, Cutter)> {
     let params = super::files::tokenizer(&corpus.tokenizer, "builtin");
     let cutter = Cutter::new(CutSpec::new(format, params), Path::new(""))?;
     Ok((Lines::open(&corpus.input, format)?, cutter))
+}
+
+/// The lines of another file of documents written like those of the corpus.
+fn lines(path: &Path, corpus: &Corpus) -> Result<Lines> {
+    let format = corpus.format.or_else(|| LineFormat::by_name(path)).unwrap_or_default();
+    Lines::open(path, format)
 }
 
 /// What `train` says at its end: the facts of the report (`documents`, `tokens`, `vocabulary`, `fitted_until`, ...) beside

@@ -1,16 +1,14 @@
-//! The lists of a lexicon: the built-in ones, and files of the usual shapes.
+//! The entries of a lexicon, and its built-in lists.
 //!
-//! A line is `word`, `word<TAB>weight` or `word,weight`; `#` opens a comment; a byte order mark, Windows line ends and
-//! a header of words that are no entry (`word,weight`) are taken. A space inside an entry marks a phrase of several
-//! words: it matches as one, but is not given to the segmenter as a word.
+//! A space inside an entry marks a phrase of several words: it matches as one, but is not given to the segmenter as a
+//! word.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use rustc_hash::FxHashMap;
 
-use super::{Extent, Kind, Role};
+use super::{Extent, Kind, Role, shapes};
 
 const POSITIVE: &str = include_str!("../../../assets/lexicon/positive.txt");
 const NEGATIVE: &str = include_str!("../../../assets/lexicon/negative.txt");
@@ -57,22 +55,9 @@ impl Entries {
         Ok(())
     }
 
-    /// Adds a file of tone words of this sign.
-    pub(super) fn read_file(&mut self, path: &Path, sign: f32) -> Result<()> {
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read the word list {}", path.display()))?;
-        let Ok(text) = std::str::from_utf8(&bytes) else {
-            bail!("the word list {} is not UTF-8; save it as UTF-8", path.display());
-        };
-        self.read(text, &path.display().to_string(), |weight| tone(weight, sign))
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Takes all entries of `other`, which win over those here.
-    pub(super) fn replace_by(&mut self, other: Entries) {
-        self.0.extend(other.0);
+    /// Takes these entries, which win over those here.
+    pub(super) fn replace_by(&mut self, other: impl Iterator<Item = (String, (Role, bool))>) {
+        self.0.extend(other);
     }
 
     /// The entries, and those of them that are words of two characters or more, ascending.
@@ -82,28 +67,20 @@ impl Entries {
         (self.0.into_iter().map(|(word, (role, _))| (word, role)).collect(), words)
     }
 
-    /// Reads a list; a word that already has another role, or stands twice with different weights, is an error.
+    /// Reads a built-in list, every line of which must be sound; a word that already has another role, or stands twice with
+    /// different weights, is an error.
     fn read(&mut self, text: &str, name: &str, role: impl Fn(Option<f32>) -> Role) -> Result<()> {
-        for (i, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            let (word, weight) = match line.split_once(['\t', ',']) {
-                Some((word, weight)) => (word.trim().trim_matches('"'), Some(weight.trim().trim_matches('"'))),
-                None => (line.trim_matches('"'), None),
-            };
-            if word.is_empty() || (i == 0 && weight.is_some_and(|w| w.parse::<f32>().is_err())) {
-                continue;
-            }
-            let weight = weight.filter(|w| !w.is_empty()).map(str::parse::<f32>).transpose();
-            let weight = weight.ok().filter(|w| w.is_none_or(f32::is_finite)).with_context(|| {
-                format!("{name}:{}: the weight of {word:?} is not a number (a line is: word, tab, weight)", i + 1)
-            })?;
-            let joined: String = word.split_whitespace().collect();
-            let new = (role(weight), joined.len() == word.len());
+        let shaped = shapes::read(text)?;
+        ensure!(shaped.refused.is_empty(), "{name}: these lines cannot be used: {:?}", shaped.refused);
+        for line in shaped.lines {
+            let joined: String = line.word.split_whitespace().collect();
+            let new = (role(line.weight), joined.len() == line.word.len());
             if let Some(old) = self.0.insert(joined, new) {
                 ensure!(
                     old == new,
-                    "{name}:{}: {word:?} stands twice, with different roles or weights; keep one",
-                    i + 1
+                    "{name}:{}: {:?} stands twice, with different roles or weights; keep one",
+                    line.number,
+                    line.word
                 );
             }
         }
@@ -111,13 +88,15 @@ impl Entries {
     }
 }
 
-/// A tone word of this sign. Some lists of negative words carry their weights below 0: the list decides the sign.
+/// A tone word of this sign.
 fn tone(weight: Option<f32>, sign: f32) -> Role {
     Role::Tone { weight: sign * weight.unwrap_or(1.0).abs(), kind: Kind::Plain }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::model::lexicon::{Lexicon, LexiconParams};
 
@@ -159,10 +138,9 @@ mod tests {
     #[test]
     fn a_bad_list_is_named_with_its_line() {
         let mut entries = Entries::default();
-        let message = entries.read("大涨\t高\n", "mine.txt", |w| tone(w, 1.0));
-        assert!(message.is_ok(), "a first line of words is a header");
-        let message = entries.read("大涨\n暴涨\t高\n", "mine.txt", |w| tone(w, 1.0)).unwrap_err().to_string();
-        assert!(message.contains("mine.txt:2") && message.contains("暴涨"), "{message}");
+        entries.read("大涨\n", "mine.txt", |w| tone(w, 1.0)).unwrap();
+        let message = entries.read("暴跌\n暴涨\t高\n", "mine.txt", |w| tone(w, 1.0)).unwrap_err().to_string();
+        assert!(message.contains("mine.txt") && message.contains("(2, "), "{message}");
         let message = entries.read("大涨\n", "other.txt", |w| tone(w, -1.0)).unwrap_err().to_string();
         assert!(message.contains("other.txt:1") && message.contains("twice"), "{message}");
     }

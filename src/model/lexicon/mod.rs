@@ -12,12 +12,16 @@
 //! warnings and disclaimers are passed over.
 
 mod clause;
+mod explain;
 mod lists;
+mod shapes;
 mod tone;
+mod user;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
+use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +29,8 @@ use crate::data::Key;
 use crate::text::Segmenter;
 
 pub use tone::{Hit, Tone};
+pub use user::ListReport;
+use user::{Side, UserLists};
 
 /// Counts up when a change of this module's code changes a tone.
 const VERSION: u32 = 2;
@@ -46,11 +52,13 @@ pub enum ToneScale {
 pub struct LexiconParams {
     /// Whether the built-in tone words are used. Negations and degree words always are. Default true.
     pub builtin: bool,
-    /// Files of further positive words: a word a line, or word and weight apart by a tab or a comma. A word of the
-    /// user's replaces the built-in one.
+    /// Files of further positive words, in any usual shape and encoding: a word a line, word and weight, a table with a header
+    /// (`shapes.rs` lists them). A word of the user's replaces the built-in one.
     pub positive: Vec<PathBuf>,
-    /// Files of further negative words, of the same form.
+    /// Files of further negative words.
     pub negative: Vec<PathBuf>,
+    /// Files that hold both sides, told apart by the sign of the weight or by a column of polarities.
+    pub signed: Vec<PathBuf>,
     /// Tokens before a tone word in which a negation turns it. Default 4.
     pub negation_window: usize,
     /// Tokens before a tone word in which a degree word weighs it. Default 3.
@@ -68,6 +76,7 @@ impl Default for LexiconParams {
             builtin: true,
             positive: Vec::new(),
             negative: Vec::new(),
+            signed: Vec::new(),
             negation_window: 4,
             degree_window: 3,
             scale: ToneScale::Balance,
@@ -134,6 +143,15 @@ pub struct Lexicon {
     /// Entries that a segmenter should keep in one piece, in code point order.
     words: Vec<String>,
     params: LexiconParams,
+    lists: Vec<ListReport>,
+    fitted_until: Option<NaiveDateTime>,
+}
+
+impl LexiconParams {
+    /// The files that these settings name.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.positive.iter().chain(&self.negative).chain(&self.signed).map(PathBuf::as_path)
+    }
 }
 
 impl Lexicon {
@@ -144,17 +162,20 @@ impl Lexicon {
         if params.builtin {
             builder.builtin_tone()?;
         }
-        let mut user = lists::Entries::default();
-        for (paths, sign) in [(&params.positive, 1.0), (&params.negative, -1.0)] {
+        let mut user = UserLists::default();
+        let sides =
+            [(&params.positive, Side::Positive), (&params.negative, Side::Negative), (&params.signed, Side::Both)];
+        for (paths, side) in sides {
             for path in paths {
-                user.read_file(&base.join(path), sign)?;
+                user.read(&base.join(path), side)?;
             }
         }
         ensure!(
             params.builtin || !user.is_empty(),
-            "the lexicon has no tone word: builtin is false, and the files of positive and negative hold none"
+            "the lexicon has no tone word: builtin is false, and the files of positive, negative and signed hold none"
         );
-        builder.replace_by(user);
+        let (lists, fitted_until) = (user.reports.clone(), user.fitted_until());
+        builder.replace_by(user.roles());
         let (entries, words) = builder.finish();
         let mut longest: FxHashMap<char, usize> = FxHashMap::default();
         for entry in entries.keys() {
@@ -162,7 +183,7 @@ impl Lexicon {
             let length = longest.entry(first).or_default();
             *length = entry.len().max(*length);
         }
-        Ok(Lexicon { entries, longest, words, params: params.clone() })
+        Ok(Lexicon { entries, longest, words, params: params.clone(), lists, fitted_until })
     }
 
     /// The tokens of a text as a lexicon reads them. Segmenters drop blanks; the ends of lines are kept here, since they end
@@ -188,6 +209,16 @@ impl Lexicon {
         entries.sort_unstable();
         let LexiconParams { negation_window, degree_window, scale, skip_boilerplate, .. } = self.params;
         Key::of_json(&(VERSION, negation_window, degree_window, scale, skip_boilerplate, entries))
+    }
+
+    /// What was read from each of the user's lists.
+    pub fn lists(&self) -> &[ListReport] {
+        &self.lists
+    }
+
+    /// The last time of the data that a list of the user's was learned from, where one says so.
+    pub fn fitted_until(&self) -> Option<NaiveDateTime> {
+        self.fitted_until
     }
 
     /// Number of entries of all roles.

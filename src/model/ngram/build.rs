@@ -23,8 +23,8 @@ pub(super) struct Builder {
     orders: Vec<Order>,
 }
 
-/// Two n-grams of an order that are the same, by their numbers in it.
-pub(super) struct Twice(pub(super) u32, pub(super) u32);
+/// An n-gram of an order that was there before, by its number in it.
+pub(super) struct Twice(pub(super) u32);
 
 impl Builder {
     /// Begins with the unigrams by word id, each with log10 of its probability and back-off weight. `total`: n-grams to come.
@@ -51,7 +51,7 @@ impl Builder {
         });
         self.entries[start..].par_sort_unstable_by_key(|e| (hash_of(e), e[4]));
         if let Some(twice) = self.entries[start..].windows(2).find(|pair| pair[0][..2] == pair[1][..2]) {
-            return Err(Twice(twice[0][4], twice[1][4]));
+            return Err(Twice(twice[1][4]));
         }
         spread(&mut self.entries, start);
         let mut places = vec![0; n];

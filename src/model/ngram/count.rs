@@ -1,7 +1,7 @@
 //! Counting the n-grams of a corpus of any size, all lengths at once.
 //!
-//! Documents become ids (`<s> words </s>`, four bytes a word). Where a sequence of up to `order` words begins at each position
-//! and the sequences are sorted, every n-gram of every length is a run of neighbours with the same beginning: one sort
+//! Documents become ids (`<s> words </s>`, four bytes a word). Where a sequence of up to `order` words is taken at each position
+//! and all are sorted, every n-gram of every length is a run of neighbours with the same beginning: one sort
 //! counts all lengths and gives the trie its order. The sort is cut into shares by first word, which threads take one by one.
 //!
 //! When the ids outgrow the memory allowed, what is there is sorted, equal sequences are joined, and the rest is written as a
@@ -11,7 +11,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::intern::{Coded, Coder, Interner, Tally};
@@ -24,7 +24,7 @@ use crate::job::Ctx;
 
 /// The longest n-grams that are counted.
 pub const MAX_ORDER: usize = 6;
-/// Bytes that counting takes for a word of the text: its id, its position, and room for both to grow.
+/// Bytes that counting takes for a word of the text: its id, room for the ids to grow, and a share of the keys being sorted.
 const BYTES_A_WORD: usize = 12;
 /// Words that are sorted at once at the least, however little memory is allowed.
 const LEAST_WORDS: usize = 1 << 10;
@@ -91,8 +91,7 @@ impl Counter {
             self.spill(ctx)?;
         }
         self.tally.add(coded.tally);
-        let ids = &mut self.ids;
-        self.interner.take_in(coded, |id| ids.push(id));
+        self.interner.take_in(coded, &mut self.ids);
         ensure!(
             self.interner.len() <= 1 << 30,
             "more than {} different words: cut the text into smaller units",
@@ -122,19 +121,26 @@ impl Counter {
             tally.documents,
             tally.marks
         );
-        let mut seen = vec![0; self.interner.len()];
-        let (mut trie, counts) = if self.runs.is_empty() {
-            let sorter = ctx.install(|| Sorter::new(&self.ids, seen.len(), self.order))?;
-            seen = sorter.seen().to_vec();
-            let plan = sorter.shares().to_vec();
-            join(self.order, &seen, &plan, ctx, |i| Ok(sorter.share(i, self.order)))?
+        let mut joined = Joined::new(self.order, self.interner.len());
+        if self.runs.is_empty() {
+            let sorter = ctx.install(|| Sorter::new(&self.ids, self.interner.len(), self.order))?;
+            joined.words(sorter.seen());
+            if self.order > 1 {
+                sorter.each(self.most_keys(), ctx, |sorted| sorted.share(), |share| joined.append(share))?;
+            }
         } else {
             self.spill(ctx)?;
-            seen[..self.words_in_runs.len()].copy_from_slice(&self.words_in_runs);
+            let seen = std::mem::take(&mut self.words_in_runs);
+            joined.words(&seen);
             let runs = self.runs.iter().map(Run::records).collect::<Result<Vec<_>>>()?;
-            let plan = shares(&seen, MAX_SHARE);
-            join(self.order, &seen, &plan, ctx, |i| Ok(run::merge(&runs, plan[i].clone(), self.order)))?
-        };
+            let plan = if self.order > 1 { shares(&seen, MAX_SHARE) } else { Vec::new() };
+            for wave in plan.chunks(SHARES_A_THREAD * ctx.threads()) {
+                let merge = |range: &Range<u32>| ctx.check().map(|()| run::merge(&runs, range.clone(), self.order));
+                let made: Vec<Share> = ctx.install(|| wave.par_iter().map(merge).collect::<Result<_, _>>())?;
+                made.into_iter().try_for_each(|share| joined.append(share))?;
+            }
+        }
+        let (mut trie, counts) = joined.finish();
         // The largest pieces of memory go before the suffixes take theirs.
         drop((self.ids, self.runs));
         ctx.install(|| link(&mut trie, ctx))?;
@@ -147,6 +153,11 @@ impl Counter {
         })
     }
 
+    /// Keys sorted at once: they take less than half the memory that the ids do.
+    fn most_keys(&self) -> usize {
+        self.most_words / 8
+    }
+
     /// Makes a run of what is in memory.
     fn spill(&mut self, ctx: &Ctx) -> Result<()> {
         if self.ids.is_empty() {
@@ -156,14 +167,8 @@ impl Counter {
         self.words_in_runs.resize(self.interner.len(), 0);
         self.words_in_runs.iter_mut().zip(sorter.seen()).for_each(|(all, &here)| *all += here);
         let mut run = run::Writer::new(&self.scratch, self.order)?;
-        let numbers: Vec<usize> = (0..sorter.shares().len()).collect();
-        for wave in numbers.chunks(SHARES_A_THREAD * ctx.threads()) {
-            let sorted = ctx.install(|| {
-                wave.par_iter()
-                    .map(|&i| ctx.check().map(|()| sorter.records(i, self.order)))
-                    .collect::<Result<Vec<_>, _>>()
-            })?;
-            sorted.iter().try_for_each(|records| run.write(records))?;
+        if self.order > 1 {
+            sorter.each(self.most_keys(), ctx, |sorted| sorted.records(), |records| run.write(&records))?;
         }
         self.runs.push(run.finish()?);
         self.ids.clear();
@@ -171,56 +176,51 @@ impl Counter {
     }
 }
 
-/// Makes the shares, some at a time, and joins them in order.
-fn join(
-    order: usize,
-    seen: &[u64],
-    plan: &[Range<u32>],
-    ctx: &Ctx,
-    make: impl Fn(usize) -> Result<Share> + Sync,
-) -> Result<(Trie, Vec<Vec<u32>>)> {
-    let mut levels = vec![Level::default(); order];
-    let mut counts = vec![Vec::new(); order];
-    levels[0].word = (0..seen.len() as u32).collect();
-    counts[0] = seen.iter().map(|&n| n.min(u64::from(u32::MAX)) as u32).collect();
-    let numbers: Vec<usize> = (0..plan.len()).collect();
-    let waves = if order == 1 { &[][..] } else { &numbers };
-    for wave in waves.chunks(SHARES_A_THREAD * ctx.threads()) {
-        let made = ctx.install(|| {
-            wave.par_iter()
-                .map(|&i| {
-                    ctx.check()?;
-                    make(i)
-                })
-                .collect::<Result<Vec<Share>>>()
-        })?;
-        for share in made {
-            append(&mut levels, &mut counts, share)?;
-        }
-    }
-    for n in 1..order {
-        let end = levels[n].len() as u32;
-        levels[n - 1].first_child.push(end);
-        levels[n].word.shrink_to_fit();
-        counts[n].shrink_to_fit();
-    }
-    debug_assert!(levels[..order - 1].iter().all(|level| level.first_child.len() == level.len() + 1));
-    Ok((Trie { levels }, counts))
+/// The shares joined so far.
+struct Joined {
+    levels: Vec<Level>,
+    counts: Vec<Vec<u32>>,
 }
 
-fn append(levels: &mut [Level], counts: &mut [Vec<u32>], share: Share) -> Result<()> {
-    let mut base = levels[1].len() as u32;
-    levels[0].first_child.extend(share.first_child.iter().map(|&child| base + child));
-    for (n, part) in (1..).zip(share.levels) {
-        if levels[n].len() + part.word.len() > u32::MAX as usize {
-            bail!("more than {} n-grams of {} words: train with --prune or a lower --order", u32::MAX, n + 1);
-        }
-        levels[n].word.extend_from_slice(&part.word);
-        counts[n].extend_from_slice(&part.count);
-        if n + 1 < levels.len() {
-            base = levels[n + 1].len() as u32;
-            levels[n].first_child.extend(part.first_child.iter().map(|&child| base + child));
-        }
+impl Joined {
+    fn new(order: usize, words: usize) -> Joined {
+        let mut levels = vec![Level::default(); order];
+        levels[0].word = (0..words as u32).collect();
+        Joined { levels, counts: vec![Vec::new(); order] }
     }
-    Ok(())
+
+    /// How often each word was seen.
+    fn words(&mut self, seen: &[u64]) {
+        self.counts[0] = seen.iter().map(|&n| n.min(u64::from(u32::MAX)) as u32).collect();
+    }
+
+    fn append(&mut self, share: Share) -> Result<()> {
+        let base = self.levels[1].len() as u32;
+        self.levels[0].first_child.extend(share.first_child.iter().map(|&child| base + child));
+        for (n, part) in (1..).zip(share.levels) {
+            ensure!(
+                self.levels[n].len() + part.word.len() <= u32::MAX as usize,
+                "more than {} n-grams of {} words: choose a lower --order",
+                u32::MAX,
+                n + 1
+            );
+            self.levels[n].word.extend_from_slice(&part.word);
+            self.counts[n].extend_from_slice(&part.count);
+            if let Some(longer) = self.levels.get(n + 1) {
+                let base = longer.len() as u32;
+                self.levels[n].first_child.extend(part.first_child.iter().map(|&child| base + child));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> (Trie, Vec<Vec<u32>>) {
+        for n in 1..self.levels.len() {
+            let end = self.levels[n].len() as u32;
+            self.levels[n - 1].first_child.push(end);
+            self.levels[n].word.shrink_to_fit();
+            self.counts[n].shrink_to_fit();
+        }
+        (Trie { levels: self.levels }, self.counts)
+    }
 }

@@ -17,12 +17,10 @@ impl LanguageModel {
         let words = tokens.iter().copied().chain([MARKS[END as usize]]).zip(ids.chain([END]));
         let mut part = |(token, id): (&str, u32)| {
             let mut detail = Vec::new();
-            let mut passed = 0.0;
             let step = view.index.step_by(state, id, |context, weight| {
-                passed += weight;
                 detail.push((WEIGHTS[(context.order as usize).min(WEIGHTS.len() - 1)], f64::from(weight)));
             });
-            detail.insert(0, ("log10_ngram", f64::from(step.log10 - passed)));
+            detail.insert(0, ("log10_ngram", f64::from(step.own_log10)));
             detail.insert(0, ("order", f64::from(step.order)));
             detail.push(("oov", f64::from(u32::from(id == UNKNOWN))));
             state = step.state;

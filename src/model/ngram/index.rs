@@ -70,7 +70,9 @@ impl State {
 pub(crate) struct Step {
     /// log10 of its probability.
     pub(crate) log10: f32,
-    /// Order of the n-gram that gave it.
+    /// log10 of the probability that its n-gram has, before back-off weights.
+    pub(crate) own_log10: f32,
+    /// Order of that n-gram.
     pub(crate) order: u32,
     /// The context of the next word.
     pub(crate) state: State,
@@ -185,7 +187,10 @@ impl<'a> Index<'a> {
             0 => State::EMPTY,
             _ => State { place, order },
         };
-        Step { log10: -f32::from_bits(entry[2] & !CONTEXT), order, state }
+        {
+            let log10 = -f32::from_bits(entry[2] & !CONTEXT);
+            Step { log10, own_log10: log10, order, state }
+        }
     }
 
     /// The n-gram at a place as a context.
@@ -206,10 +211,14 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// log10 of the probability and of the back-off weight of the n-gram at a place.
-    pub(super) fn weights(&self, place: u32) -> (f32, f32) {
-        let entry = &self.entries[place as usize];
-        (-f32::from_bits(entry[2] & !CONTEXT), f32::from_bits(entry[3]))
+    /// log10 of the probability of the n-gram at a place.
+    pub(super) fn log10(&self, place: u32) -> f32 {
+        -f32::from_bits(self.entries[place as usize][2] & !CONTEXT)
+    }
+
+    /// What it consists of: entries, and where each order begins.
+    pub(super) fn parts(&self) -> (&'a [Entry], &'a [Order]) {
+        (self.entries, self.orders)
     }
 }
 

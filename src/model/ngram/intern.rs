@@ -11,8 +11,6 @@ use rustc_hash::FxBuildHasher;
 
 use super::words::{BEGIN, END, MARKS, Words};
 
-/// Set on the number of a word that only its block knows.
-const NEW: u32 = 1 << 31;
 const FREE: u32 = u32::MAX;
 
 /// A vocabulary that grows: words and a table to find them by.
@@ -88,12 +86,15 @@ impl Interner {
         self.words
     }
 
-    /// Gives the words that are new in a block their ids, and the block's ids one by one to `take`.
-    pub(super) fn take_in(&mut self, coded: &Coded, mut take: impl FnMut(u32)) {
-        let ids: Vec<u32> = coded.new.iter().map(|word| self.intern(word, Interner::hash(word))).collect();
-        for &id in &coded.ids {
-            take(if id & NEW == 0 { id } else { ids[(id & !NEW) as usize] });
-        }
+    /// Gives the words that are new in a block their ids, and adds the block's ids to `ids`.
+    pub(super) fn take_in(&mut self, coded: &Coded, ids: &mut Vec<u32>) {
+        let start = ids.len();
+        ids.extend_from_slice(&coded.ids);
+        let new: Vec<u32> = coded.new.iter().map(|word| self.intern(word, Interner::hash(word))).collect();
+        coded.open.iter().for_each(|&place| {
+            let id = &mut ids[start + place as usize];
+            *id = new[*id as usize];
+        });
     }
 }
 
@@ -108,6 +109,7 @@ pub struct Coder<'v> {
     known: &'v Interner,
     new: Interner,
     ids: Vec<u32>,
+    open: Vec<u32>,
     tally: Tally,
 }
 
@@ -115,6 +117,8 @@ pub struct Coder<'v> {
 pub struct Coded {
     /// `<s> words </s>` for each document.
     ids: Vec<u32>,
+    /// Where in `ids` a number stands for a word of `new`.
+    open: Vec<u32>,
     /// Words that the vocabulary did not have.
     new: Words,
     pub(super) tally: Tally,
@@ -157,7 +161,7 @@ impl Tally {
 
 impl<'v> Coder<'v> {
     pub(super) fn new(known: &'v Interner) -> Coder<'v> {
-        Coder { known, new: Interner::of(Words::none()), ids: Vec::new(), tally: Tally::default() }
+        Coder { known, new: Interner::of(Words::none()), ids: Vec::new(), open: Vec::new(), tally: Tally::default() }
     }
 
     /// Codes a document. Words written like the marks `<s>`, `</s>` and `<unk>` are left out, as `lmplz --skip_symbols` does.
@@ -171,7 +175,10 @@ impl<'v> Coder<'v> {
             match self.known.find(word, hash) {
                 Some(mark) if (mark as usize) < MARKS.len() => marks += 1,
                 Some(id) => ids.push(id),
-                None => ids.push(NEW | self.new.intern(word, hash)),
+                None => {
+                    self.open.push(ids.len() as u32);
+                    ids.push(self.new.intern(word, hash));
+                }
             }
         }
         ids.push(END);
@@ -188,7 +195,7 @@ impl<'v> Coder<'v> {
 
     /// The documents coded.
     pub fn finish(self) -> Coded {
-        Coded { ids: self.ids, new: self.new.into_words(), tally: self.tally }
+        Coded { ids: self.ids, open: self.open, new: self.new.into_words(), tally: self.tally }
     }
 }
 
@@ -206,7 +213,7 @@ mod tests {
             documents.by_ref().take(block).for_each(|text| coder.document(text.split_whitespace(), None));
             let coded = coder.finish();
             tally.add(coded.tally);
-            interner.take_in(&coded, |id| ids.push(id));
+            interner.take_in(&coded, &mut ids);
         }
         (ids, interner.into_words().iter().map(str::to_owned).collect(), tally)
     }

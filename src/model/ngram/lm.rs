@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use chrono::NaiveDateTime;
 use serde::Serialize;
 use serde_json::json;
 
 use super::build::{Builder, Gram};
 use super::index::{Entry, Index, Order};
-use super::model::{Ngram, Smoothing};
+use super::model::Ngram;
+use super::params::NgramParams;
 use super::vocabulary::{self, Place, Vocabulary};
 use super::words::Words;
 use crate::job::Ctx;
@@ -63,21 +65,17 @@ impl LanguageModel {
             let pushed = ctx.install(|| builder.push(level.word.len(), gram));
             places = pushed.ok().context("the n-grams of a trie are different from each other")?;
         }
-        let header = LanguageModel::header_of(model.smoothing, model.documents);
-        LanguageModel::of(ModelHeader { fitted_until: model.fitted_until, ..header }, &model.words, builder)
+        LanguageModel::of(model.fitted_until, model.documents, &model.words, builder)
     }
 
-    pub(super) fn header_of(smoothing: Option<Smoothing>, documents: u64) -> ModelHeader {
-        ModelHeader {
-            kind: LanguageModel::KIND.to_owned(),
-            version: LanguageModel::VERSION,
-            fitted_until: None,
-            documents,
-            params: json!({ "smoothing": smoothing }),
-        }
-    }
-
-    pub(super) fn of(header: ModelHeader, words: &Words, builder: Builder) -> Result<LanguageModel> {
+    pub(super) fn of(
+        fitted_until: Option<NaiveDateTime>,
+        documents: u64,
+        words: &Words,
+        builder: Builder,
+    ) -> Result<LanguageModel> {
+        let (kind, version) = (LanguageModel::KIND.to_owned(), LanguageModel::VERSION);
+        let header = ModelHeader { kind, version, fitted_until, documents, params: json!({}) };
         let table = vocabulary::table(words)?;
         let (text, ends) = words.parts();
         let (text, ends) = (text.to_vec(), ends.to_vec());
@@ -85,35 +83,27 @@ impl LanguageModel {
         Ok(LanguageModel { header, parts: Parts::Memory { text, ends, table, entries, orders } })
     }
 
-    /// Writes the model file, to be mapped by [`LanguageModel::open`]; `cut` says how its documents were cut.
-    pub fn save(&self, path: &Path, cut: &impl Serialize) -> Result<()> {
+    /// Writes the model file, to be mapped by [`LanguageModel::open`]: how its documents were cut, and what it was trained with.
+    pub fn save(&self, path: &Path, cut: &impl Serialize, params: &NgramParams) -> Result<()> {
+        let View { vocabulary, index } = self.view();
+        let (text, ends, table) = vocabulary.parts();
+        let (entries, orders) = index.parts();
         let mut header = self.header.clone();
-        header.params["cut"] = serde_json::to_value(cut)?;
-        header.params["ngrams"] = self.view().index.sizes().into();
-        match &self.parts {
-            Parts::Memory { text, ends, table, entries, orders } => {
-                let sections: [(&str, &[u8]); 5] = [
-                    ("words", text),
-                    ("word_ends", bytemuck::cast_slice(ends)),
-                    ("word_ids", bytemuck::cast_slice(table)),
-                    ("orders", bytemuck::cast_slice(orders)),
-                    ("ngrams", bytemuck::cast_slice(entries)),
-                ];
-                write_model(path, &header, &sections)
-            }
-            Parts::Mapped(file) => {
-                let names = ["words", "word_ends", "word_ids", "orders", "ngrams"];
-                let sections =
-                    names.map(|name| Ok((name, file.bytes(name)?))).into_iter().collect::<Result<Vec<_>>>()?;
-                write_model(path, &header, &sections)
-            }
-        }
+        header.params = json!({"cut": cut, "ngram": params, "ngrams": index.sizes()});
+        let sections: [(&str, &[u8]); 5] = [
+            ("words", text),
+            ("word_ends", bytemuck::cast_slice(ends)),
+            ("word_ids", bytemuck::cast_slice(table)),
+            ("orders", bytemuck::cast_slice(orders)),
+            ("ngrams", bytemuck::cast_slice(entries)),
+        ];
+        write_model(path, &header, &sections)
     }
 
     /// Maps a model file. Nothing is read before it is asked for.
     pub fn open(file: ModelFile) -> Result<LanguageModel> {
         let header = file.header().clone();
-        ensure!(header.kind == LanguageModel::KIND, "a model of kind {}, not {}", header.kind, LanguageModel::KIND);
+        file.expect(LanguageModel::KIND, LanguageModel::VERSION)?;
         View::of(&file)?;
         Ok(LanguageModel { header, parts: Parts::Mapped(file) })
     }
@@ -141,8 +131,7 @@ impl<'a> View<'a> {
         entries: &'a [Entry],
         orders: &'a [Order],
     ) -> Result<View<'a>> {
-        let vocabulary =
-            Vocabulary::new(text, ends, table).context("the vocabulary is damaged; train the model again")?;
+        let vocabulary = Vocabulary::new(text, ends, table).context("the vocabulary is damaged; train the model again")?;
         let index = Index::new(entries, orders).filter(|index| index.sizes()[0] == ends.len() as u64);
         Ok(View { vocabulary, index: index.context("the n-grams are damaged; train the model again")? })
     }

@@ -1,6 +1,6 @@
 //! n-gram language models: counting, smoothing, and the trie that models and counts share.
 
-pub(crate) mod arpa;
+mod arpa;
 mod build;
 mod count;
 mod discount;
@@ -15,14 +15,17 @@ mod model;
 mod params;
 mod prune;
 mod run;
+mod sample;
 mod score;
 mod share;
+mod smoothing;
 mod table;
 mod trie;
 mod vocabulary;
 mod walk;
 mod words;
 
+pub use arpa::{is_arpa, read_arpa};
 pub use count::{Counter, MAX_ORDER, Room};
 pub use discount::{Discounts, FALLBACK};
 pub use intern::{Coded, Coder};
@@ -31,6 +34,8 @@ pub use lm::LanguageModel;
 pub use model::{Counts, Ngram, Smoothing};
 pub use params::NgramParams;
 pub use prune::Pruning;
+pub use sample::{Sample, SampleParams};
 pub use score::{Score, Scores};
+pub use smoothing::{Weights, smooth};
 pub use trie::{Level, Trie};
 pub use words::{BEGIN, END, MARKS, UNKNOWN, Words};

@@ -18,6 +18,7 @@ pub enum Smoothing {
     /// Jelinek-Mercer deleted interpolation, weights by EM on held-out text.
     JelinekMercer,
     /// A constant added to every count.
+    #[value(alias = "laplace")]
     AddK,
     /// Maximum likelihood: nothing is kept.
     Mle,

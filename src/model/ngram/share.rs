@@ -8,11 +8,13 @@ use std::ops::Range;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
+use super::count::MAX_ORDER;
 use super::words::END;
+use crate::job::{Cancelled, Ctx};
 
 /// Sequences in a share, where no single word begins more: their keys (16 bytes each) stay within a processor's cache.
 pub(super) const MAX_SHARE: u64 = 1 << 18;
-/// Words whose positions are sorted into shares by one task.
+/// Words whose sequences are packed by one task.
 const PIECE: usize = 1 << 21;
 
 /// The part of a trie below a range of first words: entries are numbered within it.
@@ -93,14 +95,17 @@ fn cut(seen: &[u64], most: u64, widest: u32) -> Vec<Range<u32>> {
     shares
 }
 
-/// A corpus in memory, its positions sorted into shares.
+/// A corpus in memory, planned into shares.
 pub(super) struct Sorter<'c> {
     ids: &'c [u32],
+    order: usize,
     seen: Vec<u64>,
     shares: Vec<Range<u32>>,
-    /// By piece of the corpus, then by share: the positions of first words, ascending.
-    positions: Vec<Vec<Vec<u32>>>,
-    /// Bits of a word.
+    /// The share that each word begins sequences of.
+    share_of: Vec<u32>,
+    /// By piece of the corpus, then by share: sequences.
+    sizes: Vec<Vec<u32>>,
+    /// Bits of a word in a key.
     bits: u32,
 }
 
@@ -114,19 +119,24 @@ impl<'c> Sorter<'c> {
             "{words} different words are too many for order {order}: choose a lower --order, or cut the text into smaller \
              units"
         );
-        let room = room.unwrap_or_default().min(31);
+        let widest = 1 << room.unwrap_or_default().min(31);
         let mut seen = vec![0u64; words];
         ids.iter().for_each(|&id| seen[id as usize] += 1);
         // Nothing follows the end, so it begins no sequence.
         let mut first = seen.clone();
         first[END as usize] = 0;
-        let shares = cut(&first, MAX_SHARE, 1 << room);
+        let shares = cut(&first, MAX_SHARE, widest);
         let mut share_of = vec![0u32; words];
-        for (number, share) in shares.iter().enumerate() {
-            share_of[share.start as usize..share.end as usize].fill(number as u32);
+        for (number, share) in (0..).zip(&shares) {
+            share_of[share.start as usize..share.end as usize].fill(number);
         }
-        let positions = if order == 1 { Vec::new() } else { positions(ids, &share_of, shares.len()) };
-        Ok(Sorter { ids, seen, shares, positions, bits })
+        let sizes = ids.par_chunks(PIECE).map(|piece| {
+            let mut sizes = vec![0; shares.len()];
+            piece.iter().filter(|&&id| id != END).for_each(|&id| sizes[share_of[id as usize] as usize] += 1);
+            sizes
+        });
+        let sizes = sizes.collect();
+        Ok(Sorter { ids, order, seen, shares, share_of, sizes, bits })
     }
 
     /// How often each word was seen.
@@ -134,90 +144,129 @@ impl<'c> Sorter<'c> {
         &self.seen
     }
 
-    pub(super) fn shares(&self) -> &[Range<u32>] {
-        &self.shares
+    /// Makes something of each share, in order, `most` keys at a time or one share.
+    pub(super) fn each<T: Send>(
+        &self,
+        most: usize,
+        ctx: &Ctx,
+        make: impl Fn(Sorted<'_>) -> T + Sync,
+        mut take: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        let size = |share: usize| self.sizes.iter().map(|piece| piece[share] as usize).sum::<usize>();
+        let sizes: Vec<usize> = (0..self.shares.len()).map(size).collect();
+        let mut keys = Vec::new();
+        let mut start = 0;
+        while start < sizes.len() {
+            let mut held = 0;
+            let fitting = sizes[start..].iter().take_while(|&&size| {
+                held += size;
+                held <= most
+            });
+            let wave = start..start + fitting.count().max(1);
+            let made = ctx.install(|| -> Result<Vec<T>, Cancelled> {
+                self.fill(wave.clone(), &sizes, &mut keys, ctx)?;
+                let shares = split(&mut keys, sizes[wave.clone()].iter().copied());
+                let work = wave.clone().into_par_iter().zip(shares).map(|(number, keys)| {
+                    ctx.check()?;
+                    keys.sort_unstable();
+                    Ok(make(Sorted { keys, range: self.shares[number].clone(), order: self.order, bits: self.bits }))
+                });
+                work.collect()
+            })?;
+            made.into_iter().try_for_each(&mut take)?;
+            start = wave.end;
+        }
+        Ok(())
     }
 
-    /// A share of the trie.
-    pub(super) fn share(&self, number: usize, order: usize) -> Share {
-        let mut builder = ShareBuilder::new(self.shares[number].start, order);
-        self.sorted(number, order, |words, same, count| builder.push(words, same, count));
-        builder.finish(self.shares[number].end)
+    /// The keys of a wave of shares, share after share, as they come in the corpus.
+    fn fill(&self, wave: Range<usize>, sizes: &[usize], keys: &mut Vec<u128>, ctx: &Ctx) -> Result<(), Cancelled> {
+        keys.resize(sizes[wave.clone()].iter().sum(), 0);
+        let places = wave.clone().flat_map(|share| self.sizes.iter().map(move |piece| piece[share] as usize));
+        let mut outs: Vec<Vec<std::slice::IterMut<'_, u128>>> = self.sizes.iter().map(|_| Vec::new()).collect();
+        for (place, out) in split(keys, places).into_iter().enumerate() {
+            outs[place % self.sizes.len()].push(out.iter_mut());
+        }
+        let words = self.shares[wave.start].start..self.shares[wave.end - 1].end;
+        outs.into_par_iter().enumerate().try_for_each(|(piece, mut outs)| {
+            ctx.check()?;
+            let piece = piece * PIECE..((piece + 1) * PIECE).min(self.ids.len());
+            // Backwards, what follows a position is what was there a step before, moved along by a word.
+            let highest = self.bits * (self.order as u32 - 2);
+            let beyond = (piece.end + self.order - 1).min(self.ids.len());
+            let mut after = 0u128;
+            for at in (piece.start..beyond).rev() {
+                let word = self.ids[at];
+                if at < piece.end && words.contains(&word) && word != END {
+                    let share = self.share_of[word as usize] as usize;
+                    let key = u128::from(word - self.shares[share].start) << (highest + self.bits) | after;
+                    *outs[share - wave.start].next().expect("as many places as were counted") = key;
+                }
+                let rest = if word == END { 0 } else { after >> self.bits };
+                after = u128::from(word) << highest | rest;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Cuts a slice into pieces of these sizes.
+fn split<T>(mut slice: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    sizes
+        .map(|size| {
+            let (piece, rest) = std::mem::take(&mut slice).split_at_mut(size);
+            slice = rest;
+            piece
+        })
+        .collect()
+}
+
+/// The sorted sequences of a share.
+pub(super) struct Sorted<'k> {
+    keys: &'k [u128],
+    range: Range<u32>,
+    order: usize,
+    bits: u32,
+}
+
+impl Sorted<'_> {
+    /// The share of the trie.
+    pub(super) fn share(&self) -> Share {
+        let mut builder = ShareBuilder::new(self.range.start, self.order);
+        self.each(|words, same, count| builder.push(words, same, count));
+        builder.finish(self.range.end)
     }
 
-    /// A share as records of a run: `order` words, 0 beyond the end, and how often they were seen.
-    pub(super) fn records(&self, number: usize, order: usize) -> Vec<u32> {
+    /// Records of a run: `order` words, 0 beyond the end, and how often they were seen.
+    pub(super) fn records(&self) -> Vec<u32> {
         let mut records = Vec::new();
-        self.sorted(number, order, |words, _, count| {
+        self.each(|words, _, count| {
             records.extend_from_slice(words);
-            records.resize(records.len() + order - words.len(), 0);
+            records.resize(records.len() + self.order - words.len(), 0);
             records.push(count);
         });
         records
     }
 
-    /// Gives the sequences of a share in order: the words, how many it shares with the one before, and how often it was seen.
-    fn sorted(&self, number: usize, order: usize, mut give: impl FnMut(&[u32], usize, u32)) {
-        let start = self.shares[number].start;
-        let mut keys = self.keys(number, order);
-        keys.sort_unstable();
-        let bits = self.bits;
+    /// Gives each sequence once: its words, how many it shares with the one before, and how often it was seen.
+    fn each(&self, mut give: impl FnMut(&[u32], usize, u32)) {
+        let (order, bits) = (self.order, self.bits);
         let mask = (1 << bits) - 1;
-        let mut words = [0u32; super::count::MAX_ORDER];
-        let (mut at, mut before) = (0, None);
-        while at < keys.len() {
-            let key = keys[at];
-            let count = keys[at..].iter().take_while(|&&other| other == key).count();
-            at += count;
+        let mut words = [0u32; MAX_ORDER];
+        let mut before = None;
+        for equal in self.keys.chunk_by(u128::eq) {
+            let key = equal[0];
             let same = before.map_or(0, |before: u128| {
                 let highest = 127 - (key ^ before).leading_zeros();
                 order - 1 - (highest / bits).min(order as u32 - 1) as usize
             });
             for (n, word) in words.iter_mut().enumerate().take(order).skip(same) {
                 let shifted = key >> (bits * (order - 1 - n) as u32);
-                *word = if n == 0 { shifted as u32 + start } else { shifted as u32 & mask };
+                *word = if n == 0 { shifted as u32 + self.range.start } else { shifted as u32 & mask };
             }
             let length = words[..order].iter().position(|&word| word == 0).unwrap_or(order);
-            give(&words[..length], same, count as u32);
+            give(&words[..length], same, equal.len() as u32);
             before = Some(key);
         }
     }
-
-    fn keys(&self, number: usize, order: usize) -> Vec<u128> {
-        let start = self.shares[number].start;
-        let pieces = self.positions.iter().map(|piece| &piece[number]);
-        let mut keys = Vec::with_capacity(pieces.clone().map(Vec::len).sum());
-        for &position in pieces.flatten() {
-            let words = &self.ids[position as usize..];
-            let mut key = u128::from(words[0] - start);
-            let mut left = order - 1;
-            for &word in &words[1..order.min(words.len())] {
-                key = key << self.bits | u128::from(word);
-                left -= 1;
-                if word == END {
-                    break;
-                }
-            }
-            keys.push(key << (self.bits * left as u32));
-        }
-        keys
-    }
-}
-
-/// Sorts positions into shares, a piece of the corpus at a time.
-fn positions(ids: &[u32], share_of: &[u32], shares: usize) -> Vec<Vec<Vec<u32>>> {
-    let pieces = ids.par_chunks(PIECE).enumerate();
-    pieces
-        .map(|(number, piece)| {
-            let mut sizes = vec![0; shares];
-            piece.iter().filter(|&&id| id != END).for_each(|&id| sizes[share_of[id as usize] as usize] += 1);
-            let mut positions: Vec<Vec<u32>> = sizes.into_iter().map(Vec::with_capacity).collect();
-            for (position, &id) in ((number * PIECE) as u32..).zip(piece) {
-                if id != END {
-                    positions[share_of[id as usize] as usize].push(position);
-                }
-            }
-            positions
-        })
-        .collect()
 }

@@ -45,9 +45,9 @@ impl<'a> Vocabulary<'a> {
         (whole && !table.is_empty()).then_some(Vocabulary { text, ends, table })
     }
 
-    /// Number of words, marks included.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+    /// What it consists of: the words' bytes, where each ends, and the table of their ids.
+    pub(super) fn parts(&self) -> (&'a [u8], &'a [u64], &'a [Place]) {
+        (self.text, self.ends, self.table)
     }
 
     /// The id of a word of a text; [`UNKNOWN`] where the model does not know it.

@@ -9,12 +9,15 @@ mod krylov;
 mod rows;
 mod slice;
 mod small;
+#[cfg(test)]
+mod tests;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Cancelled, Ctx};
+use crate::model::Row;
 use krylov::{Product, basis, dot, scatter};
 use slice::{LANES, Lane, Slice, add_products};
 
@@ -60,6 +63,7 @@ pub(crate) fn truncated(rows: &SparseRows, params: &SvdParams, ctx: &Ctx) -> Res
     );
     let product = Product::smaller(rows);
     let basis = ctx.install(|| basis(&product, params.dim, params.tolerance, ctx))?;
+    ensure!(basis.kept > 0, "there is nothing to decompose: the matrix holds nothing but zeros");
     ensure!(
         basis.kept >= params.dim,
         "{} dimensions cannot be had: the matrix has rank {}, since many of its rows or columns are alike; choose \
@@ -144,6 +148,16 @@ fn moments(rows: &SparseRows, right: &[Slice], ctx: &Ctx) -> Result<Vec<Moments>
     };
     let all: Vec<[Moments; LANES]> = right.par_iter().map(one).collect::<Result<_, Cancelled>>()?;
     Ok(all.concat())
+}
+
+/// The product of a row with right singular vectors `[cols, out.len()]` that were given row by row.
+pub(crate) fn project(row: Row<'_>, right: &[f32], out: &mut [f32]) {
+    let dim = out.len();
+    for (j, x) in row.iter() {
+        for (out, v) in out.iter_mut().zip(&right[j as usize * dim..][..dim]) {
+            *out += x * v;
+        }
+    }
 }
 
 /// Columns in this order, row by row, each with the sign that makes its largest value positive.

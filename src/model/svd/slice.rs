@@ -98,30 +98,38 @@ fn multiply(rows: &[Lane], block: &[Lane; LANES], out: &mut [Lane]) {
 }
 
 fn product(left: &[Lane], right: &[Lane]) -> Tile {
-    const HIGH: usize = 4;
-    const WIDE: usize = 8;
     let mut sum = [[0.0; LANES]; LANES];
     for (left, right) in left.chunks(TILE).zip(right.chunks(TILE)) {
-        for i in (0..LANES).step_by(HIGH) {
-            for j in (0..LANES).step_by(WIDE) {
-                // A rectangle of sums that stays in registers.
-                let mut sums = [[0.0f32; WIDE]; HIGH];
-                for (x, y) in left.iter().zip(right) {
-                    for (p, sums) in sums.iter_mut().enumerate() {
-                        for (q, sum) in sums.iter_mut().enumerate() {
-                            *sum += x.0[i + p] * y.0[j + q];
-                        }
-                    }
-                }
-                for (p, sums) in sums.iter().enumerate() {
-                    for (q, &value) in sums.iter().enumerate() {
-                        sum[i + p][j + q] += f64::from(value);
+        for i in 0..LANES / HIGH {
+            for j in 0..LANES / WIDE {
+                let sums = rectangle(left, right, i, j);
+                for (sum, sums) in sum[i * HIGH..].iter_mut().zip(&sums) {
+                    for (sum, &value) in sum[j * WIDE..].iter_mut().zip(sums) {
+                        *sum += f64::from(value);
                     }
                 }
             }
         }
     }
     sum
+}
+
+const HIGH: usize = 4;
+const WIDE: usize = 8;
+
+/// The products of columns `4 i` and the three after it with columns `8 j` and the seven after it: sums that stay in registers.
+#[inline(always)]
+fn rectangle(left: &[Lane], right: &[Lane], i: usize, j: usize) -> [[f32; WIDE]; HIGH] {
+    let mut sums = [[0.0f32; WIDE]; HIGH];
+    for (x, y) in left.iter().zip(right) {
+        let (x, y) = (x.0.as_chunks::<HIGH>().0[i], y.0.as_chunks::<WIDE>().0[j]);
+        for (sums, x) in sums.iter_mut().zip(x) {
+            for (sum, y) in sums.iter_mut().zip(y) {
+                *sum += x * y;
+            }
+        }
+    }
+    sums
 }
 
 #[cfg(test)]

@@ -11,4 +11,4 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::read_arpa;
+pub use read::{is_arpa, read_arpa};

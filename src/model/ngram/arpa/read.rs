@@ -1,5 +1,7 @@
 //! Reading an ARPA file: mapped, and an order's lines read on all threads.
 
+use std::fs::File;
+use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
@@ -16,11 +18,13 @@ use crate::model::ngram::words::{BEGIN, END, MARKS, UNKNOWN, Words};
 
 /// log10 probability of unknown words in a model that has no `<unk>`.
 const WITHOUT_UNKNOWN: f32 = -100.0;
+/// log10 of 0.
+const ZERO: f32 = -99.0;
 /// Bytes that one thread reads before it looks for more.
 const PIECE: usize = 1 << 20;
 
 /// Reads an ARPA file, of any tool. What is wrong in it is told with the number of its line.
-pub(crate) fn read_arpa(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
+pub fn read_arpa(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
     let map = disk::map(path)?;
     let text: &[u8] = &map;
     read(text, ctx).map_err(|wrong| match wrong {
@@ -30,6 +34,16 @@ pub(crate) fn read_arpa(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
         }
         Wrong::Other(error) => error.context(format!("cannot read {}", path.display())),
     })
+}
+
+/// Whether a file is an ARPA file, by its name or its first lines.
+pub fn is_arpa(path: &Path) -> Result<bool> {
+    const FIRST: u64 = 1 << 16;
+    let cannot = || format!("cannot open {}", path.display());
+    let mut first = Vec::new();
+    File::open(path).with_context(cannot)?.take(FIRST).read_to_end(&mut first).with_context(cannot)?;
+    let named = path.extension().is_some_and(|extension| extension == "arpa");
+    Ok(named || (Lines { text: &first, at: 0 }).any(|(_, line)| line == b"\\data\\"))
 }
 
 /// What is wrong with a file.
@@ -118,11 +132,11 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
         }
         ctx.install(|| builder.push(grams.len(), |i| grams[i])).map_err(|twice| {
             // The later of two lines is the one that is wrong.
-            let line = Lines { text: &text[..section.end], at: section.start }.nth(twice.1 as usize);
+            let line = Lines { text: &text[..section.end], at: section.start }.nth(twice.0 as usize);
             Wrong::Line(line.map_or(section.start, |line| line.0), format!("this {n}-gram stands twice"))
         })?;
     }
-    Ok(LanguageModel::of(LanguageModel::header_of(None, 0), &words, builder)?)
+    Ok(LanguageModel::of(None, 0, &words, builder)?)
 }
 
 /// The numbers of n-grams that `\data\` tells.
@@ -267,6 +281,8 @@ fn parse<'t>((at, line): (usize, &'t [u8]), n: usize, highest: bool) -> Result<L
     let Some(log10) = fields.next().and_then(number) else {
         return wrong(at, format!("a log10 probability was expected at the start of {}", shown(line)));
     };
+    // Some tools write the logarithm of 0 as it is, others as -99.
+    let log10 = if log10 == f32::NEG_INFINITY { ZERO } else { log10 };
     if log10 > 0.0 {
         return wrong(at, format!("the log10 probability {log10} is above 0"));
     }

@@ -1,0 +1,34 @@
+//! `train ngram`.
+
+use anyhow::Result;
+
+use super::{lines, open, trained};
+use crate::cli::Ngram;
+use crate::command::staged;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::model::ngram::{LanguageModel, NgramParams, Pruning, Room};
+use crate::plain::{HeldOut, train_ngram};
+
+pub(super) fn run(args: &Ngram, ctx: &Ctx) -> Result<Summary> {
+    let params = NgramParams {
+        order: args.order,
+        smoothing: args.smoothing,
+        prune: Pruning(args.prune.clone()),
+        k: args.k,
+        held_out_share: args.held_out_share,
+    };
+    let room = Room { memory_mb: args.memory, folder: args.temp.clone().unwrap_or_else(std::env::temp_dir) };
+    let (mut read, cutter) = open(&args.corpus)?;
+    let held_out = match &args.held_out {
+        Some(path) => HeldOut::Lines(lines(path, &args.corpus)?),
+        None => HeldOut::Share,
+    };
+    let (model, report) = staged(ctx, "train", || train_ngram(&mut read, held_out, &cutter, &params, &room, ctx))?;
+    if args.output.extension().is_some_and(|extension| extension == "arpa") {
+        model.write_arpa(&args.output, ctx)?;
+    } else {
+        LanguageModel::new(&model, ctx)?.save(&args.output, cutter.spec(), &params)?;
+    }
+    Ok(trained("ngram", &args.output, report))
+}

@@ -1,0 +1,71 @@
+//! SESTM walked forward over the corpus: a document's tone by words and topics of the windows before it.
+//!
+//! The words of every fold are kept in the set's meta under `words`, with the days that the fold was trained on and scored,
+//! and the last moment of what it saw.
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::regression::{Table, read_table};
+use super::{Feature, Inputs, VERSION};
+use crate::data::{Key, Report};
+use crate::job::Ctx;
+use crate::model::{SestmWalk, sestm_walk};
+use crate::store::{RowKind, SetSpec, Store};
+use crate::text::Segmenter;
+
+pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+    feature.sestm.check().with_context(|| format!("feature {:?}", feature.name))?;
+    let mut report = Report::new(&feature.name);
+    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
+    let table = read_table(feature, inputs, &segmenter, &mut report, ctx)?;
+    let dates = inputs.market(feature)?.dates();
+    let folds = feature.walk_forward.folds(dates.len())?.len() as u64;
+    let mut walked = None;
+    ctx.stage(&format!("fit {}", feature.name), "folds", Some(folds), || {
+        let walk = &feature.walk_forward;
+        let (found, report) = sestm_walk(&table.samples, &table.counts, dates, walk, &feature.sestm, ctx)?;
+        walked = Some(found);
+        Ok(report)
+    })?;
+    let walked = walked.context("a finished walk has scores")?;
+
+    let dim = feature.columns().len();
+    let spec = SetSpec {
+        name: feature.name.clone(),
+        kind: RowKind::Dense { dim },
+        params: json!({
+            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
+            "prices": inputs.prices, "cutoff": inputs.cutoff,
+        }),
+        fitted_until: None,
+    };
+    let writer = store.writer(&spec)?;
+    let rows: Vec<Option<[f32; 2]>> =
+        walked.scores.iter().map(|score| score.map(|score| [score.score() as f32, score.words as f32])).collect();
+    let order = table.write(&writer, dim, |i| rows[i].as_ref().map(<[f32; 2]>::as_slice))?;
+    let scored = rows.iter().flatten().count() as u64;
+    report.rows_out = scored;
+    report.drop_rows("before the first test window", table.samples.len() as u64 - scored);
+    report.fact("words", table.words.len());
+    report.fact("names_masked", feature.masks_names());
+    report.fact("without_words", walked.scores.iter().flatten().filter(|score| score.words == 0.0).count());
+    report.fact("folds", &walked.folds);
+    let meta = json!({"columns": feature.columns(), "folds": walked.folds, "words": words_of(&table, &walked)});
+    Ok((writer.finish(&order, meta)?.id(), report))
+}
+
+/// The words of each fold, the most positive first, with what the fold saw; null for a fold that was passed over.
+fn words_of(table: &Table, walked: &SestmWalk) -> Vec<Value> {
+    let names = table.words_by_id();
+    let folds = walked.models.iter().zip(&walked.folds).map(|(model, fold)| {
+        model.as_ref().map_or(Value::Null, |model| {
+            json!({
+                "train": fold.train, "test": fold.test, "fitted_until": fold.fitted_until, "fit": model.fit,
+                "lambda": model.topics.lambda, "trials": model.trials,
+                "words": model.topics.words(|id| names[id as usize]),
+            })
+        })
+    });
+    folds.collect()
+}
