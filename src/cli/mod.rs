@@ -7,10 +7,10 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use models::{Embed, Eval, Explain, Reading, Sample};
+pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
-pub use train::{Ngram, Sestm, Train, Vectorize};
+pub use train::{Lsa, Ngram, Ppmi, Sestm, Train, Vectorize};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]
@@ -75,6 +75,8 @@ pub enum Command {
     Explain(Explain),
     /// Draw text from a language model.
     Sample(Sample),
+    /// Find the words or documents that lie nearest to others, by cosine.
+    Nearest(Nearest),
     /// Check, repair, compact or measure the feature store.
     Store(Store),
     /// Write a complete, commented workbench.toml to start from.

@@ -248,7 +248,7 @@ impl TrainedRows {
     }
 }
 
-fn fields<'l>(line: &'l Line<'_>) -> Fields<'l> {
+pub(super) fn fields<'l>(line: &'l Line<'_>) -> Fields<'l> {
     Fields { title: &line.title, body: &line.text }
 }
 

@@ -1,12 +1,16 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
+mod lsa;
 mod ngram;
+mod ppmi;
 mod sestm;
 mod vectorize;
 
 use clap::Subcommand;
 
+pub use lsa::Lsa;
 pub use ngram::Ngram;
+pub use ppmi::Ppmi;
 pub use sestm::Sestm;
 pub use vectorize::Vectorize;
 
@@ -31,4 +35,8 @@ pub enum Train {
     EventWords(Vectorize),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
+    /// Latent semantic analysis: documents and words as points of few dimensions, as scikit-learn's TruncatedSVD.
+    Lsa(Lsa),
+    /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
+    Ppmi(Ppmi),
 }

@@ -1,6 +1,8 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
+mod lsa;
 mod ngram;
+mod ppmi;
 mod sestm;
 mod vectorize;
 
@@ -27,6 +29,8 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Shingles(args) => vectorize::run(Preset::Shingles, args, ctx),
         Train::EventWords(args) => vectorize::run(Preset::EventWords, args, ctx),
         Train::Sestm(args) => sestm::run(args, ctx),
+        Train::Lsa(args) => lsa::run(args, ctx),
+        Train::Ppmi(args) => ppmi::run(args, ctx),
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary
 }
 
 /// The parameters of the preset with the flags over them.
-fn params(preset: Preset, args: &Vectorize) -> Result<VectorizerParams> {
+pub(super) fn params(preset: Preset, args: &Vectorize) -> Result<VectorizerParams> {
     let preset = VectorizerParams::preset(preset);
     let ngram_range = match args.ngram_range.as_deref() {
         None => preset.ngram_range,
