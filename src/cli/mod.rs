@@ -10,7 +10,9 @@ use clap::{Args, Parser, Subcommand};
 pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
-pub use train::{Lsa, Ngram, Ppmi, Sestm, Train, Vectorize};
+pub use train::{
+    Bayes, Boosted, Learner, Logistic, Lsa, Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Train, Vectorize,
+};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]

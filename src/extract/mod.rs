@@ -26,7 +26,10 @@ use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
-use crate::model::{InduceParams, LabelForm, LexiconParams, LinearParams, SestmParams, VectorizerParams, WalkForward};
+use crate::model::{
+    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LabelForm, LexiconParams,
+    LinearParams, Method, SestmParams, SvmLoss, VectorizerParams, WalkForward,
+};
 use crate::store::Store;
 use crate::text::{TokenizerParams, Truncation};
 
@@ -46,6 +49,12 @@ pub enum Model {
     Ridge,
     /// Walk-forward logistic regression, upper against lower labels: column `score`, log-odds.
     Logistic,
+    /// Walk-forward naive Bayes, likewise.
+    Bayes,
+    /// A walk-forward linear support vector machine, likewise; without calibration the score is a margin.
+    Svm,
+    /// Walk-forward gradient-boosted trees, likewise.
+    Boosted,
     /// Walk-forward SESTM: columns `score` (p - 1/2; 0 without screened words) and `words` (screened words in the document; 0 flags
     /// that nothing is known of it).
     Sestm,
@@ -59,7 +68,7 @@ pub enum Model {
 pub struct Feature {
     /// Name, by which factors refer to it.
     pub name: String,
-    /// `lexicon`, `tfidf`, `ridge`, `logistic`, `sestm` or `induced`.
+    /// `lexicon`, `tfidf`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm` or `induced`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
@@ -70,7 +79,7 @@ pub struct Feature {
     pub mask_names: Option<bool>,
     /// For `lexicon`.
     pub lexicon: LexiconParams,
-    /// For `tfidf`, `ridge` and `logistic`.
+    /// For `tfidf` and all models that learn from returns.
     pub tfidf: VectorizerParams,
     /// For `tfidf`: the last day of the documents that vocabulary and weights come from; none: all. A factor refuses the
     /// values of earlier days.
@@ -82,8 +91,18 @@ pub struct Feature {
     pub label: Label,
     /// For `ridge` and `induced`: the form of the label, `raw`, `winsorised` or `ranked`.
     pub label_form: LabelForm,
-    /// For `ridge` and `logistic`: penalty and solver.
+    /// For `ridge`, `logistic` and `svm`: penalty and solver.
     pub linear: LinearParams,
+    /// For `logistic`, `bayes`, `svm` and `boosted`: which labels are up and down, and calibration.
+    pub classes: ClassParams,
+    /// For these: `none`, or `balanced` to let each class count alike.
+    pub class_weight: ClassWeight,
+    /// For `svm`: what a row on the wrong side costs, `squared-hinge` or `hinge`.
+    pub svm_loss: SvmLoss,
+    /// For `bayes`.
+    pub bayes: BayesParams,
+    /// For `boosted`.
+    pub boosted: BoostParams,
     /// For `sestm`: screening and penalty.
     pub sestm: SestmParams,
     /// For `induced`: which words enter the lexicon.
@@ -96,7 +115,7 @@ impl Feature {
         match self.model {
             Model::Lexicon => &["tone", "positive", "negative", "tokens"],
             Model::Tfidf => &[],
-            Model::Ridge | Model::Logistic => &["score"],
+            Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => &["score"],
             Model::Sestm => &["score", "words"],
             Model::Induced => &["tone", "positive", "negative", "words"],
         }
@@ -104,12 +123,32 @@ impl Feature {
 
     /// Whether the model learns from returns.
     pub fn learns(&self) -> bool {
-        matches!(self.model, Model::Ridge | Model::Logistic | Model::Sestm | Model::Induced)
+        !matches!(self.model, Model::Lexicon | Model::Tfidf)
     }
 
     /// Whether the model sees no company names and codes.
     pub fn masks_names(&self) -> bool {
         self.mask_names.unwrap_or(matches!(self.model, Model::Sestm | Model::Induced))
+    }
+
+    /// The estimator of a model that is one.
+    fn estimator(&self) -> Option<EstimatorParams> {
+        let method = match self.model {
+            Model::Lexicon | Model::Tfidf | Model::Sestm | Model::Induced => return None,
+            Model::Ridge => Method::Ridge,
+            Model::Logistic => Method::Logistic,
+            Model::Bayes => Method::Bayes,
+            Model::Svm => Method::Svm,
+            Model::Boosted => Method::Boosted,
+        };
+        Some(EstimatorParams {
+            method,
+            linear: self.linear.clone(),
+            svm_loss: self.svm_loss,
+            bayes: self.bayes.clone(),
+            boosted: self.boosted.clone(),
+            class_weight: self.class_weight,
+        })
     }
 
     fn reads(&self, kind: Kind) -> bool {
@@ -156,7 +195,9 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
     match feature.model {
         Model::Lexicon => lexicon::run(feature, inputs, store, ctx),
         Model::Tfidf => tfidf::run(feature, inputs, store, ctx),
-        Model::Ridge | Model::Logistic => regression::run(feature, inputs, store, ctx),
+        Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => {
+            regression::run(feature, inputs, store, ctx)
+        }
         Model::Sestm => sestm::run(feature, inputs, store, ctx),
         Model::Induced => induced::run(feature, inputs, store, ctx),
     }

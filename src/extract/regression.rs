@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::reading::{Reading, key_of, read_part};
-use super::{Feature, Inputs, Model, VERSION};
+use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market, Panel, Price};
-use crate::model::{Csr, Sample, Target, TextRegression, fit_predict};
+use crate::model::{Csr, Sample, TextRegression, fit_predict};
 use crate::stats::mean;
 use crate::store::{RowKind, Rows, SetSpec, Store, Writer};
 use crate::text::Segmenter;
@@ -90,10 +90,10 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let table = read_table(feature, inputs, &segmenter, &mut report, ctx)?;
     let dates = market.dates();
     let params = TextRegression {
-        target: if feature.model == Model::Logistic { Target::Logistic } else { Target::Ridge },
+        estimator: feature.estimator().context("the feature's model does not learn from returns")?,
+        classes: feature.classes.clone(),
         label: feature.label_form,
         tfidf: feature.tfidf.clone(),
-        linear: feature.linear.clone(),
         ..TextRegression::default()
     };
     let walk = &feature.walk_forward;

@@ -35,8 +35,8 @@ pub use calibration::{CalibrationForm, Calibrator};
 pub(crate) use cooccurrence::PairWords;
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiModel, PpmiParams};
 pub use estimate::{
-    ClassWeight, Estimator, EstimatorParams, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator,
-    out_of_fold, search_penalty,
+    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Method, Task, calibrate,
+    fit_estimator, out_of_fold, search_penalty,
 };
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
@@ -65,5 +65,5 @@ pub use vectorize::{
     Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
 };
 pub use walk_forward::{
-    Fold, FoldReport, LabelForm, Predictions, Sample, Target, TextModel, TextRegression, WalkForward, fit_predict,
+    ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };

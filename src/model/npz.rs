@@ -228,3 +228,85 @@ impl Array {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fixture(name: &str) -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/scipy").join(name)
+    }
+
+    fn matrix() -> Csr {
+        let mut m = Csr::new(4);
+        m.push_row([(1, 1.5), (3, -2.0)]);
+        m.push_row([]);
+        m.push_row([(0, 0.25), (2, 3.0)]);
+        m
+    }
+
+    #[test]
+    fn what_scipy_writes_is_read() {
+        assert_eq!(read_npz(&fixture("deflated_f64.npz")).unwrap(), matrix());
+        assert_eq!(read_npz(&fixture("stored_f32_untidy.npz")).unwrap(), matrix());
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told_with_the_way_out() {
+        let said = |path: &Path| format!("{:#}", read_npz(path).unwrap_err());
+        assert!(said(&fixture("csc.npz")).contains("matrix.tocsr()"), "{}", said(&fixture("csc.npz")));
+        assert!(said(&fixture("nan.npz")).contains("row 2 (from 0) has the value NaN"), "{}", said(&fixture("nan.npz")));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("cut.npz");
+        let whole = std::fs::read(fixture("deflated_f64.npz")).unwrap();
+        std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        assert!(said(&path).contains("cut short"), "{}", said(&path));
+        std::fs::write(&path, "id,value").unwrap();
+        assert!(said(&path).contains("not an npz archive"), "{}", said(&path));
+        let mut zip = ZipWriter::new(File::create(&path).unwrap());
+        zip.start_file("data.npy", SimpleFileOptions::default()).unwrap();
+        zip.finish().unwrap();
+        assert!(said(&path).contains("no readable array \"format\""), "{}", said(&path));
+    }
+
+    #[test]
+    fn an_archive_that_is_not_finished_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = NpzWriter::create(&dir.path().join("x.npz"), 4).unwrap();
+        writer.push(&matrix(), ["甲", "乙", "丙"]).unwrap();
+        assert!(writer.push(&Csr::new(5), []).is_err());
+        drop(writer);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn names_stand_beside_the_numbers() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.npz");
+        let mut writer = NpzWriter::create(&path, 4).unwrap();
+        writer.push(&matrix(), ["甲", "\"乙\"", "丙"]).unwrap();
+        writer.finish(Some(["a", "b", "c", "d\n"].into_iter())).unwrap();
+        let mut zip = ZipArchive::new(File::open(&path).unwrap()).unwrap();
+        let mut names = |member| -> Vec<String> { serde_json::from_reader(zip.by_name(member).unwrap()).unwrap() };
+        assert_eq!(names("ids.json"), ["甲", "\"乙\"", "丙"]);
+        assert_eq!(names("columns.json"), ["a", "b", "c", "d\n"]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_matrix_comes_back_as_it_was(
+            rows in prop::collection::vec(prop::collection::btree_map(0u32..9, -9i8..9, 0..6), 0..8), more in 0usize..3
+        ) {
+            let mut m = Csr::new(9 + more);
+            for row in &rows {
+                m.push_row(row.iter().map(|(&j, &v)| (j, f32::from(v) / 8.0)));
+            }
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("m.npz");
+            write_npz(&path, &m).unwrap();
+            prop_assert_eq!(read_npz(&path).unwrap(), m);
+        }
+    }
+}

@@ -4,6 +4,7 @@
 //! them. Each model's file here joins reader, cutter and the model itself (`crate::model`), and knows the header of its
 //! model file. Not for: documents of a project, which come with codes and clean text (that is `extract`).
 
+pub mod classify;
 mod cutter;
 mod embed;
 mod fitted;

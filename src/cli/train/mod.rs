@@ -1,5 +1,6 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
+mod classify;
 mod lsa;
 mod ngram;
 mod ppmi;
@@ -8,11 +9,12 @@ mod vectorize;
 
 use clap::Subcommand;
 
+pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
 pub use lsa::Lsa;
 pub use ngram::Ngram;
 pub use ppmi::Ppmi;
 pub use sestm::Sestm;
-pub use vectorize::Vectorize;
+pub use vectorize::{Terms, Vectorize};
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
@@ -33,10 +35,22 @@ pub enum Train {
     Shingles(Vectorize),
     /// ln(1 + count) of the most frequent nouns, verbs and adjectives, those of titles apart: Huatai's event factors.
     EventWords(Vectorize),
-    /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
-    Sestm(Sestm),
     /// Latent semantic analysis: documents and words as points of few dimensions, as scikit-learn's TruncatedSVD.
     Lsa(Lsa),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     Ppmi(Ppmi),
+    /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
+    Sestm(Sestm),
+    /// Logistic regression on the texts' terms, with L2 penalty or elastic net, as scikit-learn's LogisticRegression.
+    Logistic(Logistic),
+    /// Naive Bayes on the texts' terms, multinomial or complement.
+    #[command(visible_alias = "nb")]
+    Bayes(Bayes),
+    /// A linear support vector machine on the texts' terms, as LIBLINEAR.
+    Svm(Svm),
+    /// Gradient-boosted trees on the texts' terms, of classes or of a value.
+    #[command(visible_alias = "gbdt")]
+    Boosted(Boosted),
+    /// Ridge regression of a value on the texts' terms.
+    Ridge(Ridge),
 }

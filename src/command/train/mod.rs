@@ -1,5 +1,6 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
+mod classify;
 mod lsa;
 mod ngram;
 mod ppmi;
@@ -31,6 +32,11 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Sestm(args) => sestm::run(args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
+        Train::Logistic(args) => classify::logistic(args, ctx),
+        Train::Bayes(args) => classify::bayes(args, ctx),
+        Train::Svm(args) => classify::svm(args, ctx),
+        Train::Boosted(args) => classify::boosted(args, ctx),
+        Train::Ridge(args) => classify::ridge(args, ctx),
     }
 }
 

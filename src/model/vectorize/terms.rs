@@ -19,7 +19,7 @@ const TITLE_TEXT: &str = "title:";
 const FIRST_SLOTS: usize = 1 << 10;
 
 /// What a term is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 enum Term {
     /// Bytes of the arena.
     Unit { start: u32, end: u32 },
@@ -27,19 +27,79 @@ enum Term {
     Gram { prefix: u32, last: u32 },
 }
 
+/// A place of the table. What most units are told apart by stands in it, so that a look-up touches nothing else.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    key: Key,
+    /// The number plus 1; 0 is free.
+    taken: u32,
+}
+
+/// What a term is found by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Key {
+    /// A unit's length and first seven bytes, or the two numbers of an n-gram.
+    head: u64,
+    /// Odd for n-grams, even for units.
+    hash: u32,
+}
+
+/// Bytes of a unit that its key holds wholly.
+const WHOLE: usize = 7;
+
+impl Key {
+    #[inline]
+    fn unit(unit: &[u8]) -> Key {
+        let four = |at: usize| u64::from(u32::from_le_bytes([unit[at], unit[at + 1], unit[at + 2], unit[at + 3]]));
+        let length = unit.len();
+        // Overlapping reads put the bytes in their places without a loop over them.
+        let bytes = match length {
+            0 => 0,
+            1..=3 => {
+                let (middle, last) = (length / 2, length - 1);
+                u64::from(unit[0]) | u64::from(unit[middle]) << (8 * middle) | u64::from(unit[last]) << (8 * last)
+            }
+            4..=WHOLE => four(0) | four(length - 4) << (8 * (length - 4)),
+            _ => four(0) | four(WHOLE - 4) << (8 * (WHOLE - 4)),
+        };
+        let head = (length.min(WHOLE + 1) as u64) << 56 | bytes;
+        if length <= WHOLE {
+            return Key { head, hash: mix(head) & !1 };
+        }
+        let mut hasher = FxHasher::default();
+        hasher.write(unit);
+        Key { head, hash: (hasher.finish() >> 32) as u32 & !1 }
+    }
+
+    #[inline]
+    fn gram(prefix: u32, last: u32) -> Key {
+        let head = u64::from(prefix) << 32 | u64::from(last);
+        Key { head, hash: mix(head) | 1 }
+    }
+}
+
+/// Two rounds of multiply and fold: numbers of terms and first bytes of words are close to each other, and one product alone
+/// would leave them close.
+#[inline]
+fn mix(head: u64) -> u32 {
+    let mixed = head.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed >> 32) as u32
+}
+
 /// Numbers of terms, from 1 in the order in which they came; 0 is [`TITLE`].
 #[derive(Clone, Debug)]
 pub(super) struct Terms {
     arena: Vec<u8>,
     terms: Vec<Term>,
-    /// Open addressing: upper half of the hash, and the number plus 1; 0 is free.
-    slots: Vec<u64>,
+    /// Open addressing.
+    slots: Vec<Slot>,
 }
 
 impl Default for Terms {
     fn default() -> Terms {
         let title = Term::Unit { start: 0, end: TITLE_TEXT.len() as u32 };
-        Terms { arena: TITLE_TEXT.into(), terms: vec![title], slots: vec![0; FIRST_SLOTS] }
+        Terms { arena: TITLE_TEXT.into(), terms: vec![title], slots: vec![Slot::default(); FIRST_SLOTS] }
     }
 }
 
@@ -52,14 +112,14 @@ impl Terms {
     /// The number of a unit; a new one when it has none. `None` when the table is full.
     #[inline]
     pub(super) fn add_unit(&mut self, unit: &[u8]) -> Option<u32> {
-        let hash = hash_unit(unit);
-        match self.find(hash, |term| self.is_unit(term, unit)) {
+        let key = Key::unit(unit);
+        match self.find_unit(key, unit) {
             Ok(id) => Some(id),
-            Err(slot) => {
+            Err(at) => {
                 let start = u32::try_from(self.arena.len()).ok()?;
                 let end = u32::try_from(self.arena.len() + unit.len()).ok()?;
                 self.arena.extend_from_slice(unit);
-                self.insert(slot, hash, Term::Unit { start, end })
+                self.insert(at, key, Term::Unit { start, end })
             }
         }
     }
@@ -67,17 +127,17 @@ impl Terms {
     /// The number of the n-gram of `prefix` and `last`; a new one when it has none. `None` when the table is full.
     #[inline]
     pub(super) fn add_gram(&mut self, prefix: u32, last: u32) -> Option<u32> {
-        let (hash, gram) = (hash_gram(prefix, last), Term::Gram { prefix, last });
-        match self.find(hash, |term| term == gram) {
+        let key = Key::gram(prefix, last);
+        match self.find(key, |_| true) {
             Ok(id) => Some(id),
-            Err(slot) => self.insert(slot, hash, gram),
+            Err(at) => self.insert(at, key, Term::Gram { prefix, last }),
         }
     }
 
     /// The number of a unit, or [`NONE`].
     #[inline]
     pub(super) fn unit(&self, unit: &[u8]) -> u32 {
-        self.find(hash_unit(unit), |term| self.is_unit(term, unit)).unwrap_or(NONE)
+        self.find_unit(Key::unit(unit), unit).unwrap_or(NONE)
     }
 
     /// The number of an n-gram, or [`NONE`].
@@ -86,7 +146,7 @@ impl Terms {
         if prefix == NONE || last == NONE {
             return NONE;
         }
-        self.find(hash_gram(prefix, last), |term| term == Term::Gram { prefix, last }).unwrap_or(NONE)
+        self.find(Key::gram(prefix, last), |_| true).unwrap_or(NONE)
     }
 
     /// Takes in the terms of another table and gives the number that each of them has here.
@@ -129,66 +189,55 @@ impl Terms {
     }
 
     #[inline]
-    fn is_unit(&self, term: Term, unit: &[u8]) -> bool {
-        matches!(term, Term::Unit { start, end } if &self.arena[start as usize..end as usize] == unit)
+    fn find_unit(&self, key: Key, unit: &[u8]) -> Result<u32, usize> {
+        let same = |id: u32| match self.terms[id as usize] {
+            Term::Unit { start, end } => &self.arena[start as usize..end as usize] == unit,
+            Term::Gram { .. } => false,
+        };
+        self.find(key, |id| unit.len() <= WHOLE || same(id))
     }
 
-    /// The number of the term that `same` knows, or the slot where it would be.
+    /// The number of the term with this key that `same` knows, or the slot where it would be.
     #[inline]
-    fn find(&self, hash: u32, same: impl Fn(Term) -> bool) -> Result<u32, usize> {
+    fn find(&self, key: Key, same: impl Fn(u32) -> bool) -> Result<u32, usize> {
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        // The lowest bit of a hash says what it is of.
+        let mut at = (key.hash >> 1) as usize & mask;
         loop {
             let slot = self.slots[at];
-            if slot == 0 {
+            if slot.taken == 0 {
                 return Err(at);
             }
-            let id = slot as u32 - 1;
-            if (slot >> 32) as u32 == hash && same(self.terms[id as usize]) {
-                return Ok(id);
+            if slot.key == key && same(slot.taken - 1) {
+                return Ok(slot.taken - 1);
             }
             at = (at + 1) & mask;
         }
     }
 
-    fn insert(&mut self, slot: usize, hash: u32, term: Term) -> Option<u32> {
+    fn insert(&mut self, at: usize, key: Key, term: Term) -> Option<u32> {
         // The last number is left to NONE.
         let id = u32::try_from(self.terms.len()).ok().filter(|&id| id < NONE - 1)?;
         self.terms.push(term);
-        self.slots[slot] = u64::from(hash) << 32 | u64::from(id + 1);
-        if self.terms.len() * 4 > self.slots.len() * 3 {
+        self.slots[at] = Slot { key, taken: id + 1 };
+        if self.terms.len() * 3 > self.slots.len() * 2 {
             self.grow();
         }
         Some(id)
     }
 
     fn grow(&mut self) {
-        let mut slots = vec![0u64; self.slots.len() * 2];
+        let mut slots = vec![Slot::default(); self.slots.len() * 2];
         let mask = slots.len() - 1;
-        for &slot in self.slots.iter().filter(|&&slot| slot != 0) {
-            let mut at = (slot >> 32) as usize & mask;
-            while slots[at] != 0 {
+        for slot in self.slots.iter().filter(|slot| slot.taken != 0) {
+            let mut at = (slot.key.hash >> 1) as usize & mask;
+            while slots[at].taken != 0 {
                 at = (at + 1) & mask;
             }
-            slots[at] = slot;
+            slots[at] = *slot;
         }
         self.slots = slots;
     }
-}
-
-#[inline]
-fn hash_unit(unit: &[u8]) -> u32 {
-    let mut hasher = FxHasher::default();
-    hasher.write(unit);
-    (hasher.finish() >> 32) as u32
-}
-
-#[inline]
-fn hash_gram(prefix: u32, last: u32) -> u32 {
-    // Two rounds of multiply and fold: neighbouring numbers are the rule here, and one product alone would leave them close.
-    let mixed = (u64::from(prefix) << 32 | u64::from(last)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    (mixed >> 32) as u32
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod katz;
 mod mle;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::ops::Range;
 
