@@ -18,6 +18,7 @@ mod linear;
 mod lsa;
 mod metrics;
 mod nearest;
+mod newwords;
 pub mod ngram;
 mod npz;
 #[cfg(test)]
@@ -51,6 +52,7 @@ pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
 pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
 pub use nearest::{Nearest, Neighbour};
+pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
 pub use sestm::{

@@ -2,6 +2,7 @@
 
 mod classify;
 mod lsa;
+mod newwords;
 mod ngram;
 mod ppmi;
 mod sestm;
@@ -11,6 +12,7 @@ use clap::Subcommand;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
 pub use lsa::Lsa;
+pub use newwords::Newwords;
 pub use ngram::Ngram;
 pub use ppmi::Ppmi;
 pub use sestm::Sestm;
@@ -53,4 +55,6 @@ pub enum Train {
     Boosted(Boosted),
     /// Ridge regression of a value on the texts' terms.
     Ridge(Ridge),
+    /// New words of raw text, as a dictionary for jieba: cohesion and branching entropy.
+    Newwords(Newwords),
 }

@@ -2,6 +2,7 @@
 
 mod classify;
 mod lsa;
+mod newwords;
 mod ngram;
 mod ppmi;
 mod sestm;
@@ -37,6 +38,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Svm(args) => classify::svm(args, ctx),
         Train::Boosted(args) => classify::boosted(args, ctx),
         Train::Ridge(args) => classify::ridge(args, ctx),
+        Train::Newwords(args) => newwords::run(args, ctx),
     }
 }
 
