@@ -8,6 +8,7 @@ mod lexicon;
 mod reading;
 mod regression;
 mod sestm;
+mod surprise;
 mod tfidf;
 
 #[cfg(test)]
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use lexicon::ToneWords;
 pub use regression::Label;
+pub use surprise::{SurpriseParams, Unit};
 
 use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
@@ -60,6 +62,9 @@ pub enum Model {
     Sestm,
     /// Tone by a lexicon induced from the returns of past windows: columns `tone`, `positive`, `negative`, `words`.
     Induced,
+    /// How improbable a document is to a language model of the documents before it: columns `surprise` (mean -log10
+    /// probability of a token), `oov` (share of tokens that are new), `tokens`.
+    Surprise,
 }
 
 /// One `[[feature]]`.
@@ -68,7 +73,7 @@ pub enum Model {
 pub struct Feature {
     /// Name, by which factors refer to it.
     pub name: String,
-    /// `lexicon`, `tfidf`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm` or `induced`.
+    /// `lexicon`, `tfidf`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm`, `induced` or `surprise`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
@@ -84,7 +89,7 @@ pub struct Feature {
     /// For `tfidf`: the last day of the documents that vocabulary and weights come from; none: all. A factor refuses the
     /// values of earlier days.
     pub fit_until: Option<NaiveDate>,
-    /// For models that learn from returns (all but `lexicon` and `tfidf`): windows of training and test.
+    /// For models that learn from returns (all but `lexicon`, `tfidf` and `surprise`): windows of training and test.
     pub walk_forward: WalkForward,
     /// For models that learn from returns: what is learned. The paper of `sestm` takes the return about the text, from the close
     /// two days before it to the close of the day after: delay -2, price close, horizon 3.
@@ -107,6 +112,8 @@ pub struct Feature {
     pub sestm: SestmParams,
     /// For `induced`: which words enter the lexicon.
     pub induce: InduceParams,
+    /// For `surprise`: windows and model.
+    pub surprise: SurpriseParams,
 }
 
 impl Feature {
@@ -118,6 +125,7 @@ impl Feature {
             Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => &["score"],
             Model::Sestm => &["score", "words"],
             Model::Induced => &["tone", "positive", "negative", "words"],
+            Model::Surprise => &["surprise", "oov", "tokens"],
         }
     }
 
@@ -200,5 +208,6 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
         }
         Model::Sestm => sestm::run(feature, inputs, store, ctx),
         Model::Induced => induced::run(feature, inputs, store, ctx),
+        Model::Surprise => surprise::run(feature, inputs, store, ctx),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveDateTime};
 
 use super::*;
 use crate::clean::{CleanDocument, clean_to_frame};
@@ -13,10 +13,10 @@ use crate::store::Values;
 use crate::text::DfLimit;
 
 /// A corpus in a folder of its own, with a store beside it.
-struct Corpus {
+pub(super) struct Corpus {
     dir: tempfile::TempDir,
-    store: Store,
-    ctx: Ctx,
+    pub(super) store: Store,
+    pub(super) ctx: Ctx,
     tokenizer: TokenizerParams,
 }
 
@@ -29,7 +29,7 @@ const TEXTS: [(&str, Kind, &str); 4] = [
 
 impl Corpus {
     /// The first `n` texts, two to a part.
-    fn new(n: usize) -> Corpus {
+    pub(super) fn new(n: usize) -> Corpus {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         let corpus = Corpus { dir, store, ctx: Ctx::new(2, 1).unwrap(), tokenizer: TokenizerParams::default() };
@@ -42,17 +42,23 @@ impl Corpus {
     }
 
     fn write(&self, n: usize) {
-        for (part, texts) in TEXTS[..n].chunks(2).enumerate() {
+        let day = |i: usize| NaiveDate::from_ymd_opt(2024, 3, 1 + i as u32).unwrap().and_hms_opt(10, 0, 0).unwrap();
+        let texts = TEXTS[..n].iter().enumerate().map(|(i, &(title, kind, body))| (day(i), kind, title, body));
+        self.put(&texts.collect::<Vec<_>>(), 2);
+    }
+
+    /// Writes texts with their times, so many to a part.
+    pub(super) fn put(&self, texts: &[(NaiveDateTime, Kind, &str, &str)], to_a_part: usize) {
+        for (part, texts) in texts.chunks(to_a_part).enumerate() {
             let mut links = Vec::new();
             let mut docs = Vec::new();
-            for (row, &(title, kind, body)) in texts.iter().enumerate() {
-                let day = NaiveDate::from_ymd_opt(2024, 3, 1 + (2 * part + row) as u32).unwrap();
+            for (row, &(published_at, kind, title, body)) in texts.iter().enumerate() {
                 let document = Document {
-                    doc_id: format!("t/{}", 2 * part + row),
+                    doc_id: format!("t/{}", to_a_part * part + row),
                     kind,
                     title: title.into(),
                     body: body.into(),
-                    published_at: day.and_hms_opt(10, 0, 0).unwrap(),
+                    published_at,
                     ..Document::default()
                 };
                 for (field, text) in [(Field::Title, title), (Field::Body, body)] {
@@ -70,7 +76,7 @@ impl Corpus {
         }
     }
 
-    fn run(&self, feature: &Feature) -> (Key, Report) {
+    pub(super) fn run(&self, feature: &Feature) -> (Key, Report) {
         let (clean, links) = (self.parts("clean"), self.parts("links"));
         let inputs = Inputs {
             clean: &clean,
