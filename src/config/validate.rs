@@ -42,7 +42,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
                 problems.push(Problem::new(at, message));
             }
             Some(feature) => {
-                if let Some(column) = column.filter(|c| !feature.columns().contains(c)) {
+                if let Some(column) = column.filter(|c| !feature.columns().iter().any(|known| known == c)) {
                     let known = feature.columns().join(", ");
                     problems.push(Problem::new(at, format!("{name:?} has no column {column:?}; it has {known}")));
                 }

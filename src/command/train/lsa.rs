@@ -17,16 +17,16 @@ pub(super) fn run(args: &Lsa, ctx: &Ctx) -> Result<Summary> {
         svd: SvdParams { dim: args.dim, tolerance: args.tolerance },
     };
     let (mut lines, cutter) = open(&flags.corpus)?;
-    let rows = flags.transform.as_deref();
-    let (model, report) =
-        staged(ctx, "train", || lsa::train(&mut lines, &cutter, &params, &flags.output, rows, ctx))?;
+    let points = flags.transform.as_deref();
+    let train = || lsa::train(&mut lines, &cutter, &params, &flags.output, points, ctx);
+    let (model, report) = staged(ctx, "train", train)?;
     model.save(&flags.output, cutter.spec())?;
     let facts = report.facts.clone();
-    let mut summary = trained("lsa", &flags.output, report);
+    let mut summary = trained(lsa::KIND, &flags.output, report);
     for name in ["dim", "explained_variance", "singular_value_error"] {
         summary.set(name, &facts[name]);
     }
-    if let Some(path) = &flags.transform {
+    if let Some(path) = points {
         summary.set("rows", path.display().to_string());
     }
     Ok(summary)

@@ -22,15 +22,14 @@ pub(super) fn run(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {
     let params = PpmiParams { neg: args.neg, cds: args.cds, eig: args.eig, svd };
     let (mut lines, cutter) = open(&args.corpus)?;
     let matrix = args.matrix.as_deref();
-    let (model, report) = staged(ctx, "train", || {
-        ppmi::train(&mut lines, &cutter, &counting, &params, &args.output, matrix, ctx)
-    })?;
+    let train = || ppmi::train(&mut lines, &cutter, &counting, &params, &args.output, matrix, ctx);
+    let (model, report) = staged(ctx, "train", train)?;
     model.save(&args.output, cutter.spec())?;
     if let Some(path) = &args.vectors {
         model.write_vec(path)?;
     }
     let facts = report.facts.clone();
-    let mut summary = trained("ppmi", &args.output, report);
+    let mut summary = trained(ppmi::KIND, &args.output, report);
     for name in ["pairs", "cells", "dim", "singular_value_error"] {
         summary.set(name, &facts[name]);
     }
