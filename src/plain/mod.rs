@@ -9,6 +9,7 @@ mod cutter;
 mod embed;
 mod fitted;
 pub mod keywords;
+pub mod lexicon;
 mod lines;
 pub mod lsa;
 mod nearest;

@@ -1,6 +1,7 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
 mod classify;
+mod lexicon;
 mod lsa;
 mod newwords;
 mod ngram;
@@ -11,6 +12,7 @@ mod vectorize;
 use clap::Subcommand;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
+pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
 pub use newwords::Newwords;
 pub use ngram::Ngram;
@@ -43,6 +45,8 @@ pub enum Train {
     Ppmi(Ppmi),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
+    /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
+    Lexicon(Lexicon),
     /// Logistic regression on the texts' terms, with L2 penalty or elastic net, as scikit-learn's LogisticRegression.
     Logistic(Logistic),
     /// Naive Bayes on the texts' terms, multinomial or complement.

@@ -1,6 +1,7 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
 mod classify;
+mod lexicon;
 mod lsa;
 mod newwords;
 mod ngram;
@@ -31,6 +32,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Shingles(args) => vectorize::run(Preset::Shingles, args, ctx),
         Train::EventWords(args) => vectorize::run(Preset::EventWords, args, ctx),
         Train::Sestm(args) => sestm::run(args, ctx),
+        Train::Lexicon(args) => lexicon::run(args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
