@@ -335,7 +335,8 @@ mod tests {
             feature.surprise.smoothing = smoothing;
             let whole = rows(&Corpus::new(0), &texts, &feature).0;
             for threads in [1, 8] {
-                let corpus = Corpus { ctx: Ctx::new(threads, 1).unwrap(), ..Corpus::new(0) };
+                let mut corpus = Corpus::new(0);
+                corpus.ctx = Ctx::new(threads, 1).unwrap();
                 assert_eq!(bits(&rows(&corpus, &texts, &feature).0), bits(&whole));
             }
             // Without everything after some moment, what came before is the same.
