@@ -17,7 +17,7 @@ use crate::model::{
     Analyzer, Explanation, Lsa, ModelFile, ModelHeader, Row, RowsWriter, SvdParams, Vectorizer, VectorizerParams,
 };
 
-pub(super) const KIND: &str = Lsa::KIND;
+pub(crate) const KIND: &str = Lsa::KIND;
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;

@@ -4,6 +4,9 @@
 //! of a document are apart: no pair reaches from one into the other. Memory is bounded by the vocabulary, a block, and what
 //! counting is allowed.
 
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::path::Path;
@@ -23,7 +26,7 @@ use crate::model::{
     PpmiParams, component_names,
 };
 
-pub(super) const KIND: &str = PpmiModel::KIND;
+pub(crate) const KIND: &str = PpmiModel::KIND;
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;

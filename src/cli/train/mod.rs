@@ -1,8 +1,10 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
 mod classify;
+mod newwords;
 mod ngram;
 mod sestm;
+mod lexicon;
 mod lsa;
 mod ppmi;
 mod vectorize;
@@ -10,15 +12,19 @@ mod vectorize;
 use clap::Subcommand;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
+pub use newwords::Newwords;
 pub use ngram::Ngram;
 pub use sestm::Sestm;
 pub use vectorize::{Terms, Vectorize};
+pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
 pub use ppmi::Ppmi;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
 pub enum Train {
+    /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
+    Lexicon(Lexicon),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
     /// An n-gram language model, as KenLM's lmplz.
@@ -53,4 +59,6 @@ pub enum Train {
     Lsa(Lsa),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     Ppmi(Ppmi),
+    /// New words of raw text, as a dictionary for jieba: cohesion and branching entropy.
+    Newwords(Newwords),
 }

@@ -1,8 +1,10 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
 mod classify;
+mod newwords;
 mod ngram;
 mod sestm;
+mod lexicon;
 mod lsa;
 mod ppmi;
 mod vectorize;
@@ -21,6 +23,7 @@ use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
+        Train::Lexicon(args) => lexicon::run(args, ctx),
         Train::Sestm(args) => sestm::run(args, ctx),
         Train::Ngram(args) => ngram::run(args, ctx),
         Train::Tfidf(args) => vectorize::run(Preset::Tfidf, args, ctx),
@@ -36,6 +39,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Ridge(args) => classify::ridge(args, ctx),
         Train::EventWords(args) => vectorize::run(Preset::EventWords, args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
+        Train::Newwords(args) => newwords::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
     }
 }

@@ -1,9 +1,10 @@
 //! `train ppmi`.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{open, trained};
 use crate::cli::Ppmi;
+use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::{CooccurrenceParams, PpmiParams, SvdParams};
@@ -20,20 +21,15 @@ pub(super) fn run(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {
     let svd = SvdParams { dim: args.dim, tolerance: args.tolerance };
     let params = PpmiParams { neg: args.neg, cds: args.cds, eig: args.eig, svd };
     let (mut lines, cutter) = open(&args.corpus)?;
-    let mut model = None;
-    let report = ctx.stage("train", "docs", None, || {
-        let matrix = args.matrix.as_deref();
-        let (fitted, report) = ppmi::train(&mut lines, &cutter, &counting, &params, &args.output, matrix, ctx)?;
-        model = Some(fitted);
-        Ok(report)
-    })?;
-    let model = model.context("a finished training has a model")?;
+    let matrix = args.matrix.as_deref();
+    let train = || ppmi::train(&mut lines, &cutter, &counting, &params, &args.output, matrix, ctx);
+    let (model, report) = staged(ctx, "train", train)?;
     model.save(&args.output, cutter.spec())?;
     if let Some(path) = &args.vectors {
         model.write_vec(path)?;
     }
     let facts = report.facts.clone();
-    let mut summary = trained("ppmi", &args.output, report);
+    let mut summary = trained(ppmi::KIND, &args.output, report);
     for name in ["pairs", "cells", "dim", "singular_value_error"] {
         summary.set(name, &facts[name]);
     }

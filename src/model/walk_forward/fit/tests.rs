@@ -248,7 +248,8 @@ fn every_classifier_finds_a_planted_tone_with_two_classes_or_three() {
         for (middle, calibrate) in [(false, CalibrationForm::None), (true, CalibrationForm::None), (true, CalibrationForm::Sigmoid)] {
             let mut params = classifier(method);
             params.classes = ClassParams { middle, calibrate, ..ClassParams::default() };
-            params.estimator.boosted.trees = 60;
+            params.estimator.boosted.trees = 25;
+            params.estimator.boosted.max_depth = 3;
             params.estimator.linear.tolerance = 1e-4;
             let (predictions, _) = market.run(&walk(), &params, 2).unwrap();
             for fold in &predictions.folds {
