@@ -28,6 +28,9 @@ struct Case {
 
 const CASES: &[Case] = &[
     Case { name: "tfidf", flags: &["--min-df", "1"], rows: "rows.csv", measured: true },
+    Case { name: "bow", flags: &["--min-df", "1", "--ngram-range", "1,2"], rows: "rows.npz", measured: true },
+    Case { name: "bm25", flags: &["--min-df", "1", "--analyzer", "char"], rows: "rows.parquet", measured: true },
+    Case { name: "event-words", flags: &["--min-df", "1"], rows: "rows.npy", measured: true },
     Case { name: "sestm", flags: &["--words", "5", "--kappa", "2"], rows: "rows.csv", measured: true },
 ];
 
