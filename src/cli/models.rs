@@ -75,6 +75,26 @@ pub struct Explain {
     pub top: usize,
 }
 
+/// Flags of `sample`.
+#[derive(Debug, Args)]
+pub struct Sample {
+    /// The language model: a model file or an ARPA file.
+    #[arg(short, long, value_name = "FILE")]
+    pub model: PathBuf,
+    /// Documents to draw.
+    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    pub n: usize,
+    /// Below 1 the likely becomes likelier, above 1 less so.
+    #[arg(long, value_name = "T", default_value_t = 1.0)]
+    pub temperature: f64,
+    /// Draw among the N most probable words only; 0: among all.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub top_k: usize,
+    /// Tokens after which a document is broken off.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub max_length: usize,
+}
+
 /// Flags of `nearest`.
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("asked").required(true).args(["words", "text", "ids"])))]
@@ -100,24 +120,4 @@ pub struct Nearest {
     /// How many are wanted.
     #[arg(short, long, value_name = "N", default_value_t = 10)]
     pub k: usize,
-}
-
-/// Flags of `sample`.
-#[derive(Debug, Args)]
-pub struct Sample {
-    /// The language model: a model file or an ARPA file.
-    #[arg(short, long, value_name = "FILE")]
-    pub model: PathBuf,
-    /// Documents to draw.
-    #[arg(short, long, value_name = "N", default_value_t = 1)]
-    pub n: usize,
-    /// Below 1 the likely becomes likelier, above 1 less so.
-    #[arg(long, value_name = "T", default_value_t = 1.0)]
-    pub temperature: f64,
-    /// Draw among the N most probable words only; 0: among all.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub top_k: usize,
-    /// Tokens after which a document is broken off.
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    pub max_length: usize,
 }

@@ -91,29 +91,6 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
-/// Finds what lies nearest to words or documents.
-pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
-    let (model, format) =
-        plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
-    let mut summary = used(model.as_ref(), &args.model);
-    let Some(input) = &args.input else {
-        summary.set("nearest", plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?);
-        return Ok(summary);
-    };
-    let mut lines = Lines::open(input, format)?;
-    let sought = args.text.as_deref().map_or(Sought::Ids(&args.ids), Sought::Text);
-    let mut found = None;
-    let report = ctx.stage("nearest", "docs", None, || {
-        let (near, report) = plain::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx)?;
-        found = Some(near);
-        Ok(report)
-    })?;
-    summary.set("documents", report.rows_out);
-    summary.set("nearest", found.context("a finished search has found something")?);
-    ended(&mut summary, report);
-    Ok(summary)
-}
-
 /// Draws text from a language model.
 pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
     let model = plain::open_language_model(&args.model, ctx)?;
@@ -128,6 +105,24 @@ pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
     summary.set("file", args.model.display().to_string());
     summary.set("fitted_until", model.header().fitted_until);
     summary.set("samples", samples);
+    Ok(summary)
+}
+
+/// Finds what lies nearest to words or documents.
+pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
+    let (model, format) = plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
+    let mut summary = used(model.as_ref(), &args.model);
+    let Some(input) = &args.input else {
+        summary.set("nearest", plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?);
+        return Ok(summary);
+    };
+    let mut lines = Lines::open(input, format)?;
+    let sought = args.text.as_deref().map_or(Sought::Ids(&args.ids), Sought::Text);
+    let (near, report) =
+        staged(ctx, "nearest", || plain::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx))?;
+    summary.set("documents", report.rows_out);
+    summary.set("nearest", near);
+    ended(&mut summary, report);
     Ok(summary)
 }
 

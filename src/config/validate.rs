@@ -17,6 +17,11 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     ] {
         names_in(section, &names, &mut problems);
     }
+    for (i, feature) in config.feature.iter().enumerate().filter(|(_, feature)| feature.model == Model::Surprise) {
+        if let Err(error) = feature.surprise.check() {
+            problems.push(Problem::new(format!("feature[{i}]"), format!("{error:#}")));
+        }
+    }
     for (i, factor) in config.factor.iter().enumerate() {
         let at = format!("factor[{i}].feature");
         if let Err(error) = factor.validate() {

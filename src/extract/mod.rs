@@ -9,6 +9,7 @@ mod lsa;
 mod reading;
 mod regression;
 mod sestm;
+mod surprise;
 mod tfidf;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use lexicon::ToneWords;
 pub use regression::Label;
+pub use surprise::{SurpriseParams, Unit};
 
 use crate::corpus::Parts;
 use crate::data::{Key, Kind, Report};
@@ -63,6 +65,9 @@ pub enum Model {
     Sestm,
     /// Tone by a lexicon induced from the returns of past windows: columns `tone`, `positive`, `negative`, `words`.
     Induced,
+    /// How improbable a document is to a language model of the documents before it: columns `surprise` (mean -log10
+    /// probability of a token), `oov` (share of tokens that are new), `tokens`.
+    Surprise,
 }
 
 /// One `[[feature]]`.
@@ -71,7 +76,7 @@ pub enum Model {
 pub struct Feature {
     /// Name, by which factors refer to it.
     pub name: String,
-    /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm` or `induced`.
+    /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm`, `induced` or `surprise`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
@@ -87,7 +92,7 @@ pub struct Feature {
     /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A
     /// factor refuses the values of earlier days.
     pub fit_until: Option<NaiveDate>,
-    /// For models that learn from returns (all but `lexicon`, `tfidf` and `lsa`): windows of training and test.
+    /// For models that learn from returns (all but `lexicon`, `tfidf`, `lsa` and `surprise`): windows of training and test.
     pub walk_forward: WalkForward,
     /// For `lsa`: dimensions and precision.
     pub lsa: SvdParams,
@@ -112,6 +117,8 @@ pub struct Feature {
     pub sestm: SestmParams,
     /// For `induced`: which words enter the lexicon.
     pub induce: InduceParams,
+    /// For `surprise`: windows and model.
+    pub surprise: SurpriseParams,
 }
 
 impl Feature {
@@ -125,6 +132,7 @@ impl Feature {
             Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => named(&["score"]),
             Model::Sestm => named(&["score", "words"]),
             Model::Induced => named(&["tone", "positive", "negative", "words"]),
+            Model::Surprise => named(&["surprise", "oov", "tokens"]),
         }
     }
 
@@ -141,7 +149,7 @@ impl Feature {
     /// The estimator of a model that is one.
     fn estimator(&self) -> Option<EstimatorParams> {
         let method = match self.model {
-            Model::Lexicon | Model::Tfidf | Model::Lsa | Model::Sestm | Model::Induced => return None,
+            Model::Lexicon | Model::Tfidf | Model::Lsa | Model::Surprise | Model::Sestm | Model::Induced => return None,
             Model::Ridge => Method::Ridge,
             Model::Logistic => Method::Logistic,
             Model::Bayes => Method::Bayes,
@@ -208,5 +216,6 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
         }
         Model::Sestm => sestm::run(feature, inputs, store, ctx),
         Model::Induced => induced::run(feature, inputs, store, ctx),
+        Model::Surprise => surprise::run(feature, inputs, store, ctx),
     }
 }

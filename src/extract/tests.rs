@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveDateTime};
 use serde_json::json;
 
 use super::*;
@@ -10,15 +10,16 @@ use crate::clean::{CleanDocument, clean_to_frame};
 use crate::data::Document;
 use crate::link::{Field, Link, Via, links_to_frame};
 use crate::market::Code;
+use crate::model::Preset;
 use crate::store::Values;
 use crate::text::DfLimit;
 
 /// A corpus in a folder of its own, with a store beside it.
-struct Corpus {
-    dir: tempfile::TempDir,
-    store: Store,
-    ctx: Ctx,
-    tokenizer: TokenizerParams,
+pub(super) struct Corpus {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) store: Store,
+    pub(super) ctx: Ctx,
+    pub(super) tokenizer: TokenizerParams,
 }
 
 const TEXTS: [(&str, Kind, &str); 4] = [
@@ -30,7 +31,7 @@ const TEXTS: [(&str, Kind, &str); 4] = [
 
 impl Corpus {
     /// The first `n` texts, two to a part.
-    fn new(n: usize) -> Corpus {
+    pub(super) fn new(n: usize) -> Corpus {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         let corpus = Corpus { dir, store, ctx: Ctx::new(2, 1).unwrap(), tokenizer: TokenizerParams::default() };
@@ -43,17 +44,23 @@ impl Corpus {
     }
 
     fn write(&self, n: usize) {
-        for (part, texts) in TEXTS[..n].chunks(2).enumerate() {
+        let day = |i: usize| NaiveDate::from_ymd_opt(2024, 3, 1 + i as u32).unwrap().and_hms_opt(10, 0, 0).unwrap();
+        let texts = TEXTS[..n].iter().enumerate().map(|(i, &(title, kind, body))| (day(i), kind, title, body));
+        self.put(&texts.collect::<Vec<_>>(), 2);
+    }
+
+    /// Writes texts with their times, so many to a part.
+    pub(super) fn put(&self, texts: &[(NaiveDateTime, Kind, &str, &str)], to_a_part: usize) {
+        for (part, texts) in texts.chunks(to_a_part).enumerate() {
             let mut links = Vec::new();
             let mut docs = Vec::new();
-            for (row, &(title, kind, body)) in texts.iter().enumerate() {
-                let day = NaiveDate::from_ymd_opt(2024, 3, 1 + (2 * part + row) as u32).unwrap();
+            for (row, &(published_at, kind, title, body)) in texts.iter().enumerate() {
                 let document = Document {
-                    doc_id: format!("t/{}", 2 * part + row),
+                    doc_id: format!("t/{}", to_a_part * part + row),
                     kind,
                     title: title.into(),
                     body: body.into(),
-                    published_at: day.and_hms_opt(10, 0, 0).unwrap(),
+                    published_at,
                     ..Document::default()
                 };
                 for (field, text) in [(Field::Title, title), (Field::Body, body)] {
@@ -71,7 +78,7 @@ impl Corpus {
         }
     }
 
-    fn run(&self, feature: &Feature) -> (Key, Report) {
+    pub(super) fn run(&self, feature: &Feature) -> (Key, Report) {
         self.try_run(feature).unwrap()
     }
 
@@ -190,4 +197,22 @@ fn lsa_places_every_document_by_what_was_known_when_it_was_fitted() {
     let lsa = SvdParams { dim: 3, ..SvdParams::default() };
     let error = corpus.try_run(&Feature { lsa, ..feature }).unwrap_err().to_string();
     assert!(error.contains("3 dimensions") && error.contains("2 documents"), "{error}");
+}
+
+#[test]
+fn event_words_keep_titles_apart_and_hashed_words_need_no_corpus() {
+    let corpus = Corpus::new(4);
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::preset(Preset::EventWords) };
+    let feature = Feature { name: "e".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let header = corpus.store.set(&corpus.run(&feature).0).unwrap().unwrap().header().clone();
+    let words = header.meta["vocabulary"].to_string();
+    assert!(words.contains("\"title:中标\"") && words.contains("\"亏损\"") && !words.contains("因"), "{words}");
+
+    let tfidf = VectorizerParams::preset(Preset::Shingles);
+    let feature = Feature { name: "s".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let corpus = Corpus::new(2);
+    let (before, report) = corpus.run(&feature);
+    assert_eq!((&report.facts["vocabulary"], &report.facts["fitted_until"]), (&(1 << 20).into(), &().into()));
+    corpus.write(4);
+    assert_eq!(corpus.run(&feature).0, before, "the rows depend on the texts alone");
 }

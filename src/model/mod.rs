@@ -18,6 +18,7 @@ mod linear;
 mod lsa;
 mod metrics;
 mod nearest;
+mod newwords;
 pub mod ngram;
 mod npz;
 #[cfg(test)]
@@ -58,11 +59,13 @@ pub(crate) use cooccurrence::PairWords;
 pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiModel, PpmiParams};
 pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
+pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
 pub use svd::SvdParams;
 pub(crate) use svd::{RowsWriter, SparseRows};
 pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
+pub(crate) use vectorize::TITLE_TEXT;
 pub use vectorize::{
     Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
 };

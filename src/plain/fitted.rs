@@ -10,7 +10,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
-use super::{Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordVectors, classify, lsa, ppmi, sestm, vectorize};
+use super::{
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordVectors, classify, lsa, ppmi, sestm, vectorize,
+};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
@@ -107,9 +109,9 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
         Cutter::for_lines(spec, format, base)
     };
     Ok(match kind.as_str() {
+        sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
         lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
         ppmi::KIND => Box::new(ppmi::FittedPpmi::open(&file, cutter()?)?),
-        sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
         vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
         kind if classify::is_kind(kind) => Box::new(classify::FittedEstimator::open(&file, &cutter()?)?),
         LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),

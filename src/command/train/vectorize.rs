@@ -3,14 +3,14 @@
 use anyhow::{Result, bail};
 
 use super::{open, trained};
-use crate::command::staged;
 use crate::cli::{Terms, Vectorize};
+use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::{Preset, VectorizerParams};
 use crate::plain::vectorize;
 
-pub(super) fn run(name: &str, preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary> {
+pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary> {
     let params = params(preset, &args.terms)?;
     let (mut lines, cutter) = open(&args.corpus)?;
     let (model, report) = staged(ctx, "train", || {

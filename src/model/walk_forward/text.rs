@@ -30,7 +30,7 @@ pub struct Sample {
 }
 
 /// The form in which ridge sees the labels. Cuts and ranks are those of the training samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelForm {
     /// As they are.
@@ -134,13 +134,14 @@ pub struct FoldReport {
     pub middle: usize,
     /// Terms.
     pub vocabulary: usize,
-    /// Scored samples none of whose words is a term: their score is the model's intercept.
+    /// Scored samples none of whose words is a term: their score is the model's intercept, or 0.
     pub unseen: usize,
     /// The last moment of the data that the model saw, texts and labels; `None` when the fold was passed over.
     pub fitted_until: Option<NaiveDateTime>,
     /// How the solver ended; the least exact, where it solved several problems.
     pub convergence: Convergence,
-    /// On the training samples: share of variance explained (ridge), area under the curve of up against down (classifiers).
+    /// On the training samples: share of variance explained (ridge), area under the curve of up against down
+    /// (classifiers), rank correlation of score and label (SESTM and induced lexicons).
     pub in_sample: Option<f64>,
     /// On the test samples with a label: rank correlation of score and label.
     pub out_of_sample: Option<f64>,
