@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 pub use models::{Embed, Eval, Explain, Reading, Sample};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
-pub use train::{Lexicon, Method, Ngram, Sestm, Tfidf, Train};
+pub use train::{Lexicon, Method, Ngram, Sestm, Tfidf, Tone, Train};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
-use super::{Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, sestm, tfidf};
+use super::{Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, sestm, tfidf, tone};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
@@ -97,6 +97,7 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
         Cutter::for_lines(spec, format, base)
     };
     Ok(match kind.as_str() {
+        tone::KIND => Box::new(tone::FittedTone::open(&file, format, base)?),
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
         tfidf::KIND => Box::new(tfidf::FittedTfidf::open(&file, cutter()?)?),
         LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),

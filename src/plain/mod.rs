@@ -16,6 +16,7 @@ mod returns;
 mod rows;
 pub mod sestm;
 pub mod tfidf;
+pub mod tone;
 
 pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;

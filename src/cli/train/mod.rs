@@ -4,6 +4,7 @@ mod lexicon;
 mod ngram;
 mod sestm;
 mod tfidf;
+mod tone;
 
 use clap::Subcommand;
 
@@ -11,6 +12,7 @@ pub use lexicon::{Lexicon, Method};
 pub use ngram::Ngram;
 pub use sestm::Sestm;
 pub use tfidf::Tfidf;
+pub use tone::Tone;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
@@ -23,4 +25,6 @@ pub enum Train {
     Ngram(Ngram),
     /// TF-IDF weights of words, as scikit-learn's TfidfVectorizer.
     Tfidf(Tfidf),
+    /// A lexicon of word lists, formal or informal, made ready to give tones; nothing is fitted.
+    Tone(Tone),
 }

@@ -1,9 +1,10 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
 mod lexicon;
-mod sestm;
 mod ngram;
+mod sestm;
 mod tfidf;
+mod tone;
 
 use std::path::Path;
 
@@ -22,6 +23,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Sestm(args) => sestm::run(args, ctx),
         Train::Ngram(args) => ngram::run(args, ctx),
         Train::Tfidf(args) => tfidf::run(args, ctx),
+        Train::Tone(args) => tone::run(args, ctx),
     }
 }
 
