@@ -13,7 +13,7 @@ pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
 pub use train::{
-    Bayes, Boosted, Learner, Lexicon, Logistic, Lsa, Method, Newwords, Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Train,
+    Bayes, Boosted, Learner, Lexicon, Logistic, Lsa, Method, Newwords, Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Tone, Train,
     Vectorize,
 };
 

@@ -21,6 +21,7 @@ mod returns;
 mod rows;
 pub mod sestm;
 mod spill;
+pub mod tone;
 pub mod vectorize;
 
 pub use cutter::{CutSpec, Cutter};
