@@ -31,7 +31,7 @@ use crate::text::{Cut, Mode, Segmenter};
 
 /// Documents that one thread codes or scores at once.
 const CHUNK: usize = 64;
-/// For `jelinek-mercer`, every document of a window whose number is a multiple of this is held out for its weights.
+/// For `jelinek-mercer`, one document in so many is held out for its weights, the first of a window among them.
 const HELD_OUT: usize = 20;
 
 /// How surprise is measured.
@@ -77,10 +77,6 @@ pub enum Unit {
 }
 
 impl SurpriseParams {
-    fn ngram(&self) -> NgramParams {
-        NgramParams { order: self.order, smoothing: self.smoothing, ..NgramParams::default() }
-    }
-
     /// Fails where these make no sense.
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(self.window_days > 0, "surprise.window_days is 0: a model needs the documents of at least one day");
@@ -88,6 +84,11 @@ impl SurpriseParams {
         ensure!((1..=6).contains(&self.order), "surprise.order {} is not between 1 and 6", self.order);
         ensure!(self.min_train_documents > 0, "surprise.min_train_documents is 0: a model needs at least one document");
         Ok(())
+    }
+
+    /// Whether the document of this number in its window, from 1, is held out.
+    fn holds(&self, number: usize) -> bool {
+        self.smoothing == Smoothing::JelinekMercer && number % HELD_OUT == 1
     }
 
     /// The step that a moment falls into.
@@ -152,7 +153,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         let first = begin - TimeDelta::days(i64::from(params.window_days));
         let window = &corpus.places[corpus.places.partition_point(|place| place.time < first)..end];
         let mut fitted_until = None;
-        let enough = window.len() >= params.min_train_documents && window.iter().any(|place| !place.tokens.is_empty());
+        let some = window.iter().zip(1..).any(|(place, number)| !params.holds(number) && !place.tokens.is_empty());
+        let enough = some && window.len() >= params.min_train_documents;
         if enough {
             let model = corpus.train(window, params, ctx)?;
             fitted_until = window.last().map(|place| place.time);
@@ -240,14 +242,20 @@ impl Corpus {
     }
 
     fn train(&self, window: &[Place], params: &SurpriseParams, ctx: &Ctx) -> Result<LanguageModel> {
-        let ngram = params.ngram();
+        // A window of very short documents has no longer n-grams than these, their marks included.
+        let counted = (1..).zip(window).filter(|(number, _)| !params.holds(*number));
+        let longest = counted.map(|(_, place)| place.tokens.len() + 2).max().unwrap_or_default();
+        let ngram = NgramParams {
+            order: params.order.min(longest),
+            smoothing: params.smoothing,
+            ..NgramParams::default()
+        };
         let mut counter = Counter::new(ngram.order, &Room::in_folder(&std::env::temp_dir()))?;
-        let holds = |number: usize| ngram.smoothing == Smoothing::JelinekMercer && number.is_multiple_of(HELD_OUT);
         let mut held_out = Vec::new();
         for (chunk, documents) in window.chunks(CHUNK).enumerate() {
             let mut coder = counter.coder();
             for (number, place) in (1 + chunk * CHUNK..).zip(documents) {
-                match holds(number) {
+                match params.holds(number) {
                     true => held_out.push(self.tokens(place).collect::<Vec<&str>>().join(" ")),
                     false => coder.document(self.tokens(place), Some(place.time)),
                 }

@@ -152,7 +152,7 @@ mod tests {
     use crate::model::ngram::smoothing::tests::trained;
 
     fn model() -> LanguageModel {
-        let texts = ["订单 增长", "订单 下降 。", "订单 增长 。"];
+        let texts = ["订单 增长 。", "订单 下降 。", "订单 增长 。", "增长"];
         LanguageModel::new(&trained(&texts, &NgramParams::default()), &Ctx::new(2, 1).unwrap()).unwrap()
     }
 
@@ -206,7 +206,7 @@ mod tests {
         assert!(best.iter().all(|sample| sample.tokens.starts_with("订单 增长") && *sample == best[0]));
         assert_eq!(best, cold);
         let short = model().sample(&SampleParams { max_length: 1, ..params(1) }, &Ctx::new(1, 3).unwrap()).unwrap();
-        assert!(short[0].broken_off && short[0].tokens == "订单", "{short:?}");
+        assert!(short[0].broken_off && !short[0].tokens.contains(' '), "{short:?}");
     }
 
     #[test]
