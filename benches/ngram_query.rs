@@ -60,7 +60,12 @@ fn main() -> Result<()> {
             theirs.push(total.tokens as f64 / 1e6 / query(&kenlm.join("query"), &probing, test)?);
         }
     }
-    println!("{} tokens, perplexity {:.6}, without unknown words {:.6}", total.tokens, total.perplexity(), total.perplexity_no_oov());
+    println!(
+        "{} tokens, perplexity {:.6}, without unknown words {:.6}",
+        total.tokens,
+        total.perplexity(),
+        total.perplexity_no_oov()
+    );
     println!("{:.1} M tokens/s inkstone, best of {ROUNDS}", best(&ours));
     if !theirs.is_empty() {
         println!("{:.1} M tokens/s KenLM, best of {ROUNDS}; ratio {:.2}", best(&theirs), best(&ours) / best(&theirs));
@@ -86,7 +91,12 @@ fn ask(model: &LanguageModel, text: &str) -> Score {
 
 /// Seconds of the processor that `query` says it took, loading (a map) among them.
 fn query(program: &Path, model: &Path, text: &Path) -> Result<f64> {
-    let run = Command::new(program).args(["-v", "summary"]).arg(model).stdin(File::open(text)?).stdout(Stdio::null()).output()?;
+    let run = Command::new(program)
+        .args(["-v", "summary"])
+        .arg(model)
+        .stdin(File::open(text)?)
+        .stdout(Stdio::null())
+        .output()?;
     let said = String::from_utf8_lossy(&run.stderr);
     let user = said.split("user:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse().ok());
     user.with_context(|| format!("query did not say how long it took: {said}"))

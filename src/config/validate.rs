@@ -38,7 +38,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
                     .push(Problem::new(at, format!("there is no feature {name:?}; there are: {}", known.join(", "))));
             }
             Some(feature) if feature.model == Model::Tfidf => {
-                let message = format!("{name:?} has a row of many columns; a factor needs a model that gives a score: any other");
+                let message =
+                    format!("{name:?} has a row of many columns; a factor needs a model that gives a score: any other");
                 problems.push(Problem::new(at, message));
             }
             Some(feature) => {

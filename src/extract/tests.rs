@@ -141,7 +141,13 @@ fn names_are_hidden_from_a_model_that_must_not_know_them() {
     let corpus = Corpus::new(4);
     let words = |mask_names| {
         let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
-        let feature = Feature { name: "w".into(), model: Model::Tfidf, mask_names: Some(mask_names), tfidf, ..Feature::default() };
+        let feature = Feature {
+            name: "w".into(),
+            model: Model::Tfidf,
+            mask_names: Some(mask_names),
+            tfidf,
+            ..Feature::default()
+        };
         let (set, report) = corpus.run(&feature);
         assert_eq!(report.facts["fitted_until"], "2024-03-04T10:00:00");
         let header = corpus.store.set(&set).unwrap().unwrap().header().clone();

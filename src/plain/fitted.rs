@@ -14,8 +14,8 @@ use super::{Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, sestm, vect
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
-use crate::text::TokenizerParams;
 use crate::model::{Explanation, ModelFile, ModelHeader};
+use crate::text::TokenizerParams;
 
 /// What a fitted model of any kind can do with documents.
 pub trait Fitted: Send + Sync {

@@ -21,7 +21,7 @@ pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;
 pub use fitted::{EvalParams, Figures, Fitted, Per, open_model};
 pub use lines::{Block, Line, LineFormat, Lines, Refused};
-pub use ngram_eval::open_language_model;
 pub use ngram::{HeldOut, train_ngram};
+pub use ngram_eval::open_language_model;
 pub use output::{Sink, write_rows};
 pub use rows::{Columns, Rows};

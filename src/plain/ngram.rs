@@ -187,8 +187,7 @@ mod tests {
 
     #[test]
     fn every_smoothing_gives_the_same_bytes_whatever_the_threads() {
-        let all =
-            [Smoothing::KneserNey, Smoothing::Katz, Smoothing::JelinekMercer, Smoothing::AddK, Smoothing::Mle];
+        let all = [Smoothing::KneserNey, Smoothing::Katz, Smoothing::JelinekMercer, Smoothing::AddK, Smoothing::Mle];
         let dir = tempfile::tempdir().unwrap();
         for smoothing in all {
             let params = NgramParams { smoothing, prune: Pruning(vec![0, 0, 1]), ..NgramParams::default() };

@@ -1,14 +1,14 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
 mod ngram;
-mod vectorize;
 mod sestm;
+mod vectorize;
 
 use clap::Subcommand;
 
 pub use ngram::Ngram;
-pub use vectorize::Vectorize;
 pub use sestm::Sestm;
+pub use vectorize::Vectorize;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]

@@ -1,8 +1,8 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
 mod ngram;
-mod vectorize;
 mod sestm;
+mod vectorize;
 
 use std::path::Path;
 

@@ -190,7 +190,9 @@ mod tests {
         let samples = model.sample(&params(n), &Ctx::new(2, 7).unwrap()).unwrap();
         let view = model.view();
         for word in ["订单", "增长", "。"] {
-            let p = |word: &str| 10f64.powf(f64::from(view.index.step(view.begin(), view.vocabulary.id(word.as_bytes())).log10));
+            let p = |word: &str| {
+                10f64.powf(f64::from(view.index.step(view.begin(), view.vocabulary.id(word.as_bytes())).log10))
+            };
             // Unknown words are not drawn: their share falls to the others.
             let expected = p(word) / (1.0 - p("未见"));
             let first = samples.iter().filter(|s| s.tokens.split(' ').next() == Some(word)).count() as f64 / n as f64;

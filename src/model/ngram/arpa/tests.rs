@@ -119,7 +119,12 @@ fn a_damaged_file_is_refused_with_its_line_and_what_was_expected() {
         ("-1.1\t增长", "增长", 13, "a log10 probability was expected at the start of"),
         ("-1.1\t增长", "0.5\t增长", 13, "the log10 probability 0.5 is above 0"),
         ("-1.1\t增长", "NaN\t增长", 13, "a log10 probability was expected"),
-        ("-0.7\t增长 </s>", "-0.7\t增长", 22, "2 words and at the most a back-off weight were expected after the probability, not 1"),
+        (
+            "-0.7\t增长 </s>",
+            "-0.7\t增长",
+            22,
+            "2 words and at the most a back-off weight were expected after the probability, not 1",
+        ),
         ("-0.6\t公司 净利润\t-0.1", "-0.6\t公司 净利润\t-0.1x", 19, "a back-off weight was expected, not \"-0.1x\""),
         ("-0.6\t公司 净利润\t-0.1", "-0.6\t公司 净利润\tinf", 19, "a back-off weight was expected"),
         ("-0.2\t净利润 同比 下降", "-0.2\t净利润 同比 下降\t-0.3", 26, "the highest order has no back-off weights"),

@@ -42,7 +42,9 @@ impl Asked {
     /// p(word | `<s>` and these words before).
     fn p(&self, before: &str, word: &str) -> f64 {
         let view = self.0.view();
-        let state = before.split_ascii_whitespace().fold(view.begin(), |state, word| view.index.step(state, self.id(word)).state);
+        let state = before
+            .split_ascii_whitespace()
+            .fold(view.begin(), |state, word| view.index.step(state, self.id(word)).state);
         10f64.powf(f64::from(view.index.step(state, self.id(word)).log10))
     }
 
