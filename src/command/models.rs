@@ -6,13 +6,13 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::staged;
-use crate::cli::{Embed, Eval, Explain, Reading, Sample};
+use crate::cli::{Embed, Eval, Explain, Nearest, Reading, Sample};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::Explanation;
 use crate::model::ngram::SampleParams;
-use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines};
+use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
@@ -105,6 +105,24 @@ pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
     summary.set("file", args.model.display().to_string());
     summary.set("fitted_until", model.header().fitted_until);
     summary.set("samples", samples);
+    Ok(summary)
+}
+
+/// Finds what lies nearest to words or documents.
+pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
+    let (model, format) = plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
+    let mut summary = used(model.as_ref(), &args.model);
+    let Some(input) = &args.input else {
+        summary.set("nearest", plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?);
+        return Ok(summary);
+    };
+    let mut lines = Lines::open(input, format)?;
+    let sought = args.text.as_deref().map_or(Sought::Ids(&args.ids), Sought::Text);
+    let (near, report) =
+        staged(ctx, "nearest", || plain::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx))?;
+    summary.set("documents", report.rows_out);
+    summary.set("nearest", near);
+    ended(&mut summary, report);
     Ok(summary)
 }
 

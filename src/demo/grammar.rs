@@ -5,6 +5,8 @@
 //! as one positive or one negative phrase of the document. The sign of a mark is the sign after negation: what reads
 //! `未能[...]` in other grammars is `[-未能...]` here. The tone of a text is thus known from how it was made.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, Result, bail};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -137,6 +139,36 @@ impl Grammar {
         self.rules.get(rule).into_iter().flatten().filter_map(text).collect()
     }
 
+    /// The phrases that count as positive, or as negative, with every choice in them made in every way; each once, ascending. Slots
+    /// are left out: what fills them has no tone.
+    pub(super) fn marked(&self, positive: bool) -> BTreeSet<String> {
+        /// Every text that nodes can give.
+        fn texts(nodes: &[Node]) -> Vec<String> {
+            nodes.iter().fold(vec![String::new()], |before, node| {
+                let more = match node {
+                    Node::Text(text) => vec![text.clone()],
+                    Node::Slot(_) => vec![String::new()],
+                    Node::Choice(options) => options.iter().flat_map(|option| texts(option)).collect(),
+                    Node::Mark(_, inner) => texts(inner),
+                };
+                before.iter().flat_map(|start| more.iter().map(move |end| format!("{start}{end}"))).collect()
+            })
+        }
+        fn collect(nodes: &[Node], positive: bool, out: &mut BTreeSet<String>) {
+            for node in nodes {
+                match node {
+                    Node::Text(_) | Node::Slot(_) => {}
+                    Node::Choice(options) => options.iter().for_each(|option| collect(option, positive, out)),
+                    Node::Mark(sign, inner) if *sign == positive => out.extend(texts(inner)),
+                    Node::Mark(..) => {}
+                }
+            }
+        }
+        let mut out = BTreeSet::new();
+        self.rules.values().flatten().for_each(|alternative| collect(alternative, positive, &mut out));
+        out
+    }
+
     /// Every literal of the grammar with the rule it stands in, for tests of the vocabulary.
     #[cfg(test)]
     pub(super) fn literals(&self) -> Vec<(&str, &str)> {
@@ -225,6 +257,15 @@ mod tests {
         assert!(draft.text.starts_with("远山净利润大增，未能扭亏为盈，"), "{}", draft.text);
         assert_eq!((draft.positive, draft.negative), (1, 3));
         assert_eq!(draft.tone(), -0.5);
+    }
+
+    #[test]
+    fn marked_phrases_are_listed_with_every_choice() {
+        let text = ":: 甲\n净利润[+(大幅|)增长]，([-未能{乙}]|成本[-上升])\n:: 乙\n[-扭亏]为盈";
+        let grammar = Grammar::parse(&[("test", text)]).unwrap();
+        let marked = |positive| grammar.marked(positive).into_iter().collect::<Vec<_>>();
+        assert_eq!(marked(true), ["增长", "大幅增长"]);
+        assert_eq!(marked(false), ["上升", "扭亏", "未能"]);
     }
 
     #[test]

@@ -43,11 +43,11 @@ use ledger::Ledger;
 use news::Wires;
 use reports::Desks;
 use story::World;
-pub use truth::{Effect, Planted, SecurityCounts, SourceTruth, Truth};
+pub use truth::{Effect, Phrases, Planted, SecurityCounts, SourceTruth, Truth};
 use vendor::{SHAPES, Wire};
 
 /// Counts up when the same parameters give other files for a reason outside the vocabulary files.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What to generate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -93,6 +93,10 @@ pub fn generate(dir: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Report
         scale,
         seed,
         calendar: (days[0], days[days.len() - 1], days.len()),
+        phrases: Phrases {
+            positive: world.grammar.marked(true).into_iter().collect(),
+            negative: world.grammar.marked(false).into_iter().collect(),
+        },
         effect: effect(),
         factor: format!(
             "mean written tone of the first mentions that can be traded on T-{}..T (15:00 rule), each weighted {}^age in \

@@ -35,6 +35,8 @@ pub struct Truth {
     pub market_wide: u64,
     /// Accepted documents on events so grave that the price jumps to its limit at once.
     pub shocks: u64,
+    /// The phrases that make the tones.
+    pub phrases: Phrases,
     /// How tones move prices.
     pub effect: Effect,
     /// The factor that the correlations below are those of.
@@ -66,6 +68,15 @@ pub struct SecurityCounts {
     pub suspended: u64,
     /// Security-days that traded at one price, the limit.
     pub locked: u64,
+}
+
+/// The phrases that count as positive or negative where they are written, ascending. The sign is that after negation.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Phrases {
+    /// Those that count as positive.
+    pub positive: Vec<String>,
+    /// Those that count as negative.
+    pub negative: Vec<String>,
 }
 
 /// What one source holds.

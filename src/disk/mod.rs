@@ -114,7 +114,8 @@ pub fn files_in(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

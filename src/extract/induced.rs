@@ -13,6 +13,9 @@ use crate::model::induce_walk;
 use crate::store::{RowKind, SetSpec, Store};
 use crate::text::Segmenter;
 
+/// Words of each side that a report shows: those of the last fold.
+const SHOWN: usize = 20;
+
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
@@ -50,6 +53,12 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("words", table.words.len());
     report.fact("names_masked", feature.masks_names());
     report.fact("without_words", walked.tones.iter().flatten().filter(|tone| tone.words == 0.0).count());
+    if let Some(last) = walked.models.iter().flatten().last() {
+        for (side, sign) in [("positive", 1.0), ("negative", -1.0)] {
+            let words = last.lexicon.words.iter().filter(|word| word.weight * sign > 0.0).take(SHOWN);
+            report.fact(side, words.map(|word| (&*word.word, word.weight)).collect::<Vec<_>>());
+        }
+    }
     report.fact("folds", &walked.folds);
     let words: Vec<Value> = walked
         .models

@@ -6,13 +6,16 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::regression::{Table, read_table};
+use super::regression::read_table;
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::{SestmWalk, sestm_walk};
+use crate::model::{SestmWalk, SestmWord, sestm_walk};
 use crate::store::{RowKind, SetSpec, Store};
 use crate::text::Segmenter;
+
+/// Words of each side that a report shows.
+const SHOWN: usize = 20;
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     feature.sestm.check().with_context(|| format!("feature {:?}", feature.name))?;
@@ -50,14 +53,24 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("words", table.words.len());
     report.fact("names_masked", feature.masks_names());
     report.fact("without_words", walked.scores.iter().flatten().filter(|score| score.words == 0.0).count());
+    let names = table.words_by_id();
+    if let Some(last) = walked.models.iter().flatten().last() {
+        let words = last.topics.words(|id| names[id as usize]);
+        report.fact("positive", shown(words.iter().filter(|word| word.tone > 0.0)));
+        report.fact("negative", shown(words.iter().rev().filter(|word| word.tone < 0.0)));
+    }
     report.fact("folds", &walked.folds);
-    let meta = json!({"columns": feature.columns(), "folds": walked.folds, "words": words_of(&table, &walked)});
+    let meta = json!({"columns": feature.columns(), "folds": walked.folds, "words": words_of(&names, &walked)});
     Ok((writer.finish(&order, meta)?.id(), report))
 }
 
+/// The first words of a side, for the report: those of the last fold.
+fn shown<'w>(words: impl Iterator<Item = &'w SestmWord>) -> Vec<(&'w str, f64)> {
+    words.take(SHOWN).map(|word| (&*word.word, word.tone)).collect()
+}
+
 /// The words of each fold, the most positive first, with what the fold saw; null for a fold that was passed over.
-fn words_of(table: &Table, walked: &SestmWalk) -> Vec<Value> {
-    let names = table.words_by_id();
+fn words_of(names: &[&str], walked: &SestmWalk) -> Vec<Value> {
     let folds = walked.models.iter().zip(&walked.folds).map(|(model, fold)| {
         model.as_ref().map_or(Value::Null, |model| {
             json!({

@@ -52,8 +52,13 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     Ok((writer.finish(&order, meta)?.id(), report))
 }
 
+/// Whether a document is among those that the model is fitted on.
+pub(super) fn counts_in(reading: &Reading, feature: &Feature) -> bool {
+    feature.fit_until.is_none_or(|day| reading.published_at.date() <= day)
+}
+
 /// The first pass.
-fn fit(
+pub(super) fn fit(
     feature: &Feature,
     inputs: &Inputs<'_>,
     segmenter: &Segmenter,
@@ -76,8 +81,7 @@ fn count(readings: &[Reading], feature: &Feature, analyzer: &Analyzer, ctx: &Ctx
     let counted = |chunk: &[Reading]| {
         let mut counts = TermCounts::new(&feature.tfidf);
         for reading in chunk {
-            let in_time = feature.fit_until.is_none_or(|day| reading.published_at.date() <= day);
-            if let (Some(fields), true) = (reading.fields(), in_time) {
+            if let (Some(fields), true) = (reading.fields(), counts_in(reading, feature)) {
                 counts.add(analyzer, fields, Some(reading.published_at))?;
             }
         }

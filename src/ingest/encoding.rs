@@ -205,6 +205,21 @@ pub(super) fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -
     Ok(Encoded { name: declared.name().into(), by: "declared".into(), sure: fits, bom: false })
 }
 
+/// The text of a small file as a whole, and the name of its encoding.
+pub(crate) fn decode_whole(bytes: &[u8]) -> Result<(String, &'static str)> {
+    let found = detect(&mut io::Cursor::new(bytes), None).map_err(|_| {
+        anyhow::anyhow!(
+            "the encoding cannot be told (neither UTF-8, GB18030, Big5 nor UTF-16 fits; a binary file?); save it as UTF-8"
+        )
+    })?;
+    let (text, broken) = found.charset().encoding().decode_with_bom_removal(bytes);
+    if broken {
+        let line = 1 + text.split('\u{fffd}').next().unwrap_or_default().matches('\n').count();
+        bail!("line {line} is not {}, which the rest seems to be; save it as UTF-8", found.name);
+    }
+    Ok((text.into_owned(), found.charset().name()))
+}
+
 fn detect_in(head: &[u8], samples: &[Vec<u8>]) -> Result<Option<Encoded>> {
     let found = |charset: Charset, by: &str, sure: f64, bom: bool| {
         Ok(Some(Encoded { name: charset.name().into(), by: by.into(), sure, bom }))

@@ -41,6 +41,7 @@ use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
 pub use encoding::Encoded;
+pub(crate) use encoding::decode_whole;
 pub use log::{FileEntry, Log};
 pub use rejects::Reject;
 pub use run::run;

@@ -10,7 +10,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
-use super::{Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, sestm, vectorize};
+use super::{
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordVectors, classify, lsa, ppmi, sestm, vectorize,
+};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
@@ -35,6 +37,11 @@ pub trait Fitted: Send + Sync {
 
     /// Which tokens gave a document its score; `of` names the class or component, where there are several.
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;
+
+    /// Vectors of words, where the model has them.
+    fn words(&self) -> Option<WordVectors<'_>> {
+        None
+    }
 
     /// Measures the model on documents, and writes the table that `params` ask for.
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)>;
@@ -103,8 +110,11 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
     };
     Ok(match kind.as_str() {
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
-        LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
+        lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
+        ppmi::KIND => Box::new(ppmi::FittedPpmi::open(&file, cutter()?)?),
         vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
+        kind if classify::is_kind(kind) => Box::new(classify::FittedEstimator::open(&file, &cutter()?)?),
+        LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })
 }

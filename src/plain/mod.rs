@@ -4,14 +4,21 @@
 //! them. Each model's file here joins reader, cutter and the model itself (`crate::model`), and knows the header of its
 //! model file. Not for: documents of a project, which come with codes and clean text (that is `extract`).
 
+pub mod classify;
 mod cutter;
 mod embed;
 mod fitted;
+pub mod keywords;
+pub mod lexicon;
 mod lines;
 mod ngram;
 mod ngram_eval;
+pub mod newwords;
 mod output;
 mod returns;
+pub mod lsa;
+mod nearest;
+pub mod ppmi;
 mod rows;
 pub mod sestm;
 mod spill;
@@ -21,7 +28,8 @@ pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;
 pub use fitted::{EvalParams, Figures, Fitted, Per, open_model};
 pub use lines::{Block, Line, LineFormat, Lines, Refused};
-pub use ngram::{HeldOut, train_ngram};
 pub use ngram_eval::open_language_model;
+pub use ngram::{HeldOut, train_ngram};
+pub use nearest::{Named, Near, Sought, WordVectors, nearest_documents, nearest_words};
 pub use output::{Sink, write_rows};
 pub use rows::{Columns, Rows};

@@ -118,6 +118,7 @@ fn count(
         std::mem::swap(&mut full, &mut free);
     }
     let tally = counter.tally();
+    let runs = counter.runs();
     let counts = counter.finish(ctx)?;
     let mut report = lines.report();
     report.stage = "train".to_owned();
@@ -126,6 +127,7 @@ fn count(
     report.fact("tokens", tally.tokens);
     report.fact("vocabulary", counts.words().len());
     report.fact("marks_left_out", tally.marks);
+    report.fact("runs_on_disk", runs);
     Ok((counts, report))
 }
 

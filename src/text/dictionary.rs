@@ -106,7 +106,7 @@ fn parse_line(line: &str) -> Result<Entry> {
 }
 
 /// Reads a text file of unknown encoding; gives the text and the encoding's name.
-pub(crate) fn read_text(path: &Path, setting: &str) -> Result<(String, &'static str)> {
+pub(super) fn read_text(path: &Path, setting: &str) -> Result<(String, &'static str)> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {} ({setting})", path.display()))?;
     let encoding = match Encoding::for_bom(&bytes) {
         Some((encoding, _)) => encoding,

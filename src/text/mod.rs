@@ -23,7 +23,6 @@ mod truncate;
 mod vocab;
 
 pub(crate) use chunk::Chunk;
-pub(crate) use dictionary::read_text;
 pub use dictionary::{DictionaryReport, Entry};
 pub use params::{Cut, Mode, Stopwords, TokenizerParams};
 pub use segment::{JIEBA_VERSION, Segmenter};

@@ -22,7 +22,7 @@ pub(crate) struct Made {
 }
 
 /// The demo at its full size, run once for all tests.
-fn whole() -> &'static Made {
+pub(crate) fn whole() -> &'static Made {
     static WHOLE: OnceLock<Made> = OnceLock::new();
     WHOLE.get_or_init(|| make("1"))
 }

@@ -13,6 +13,7 @@ mod interrupt;
 mod models;
 mod tools;
 mod tree;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -20,6 +20,16 @@ pub struct Vectorize {
     /// Also write the rows of the input: .npz, .npy, .parquet or .csv.
     #[arg(long, value_name = "FILE")]
     pub transform: Option<PathBuf>,
+    /// How text becomes rows.
+    #[command(flatten)]
+    pub terms: Terms,
+}
+
+/// What is a term, which terms are columns, and what a count weighs. What is not given is as the model's name says; for
+/// classifiers as TF-IDF has it.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Terms")]
+pub struct Terms {
     /// What n-grams are made of: word or char (all characters of the text, marks and spaces included).
     #[arg(long)]
     pub analyzer: Option<Unit>,

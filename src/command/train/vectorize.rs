@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::{open, trained};
-use crate::cli::Vectorize;
+use crate::cli::{Terms, Vectorize};
 use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
@@ -11,7 +11,7 @@ use crate::model::{Preset, VectorizerParams};
 use crate::plain::vectorize;
 
 pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary> {
-    let params = params(preset, args)?;
+    let params = params(preset, &args.terms)?;
     let (mut lines, cutter) = open(&args.corpus)?;
     let (model, report) = staged(ctx, "train", || {
         let Some(path) = &args.transform else {
@@ -30,7 +30,7 @@ pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary
 }
 
 /// The parameters of the preset with the flags over them.
-fn params(preset: Preset, args: &Vectorize) -> Result<VectorizerParams> {
+pub(super) fn params(preset: Preset, args: &Terms) -> Result<VectorizerParams> {
     let preset = VectorizerParams::preset(preset);
     let ngram_range = match args.ngram_range.as_deref() {
         None => preset.ngram_range,

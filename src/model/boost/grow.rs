@@ -51,11 +51,11 @@ pub(crate) fn grow(
     let every: Vec<usize> = (0..columns.len()).collect();
     let splitter = MissingImputerSplitter {
         l1: 0.0,
-        l2: params.l2,
+        l2: params.l2 as f32,
         max_delta_step: 0.0,
         gamma: 0.0,
-        min_leaf_weight: params.min_leaf_weight,
-        learning_rate: params.learning_rate,
+        min_leaf_weight: params.min_leaf_weight as f32,
+        learning_rate: params.learning_rate as f32,
         allow_missing_splits: true,
         constraints_map: ConstraintMap::new(),
     };

@@ -6,8 +6,8 @@
 //! - a table whose header names its columns in English or Chinese: word, strength, polarity (the emotion ontology of the Dalian
 //!   University of Technology, and what spreadsheets export), commas or tabs between them.
 //!
-//! `#` opens a comment outside of tables and at the beginning of a line in them; `# fitted_until: TIME` says that a list was itself
-//! learned from data of until then. Lines that cannot be used are set aside with their number and reason.
+//! `#` opens a comment; a line `# fitted_until: TIME` says that a list was itself learned from data of until then. Lines that
+//! cannot be used are set aside with their number and reason.
 
 use anyhow::{Context, Result, bail};
 use chrono::NaiveDateTime;
@@ -137,11 +137,13 @@ impl Table {
     }
 
     fn read(&self, text: &str, header: usize, shaped: &mut Shaped) -> Result<()> {
+        // Without their comments, the lines keep their numbers.
+        let text: Vec<&str> = text.lines().map(|line| line.split('#').next().unwrap_or_default()).collect();
+        let text = text.join("\n");
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
             .delimiter(self.delimiter)
-            .comment(Some(b'#'))
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
         let mut rows = Vec::new();

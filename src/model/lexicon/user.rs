@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::shapes::{self, Shaped};
 use super::{Kind, Role};
-use crate::text::read_text;
+use crate::ingest::decode_whole;
 
 /// Refused lines that a report names at the most.
 const NAMED: usize = 20;
@@ -61,15 +61,12 @@ impl UserLists {
     /// Reads a list.
     pub(super) fn read(&mut self, path: &Path, side: Side) -> Result<()> {
         let name = path.display();
-        let start = std::fs::File::open(path).and_then(|file| {
-            let mut four = Vec::new();
-            std::io::Read::read_to_end(&mut std::io::Read::take(file, 4), &mut four).map(|_| four)
-        });
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read the word list {name}"))?;
         ensure!(
-            !start.with_context(|| format!("cannot read the word list {name}"))?.starts_with(b"PK\x03\x04"),
+            !bytes.starts_with(b"PK\x03\x04"),
             "the word list {name} is a spreadsheet or an archive; save it as CSV or text"
         );
-        let (text, encoding) = read_text(path, "a word list")?;
+        let (text, encoding) = decode_whole(&bytes).with_context(|| format!("the word list {name}"))?;
         let mut shaped = shapes::read(&text).with_context(|| format!("the word list {name}"))?;
         self.check_side(path, side, &shaped)?;
         let lines = std::mem::take(&mut shaped.lines);
@@ -215,7 +212,7 @@ mod tests {
         let weights = ["业绩向好", "营收创新高", "獲利攀升", "资金链断裂"].map(|word| weight(&found, word));
         assert_eq!(weights, [Some(2.0), None, Some(1.0), Some(-2.0)]);
         let encodings: Vec<&str> = found.lists().iter().map(|list| list.encoding).collect();
-        assert_eq!(encodings, ["GBK", "Big5", "UTF-16LE"]);
+        assert_eq!(encodings, ["gb18030", "Big5", "UTF-16LE"]);
         // (2 x 1 - 3) / (2 + 3): weights enter the tone.
         let tone = found.tone(&["业绩向好", "，", "债务爆雷"]);
         assert!((tone.tone + 0.2).abs() < 1e-6, "{tone:?}");
@@ -261,6 +258,15 @@ mod tests {
     #[test]
     fn what_is_no_list_is_refused() {
         assert!(said(&[("x.xlsx", b"PK\x03\x04...", "positive")]).contains("save it as CSV"));
+        assert!(said(&[("x.bin", b"\x81\x20\xff\xff\x80\x80\xff\xfe\x81", "positive")]).contains("save it as UTF-8"));
+        assert!(
+            said(&[(
+                "half.txt",
+                "\u{feff}走强\n".as_bytes().iter().chain(b"\xff\n").copied().collect::<Vec<u8>>().as_slice(),
+                "positive"
+            )])
+            .contains("line 2 is not UTF-8")
+        );
         assert!(said(&[("empty.txt", b"# \n", "positive")]).contains("hold none"));
     }
 

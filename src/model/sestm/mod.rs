@@ -23,6 +23,9 @@ mod screen;
 mod tune;
 mod walk;
 
+#[cfg(test)]
+mod tests;
+
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 

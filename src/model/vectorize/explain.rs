@@ -63,7 +63,7 @@ impl Vectorizer {
     }
 
     /// The name of a column; `#` and its number where terms are hashed.
-    fn name(&self, column: u32) -> String {
+    pub fn name(&self, column: u32) -> String {
         self.vocabulary.names.get(column as usize).map_or_else(|| format!("#{column}"), ToString::to_string)
     }
 }

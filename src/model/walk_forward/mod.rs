@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use super::metrics::rank_correlation;
 pub use fit::{TextModel, fit_predict};
-pub use text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
+pub use text::{ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
 pub(super) use walk::{Walked, walk_folds};
 
 /// Rolling windows of training and test days.
