@@ -21,6 +21,7 @@ pub mod ppmi;
 mod returns;
 mod rows;
 pub mod sestm;
+mod source;
 mod spill;
 pub mod vectorize;
 
@@ -33,3 +34,4 @@ pub use ngram::{HeldOut, train_ngram};
 pub use ngram_eval::open_language_model;
 pub use output::{Sink, write_rows};
 pub use rows::{Columns, Rows};
+pub use source::Source;
