@@ -50,7 +50,8 @@ fn main() -> Result<()> {
             path
         }
     };
-    let megabytes = std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len() as f64 / 1e6;
+    let megabytes =
+        std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len() as f64 / 1e6;
     let ctx = Ctx::new(0, 1)?;
     let mut peer = std::env::var("PYTHON").ok().map(|python| Peer::start(&python, &path)).transpose()?;
 

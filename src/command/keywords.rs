@@ -75,8 +75,7 @@ fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<I
             "the model cuts as it was trained; drop --dict and --stopwords, or --model"
         );
         let file = ModelFile::open(path)?;
-        let mut cut: CutSpec = serde_json::from_value(file.header().params["cut"].clone())
-            .with_context(|| format!("{} does not say how its text was cut; train it again", path.display()))?;
+        let mut cut: CutSpec = file.param("cut")?;
         let model = Vectorizer::read(&file)?;
         cut.format = format;
         return Ok((cut, Some(Idf::of_model(&model)?)));

@@ -120,3 +120,23 @@ fn title_of(kept: &[Range<usize>], end: usize) -> usize {
 pub(super) fn join(text: &str, kept: &[Range<usize>]) -> String {
     kept.iter().map(|r| &text[r.clone()]).collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_ends_where_it_ends_in_what_is_kept() {
+        let text = "abcd\nrest of it";
+        for (kept, title) in [
+            (vec![0..15], "abcd"),
+            (vec![0..2, 10..15], "ab"),
+            (vec![2..15], "cd"),
+            (vec![6..15], ""),
+            (vec![0..1, 2..3, 8..9], "a\nc"),
+            (vec![], ""),
+        ] {
+            assert_eq!(&join(text, &kept)[..title_of(&kept, 4)], title, "{kept:?}");
+        }
+    }
+}

@@ -25,7 +25,7 @@ use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::disk;
 use crate::job::Ctx;
-use crate::model::ngram::{Counter, LanguageModel, NgramParams, Room, Score, Scores, Smoothing, smooth};
+use crate::model::ngram::{Counter, LanguageModel, NgramParams, Room, Score, Smoothing, smooth};
 use crate::store::{RowKind, Rows, SetSpec, Store};
 use crate::text::{Cut, Mode, Segmenter};
 
@@ -261,11 +261,10 @@ impl Corpus {
     }
 
     fn score(&self, documents: &[Place], model: &LanguageModel, ctx: &Ctx) -> Vec<Score> {
-        let view = model.view();
         let chunk = |chunk: &[Place]| -> Vec<Score> {
-            let mut scores = Scores::default();
-            chunk.iter().for_each(|place| scores.push(&view, self.tokens(place)));
-            scores.score(&view);
+            let mut scores = model.scores();
+            chunk.iter().for_each(|place| scores.push(self.tokens(place)));
+            scores.score();
             scores.totals().collect()
         };
         ctx.install(|| documents.par_chunks(CHUNK).flat_map_iter(chunk).collect())

@@ -10,15 +10,16 @@ use crate::clean::{CleanDocument, clean_to_frame};
 use crate::data::Document;
 use crate::link::{Field, Link, Via, links_to_frame};
 use crate::market::Code;
+use crate::model::Preset;
 use crate::store::Values;
 use crate::text::DfLimit;
 
 /// A corpus in a folder of its own, with a store beside it.
 pub(super) struct Corpus {
-    dir: tempfile::TempDir,
+    pub(super) dir: tempfile::TempDir,
     pub(super) store: Store,
     pub(super) ctx: Ctx,
-    tokenizer: TokenizerParams,
+    pub(super) tokenizer: TokenizerParams,
 }
 
 const TEXTS: [(&str, Kind, &str); 4] = [
@@ -196,4 +197,22 @@ fn lsa_places_every_document_by_what_was_known_when_it_was_fitted() {
     let lsa = SvdParams { dim: 3, ..SvdParams::default() };
     let error = corpus.try_run(&Feature { lsa, ..feature }).unwrap_err().to_string();
     assert!(error.contains("3 dimensions") && error.contains("2 documents"), "{error}");
+}
+
+#[test]
+fn event_words_keep_titles_apart_and_hashed_words_need_no_corpus() {
+    let corpus = Corpus::new(4);
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::preset(Preset::EventWords) };
+    let feature = Feature { name: "e".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let header = corpus.store.set(&corpus.run(&feature).0).unwrap().unwrap().header().clone();
+    let words = header.meta["vocabulary"].to_string();
+    assert!(words.contains("\"title:中标\"") && words.contains("\"亏损\"") && !words.contains("因"), "{words}");
+
+    let tfidf = VectorizerParams::preset(Preset::Shingles);
+    let feature = Feature { name: "s".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let corpus = Corpus::new(2);
+    let (before, report) = corpus.run(&feature);
+    assert_eq!((&report.facts["vocabulary"], &report.facts["fitted_until"]), (&(1 << 20).into(), &().into()));
+    corpus.write(4);
+    assert_eq!(corpus.run(&feature).0, before, "the rows depend on the texts alone");
 }

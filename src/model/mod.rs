@@ -63,6 +63,7 @@ pub use sparse::{Csr, Row};
 pub use svd::SvdParams;
 pub(crate) use svd::{RowsWriter, SparseRows};
 pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
+pub(crate) use vectorize::TITLE_TEXT;
 pub use vectorize::{
     Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
 };

@@ -257,7 +257,11 @@ mod tests {
     fn what_cannot_be_used_is_told_with_the_way_out() {
         let said = |path: &Path| format!("{:#}", read_npz(path).unwrap_err());
         assert!(said(&fixture("csc.npz")).contains("matrix.tocsr()"), "{}", said(&fixture("csc.npz")));
-        assert!(said(&fixture("nan.npz")).contains("row 2 (from 0) has the value NaN"), "{}", said(&fixture("nan.npz")));
+        assert!(
+            said(&fixture("nan.npz")).contains("row 2 (from 0) has the value NaN"),
+            "{}",
+            said(&fixture("nan.npz"))
+        );
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("cut.npz");
         let whole = std::fs::read(fixture("deflated_f64.npz")).unwrap();

@@ -119,6 +119,7 @@ fn count(
     }
     let tally = counter.tally();
     let mut report = lines.finish()?;
+    let runs = counter.runs();
     let counts = counter.finish(ctx)?;
     report.stage = "train".to_owned();
     report.fact("documents", tally.documents);
@@ -126,6 +127,7 @@ fn count(
     report.fact("tokens", tally.tokens);
     report.fact("vocabulary", counts.words().len());
     report.fact("marks_left_out", tally.marks);
+    report.fact("runs_on_disk", runs);
     Ok((counts, report))
 }
 

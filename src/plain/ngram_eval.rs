@@ -49,16 +49,16 @@ pub fn open_language_model(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
 }
 
 impl FittedNgram {
-    fn score(&self, lines: &[Line<'_>]) -> Scores {
-        let (view, mut scores) = (self.model.view(), Scores::default());
+    fn score(&self, lines: &[Line<'_>]) -> Scores<'_> {
+        let mut scores = self.model.scores();
         for line in lines {
             if self.cutter.spec().format == LineFormat::Tokens {
-                scores.push(&view, line.text.split_ascii_whitespace());
+                scores.push(line.text.split_ascii_whitespace());
             } else {
-                scores.push(&view, self.cutter.tokens(&line.whole()));
+                scores.push(self.cutter.tokens(&line.whole()));
             }
         }
-        scores.score(&view);
+        scores.score();
         scores
     }
 
@@ -74,7 +74,7 @@ impl FittedNgram {
         Ok(Measured { impossible: impossible.count() as u64, scores, rows })
     }
 
-    fn token_rows(&self, lines: &[Line<'_>], scored: &Scores) -> (Vec<String>, Rows) {
+    fn token_rows(&self, lines: &[Line<'_>], scored: &Scores<'_>) -> (Vec<String>, Rows) {
         let (mut ids, mut texts, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         for (line, (_, scored)) in lines.iter().zip(scored.documents()) {
             let text = line.whole();

@@ -291,6 +291,70 @@ mod tests {
         assert_eq!(written(&columns, &["甲,乙"], &rows), "id,class,p,log_odds\n\"甲,乙\",正,0.75,\n");
     }
 
+    fn sparse() -> (Columns, Rows) {
+        let mut matrix = Csr::new(2);
+        matrix.push_row([(0, 0.5), (1, 1.0)]);
+        matrix.push_row([]);
+        (Columns::Sparse { names: vec!["回购".into(), "增长".into()], width: 2 }, Rows::Sparse(matrix))
+    }
+
+    #[test]
+    fn arrays_have_their_shape_and_their_zeros() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("rows.npy");
+        let (columns, rows) = sparse();
+        write_rows(&path, &columns, |sink| {
+            sink.push(&["a".into(), "b".into()], &rows)?;
+            sink.push(&["c".into(), "d".into()], &rows)
+        })
+        .unwrap();
+        let read = npyz::NpyFile::new(std::fs::File::open(&path).unwrap()).unwrap();
+        assert_eq!(read.shape(), [4, 2]);
+        assert_eq!(read.into_vec::<f32>().unwrap(), [0.5, 1.0, 0.0, 0.0, 0.5, 1.0, 0.0, 0.0]);
+        let wide = Columns::Sparse { names: Vec::new(), width: WIDEST + 1 };
+        let error = write_rows(&path, &wide, |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("256 KB") && error.contains("--max-features"), "{error}");
+    }
+
+    fn shape(frame: &polars::prelude::DataFrame) -> (usize, Vec<String>) {
+        (frame.height(), frame.get_column_names().iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn tables_come_back_from_parquet_and_none_is_a_table_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("rows.parquet");
+        let (columns, rows) = sparse();
+        let ids: [Cow<'_, str>; 2] = ["a".into(), "b".into()];
+        write_rows(&path, &columns, |sink| sink.push(&ids, &rows)).unwrap();
+        let frame = disk::read_parquet(&path, None).unwrap();
+        assert_eq!(shape(&frame), (2, vec!["id".to_owned(), "column".into(), "value".into()]));
+        assert_eq!(frame.column("column").unwrap().str().unwrap().get(1), Some("增长"));
+        let dense = Columns::Dense(vec!["v0".into(), "v1".into()]);
+        write_rows(&path, &dense, |sink| sink.push(&ids, &Rows::Dense(vec![1.0, 2.0, 3.0, f32::NAN]))).unwrap();
+        let frame = disk::read_parquet(&path, None).unwrap();
+        assert_eq!(frame.column("v0").unwrap().f32().unwrap().get(1), Some(3.0));
+        let table = Columns::Table { text: Some("class".into()), numbers: vec!["p".into()] };
+        let rows = Rows::Table { texts: vec!["正".into(), "负".into()], numbers: vec![0.75, f64::NAN] };
+        write_rows(&path, &table, |sink| sink.push(&ids, &rows)).unwrap();
+        let frame = disk::read_parquet(&path, None).unwrap();
+        assert_eq!(frame.column("p").unwrap().f64().unwrap().get(1), None);
+        write_rows(&path, &table, |_| Ok(())).unwrap();
+        let frame = disk::read_parquet(&path, None).unwrap();
+        assert_eq!(shape(&frame), (0, vec!["id".to_owned(), "class".into(), "p".into()]));
+    }
+
+    #[test]
+    fn only_sparse_rows_go_to_npz() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("rows.npz");
+        let (columns, rows) = sparse();
+        write_rows(&path, &columns, |sink| sink.push(&["a".into(), "b".into()], &rows)).unwrap();
+        assert_eq!(Rows::Sparse(crate::model::read_npz(&path).unwrap()), rows);
+        let error = write_rows(&path, &Columns::Dense(vec!["v0".into()]), |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains(".npy, .parquet or .csv"), "{error}");
+    }
+
     #[test]
     fn an_unknown_format_is_refused_before_anything_is_written() {
         let dir = tempfile::tempdir().unwrap();

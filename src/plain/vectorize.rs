@@ -324,3 +324,104 @@ impl Fitted for FittedVectorizer {
         Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Preset, read_npz};
+    use crate::plain::{CutSpec, LineFormat};
+    use crate::text::{DfLimit, TokenizerParams};
+
+    /// Lines of invented announcements, some blocks of them, with ids, a broken line and an empty one.
+    fn lines() -> String {
+        let mut text = String::new();
+        for i in 0..9000 {
+            let (a, b) = (i * 7 % 97, i * 13 % 31);
+            let words = format!("公司{a} 公告 第{b} 季度 净利润 增长 {} 产能{} 回购 回购", i % 5, a * b % 1000);
+            match i {
+                17 => text.push_str("{\"text\": 1}\n"),
+                18 => text.push_str("{\"text\": \"\"}\n"),
+                _ => text.push_str(&format!("{{\"id\":\"n{i}\",\"title\":\"公告 {a}\",\"text\":\"{words}\"}}\n")),
+            }
+        }
+        assert!(text.len() > 2 * BLOCK, "several blocks");
+        text
+    }
+
+    fn open(text: String, format: LineFormat) -> (Lines, Cutter) {
+        let tokenizer =
+            TokenizerParams { mode: crate::text::Mode::Char, keep_numbers: true, ..TokenizerParams::default() };
+        let cutter = Cutter::new(CutSpec::new(format, tokenizer), Path::new("")).unwrap();
+        (Lines::of(std::io::Cursor::new(text), format), cutter)
+    }
+
+    fn params(preset: Preset) -> VectorizerParams {
+        VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::preset(preset) }
+    }
+
+    /// The model file and the rows that some threads make.
+    fn train_with(params: &VectorizerParams, threads: usize) -> (Vec<u8>, Vec<u8>, Report) {
+        let dir = tempfile::tempdir().unwrap();
+        let (model_path, rows_path) = (dir.path().join("m"), dir.path().join("x.npz"));
+        let ctx = Ctx::new(threads, 1).unwrap();
+        let (mut lines, cutter) = open(lines(), LineFormat::Jsonl);
+        let (model, rows, report) = train_rows(&mut lines, &cutter, params, &rows_path, &ctx).unwrap();
+        rows.write(&model, &rows_path, &ctx).unwrap();
+        model.save(&model_path, cutter.spec()).unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2, "no scratch file is left");
+        // The second pass gives what the model gives to each line.
+        let analyzer = Analyzer::new(params, cutter.segmenter().cloned()).unwrap();
+        let matrix = read_npz(&rows_path).unwrap();
+        assert_eq!((matrix.rows(), matrix.cols()), (8999, model.width()));
+        let fields = Fields {
+            title: "公告 49", body: "公司49 公告 第29 季度 净利润 增长 2 产能421 回购 回购"
+        };
+        let row: Vec<(u32, f32)> = matrix.row(7).iter().collect();
+        assert_eq!(row, model.transform(&analyzer, fields));
+        assert!(matrix.row(17).indices.is_empty(), "an empty document is an empty row");
+        (std::fs::read(model_path).unwrap(), std::fs::read(rows_path).unwrap(), report)
+    }
+
+    #[test]
+    fn any_number_of_threads_makes_the_same_bytes() {
+        let ngrams = VectorizerParams { ngram_range: (1, 2), title_features: 20, ..params(Preset::Tfidf) };
+        for params in [params(Preset::Bm25), ngrams, params(Preset::Hashing), params(Preset::Shingles)] {
+            let one = train_with(&params, 1);
+            assert_eq!((one.2.rows_in, one.2.dropped_rows(), &one.2.facts["documents"]), (9000, 1, &8999.into()));
+            for threads in [2, 8] {
+                let more = train_with(&params, threads);
+                assert!(one.0 == more.0 && one.1 == more.1, "{threads} threads, {params:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_fitted_is_told_with_the_way_out() {
+        let ctx = Ctx::new(2, 1).unwrap();
+        let said = |text: &str, params: &VectorizerParams| {
+            let (mut lines, cutter) = open(text.to_owned(), LineFormat::Tokens);
+            train(&mut lines, &cutter, params, &ctx).map_or_else(|error| format!("{error:#}"), |_| String::new())
+        };
+        let tfidf = VectorizerParams::default();
+        assert!(said("", &tfidf).contains("the input is empty"));
+        assert!(said("\n \n", &tfidf).contains("no words to choose from in 2 documents"));
+        assert!(said("增长 回购\n", &tfidf).contains("lower min_df"));
+        assert_eq!(said("增长 回购\n", &params(Preset::Tfidf)), "", "one document is enough when min_df allows it");
+        assert!(
+            said("增长\n", &VectorizerParams { ngram_range: (3, 3), ..tfidf }).contains("too short for the n-grams")
+        );
+        assert!(said("增长\n", &params(Preset::EventWords)).contains("lines of tokens have no parts of speech"));
+    }
+
+    #[test]
+    fn a_cancelled_training_stops_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let ctx = Ctx::new(1, 1).unwrap();
+        ctx.cancel();
+        let (mut lines, cutter) = open(lines(), LineFormat::Jsonl);
+        let rows = dir.path().join("x.npz");
+        let error = train_rows(&mut lines, &cutter, &params(Preset::Tfidf), &rows, &ctx).err().unwrap();
+        assert!(error.is::<crate::job::Cancelled>());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

@@ -105,7 +105,7 @@ impl Counter {
         self.tally
     }
 
-    /// Runs written to files so far.
+    /// Runs written to files so far; where there are any, the rest becomes one in the end.
     pub fn runs(&self) -> usize {
         self.runs.len()
     }

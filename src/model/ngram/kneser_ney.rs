@@ -13,9 +13,9 @@ use anyhow::Result;
 use rayon::prelude::*;
 
 use super::discount::Discounts;
-use super::link::{cut, spans};
 use super::model::{Counts, Ngram, Smoothing};
 use super::prune::{Pruning, prune};
+use super::smoothing::each_context;
 use super::trie::{Level, Trie};
 use super::words::BEGIN;
 use crate::job::{Cancelled, Ctx};
@@ -158,26 +158,14 @@ fn continuations(
 ) -> Result<(Vec<f32>, Vec<f32>), Cancelled> {
     let mut backoff = vec![1.0f32; contexts.len()];
     let mut probability = vec![0.0f32; level.len()];
-    let spans = spans(&contexts.first_child);
-    let weights = cut(&mut backoff, spans.iter().map(|span| span.end));
-    let outs = cut(&mut probability, spans.iter().map(|span| contexts.first_child[span.end] as usize));
-    spans.into_par_iter().zip(weights).zip(outs).try_for_each(|((span, weights), out)| {
-        ctx.check()?;
-        let base = contexts.first_child[span.start] as usize;
-        for (context, weight) in span.zip(weights) {
-            let children = contexts.children(context as u32);
-            if children.is_empty() {
-                continue;
-            }
-            let (all, left) = counts.sums(children.clone());
-            let share = left / all;
-            *weight = share as f32;
-            for child in children {
-                let below = f64::from(shorter[level.suffix[child] as usize]);
-                out[child - base] = (counts.discounted(child) / all + share * below) as f32;
-            }
+    each_context(contexts, &mut backoff, &mut probability, ctx, |_, children, weight, out| {
+        let (all, left) = counts.sums(children.clone());
+        let share = left / all;
+        *weight = share as f32;
+        for (child, probability) in children.zip(out) {
+            let below = f64::from(shorter[level.suffix[child] as usize]);
+            *probability = (counts.discounted(child) / all + share * below) as f32;
         }
-        Ok(())
     })?;
     Ok((backoff, probability))
 }

@@ -1,6 +1,7 @@
 //! From a document to its units: the words or characters that terms are made of.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use anyhow::{Result, bail, ensure};
 use rustc_hash::FxHashSet;
@@ -73,6 +74,41 @@ impl Analyzer {
                 let lower = segmenter.as_ref().is_none_or(Segmenter::lowercases);
                 for_each_char(&if lower { lowercase(text) } else { text.into() }, give);
             }
+        }
+    }
+}
+
+impl Analyzer {
+    /// Gives each term of a document as it is written, and whether it is one of titles that are counted apart.
+    pub(crate) fn for_each_term(
+        &self,
+        fields: Fields<'_>,
+        params: &VectorizerParams,
+        mut give: impl FnMut(&str, bool),
+    ) {
+        let (shortest, longest) = params.ngram_range;
+        for (text, title) in [(fields.title, params.title_features > 0), (fields.body, false)] {
+            // The last units one after another, and where each of them begins.
+            let (mut units, mut starts) = (String::new(), VecDeque::with_capacity(LONGEST + 1));
+            self.for_each(text, |unit| {
+                if starts.len() == longest {
+                    starts.pop_front();
+                    let begin = starts.front().copied().unwrap_or(units.len());
+                    // What is no longer needed is dropped now and then, not at each unit.
+                    if begin > 1 << 12 {
+                        units.drain(..begin);
+                        starts.iter_mut().for_each(|start| *start -= begin);
+                    }
+                }
+                if !units.is_empty() {
+                    units.push_str(params.joint());
+                }
+                starts.push_back(units.len());
+                units.push_str(unit);
+                for k in shortest..=longest.min(starts.len()) {
+                    give(&units[starts[starts.len() - k]..], title);
+                }
+            });
         }
     }
 }

@@ -8,11 +8,12 @@ use super::terms::{NONE, TITLE, Terms};
 use super::{Analyzer, Fields, VectorizerParams};
 use crate::text::Frequency;
 
+/// Where a term stands in the row of the document that is being counted. Every token asks for one, so they are small and apart
+/// from the frequencies, which only distinct terms touch.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    frequency: Frequency,
-    /// Number of the last document with the term, from 1.
-    last: u64,
+struct Mark {
+    /// Number of the last document with the term, from 1, cut to 32 bits.
+    last: u32,
     /// Where that document's row counts the term.
     at: u32,
 }
@@ -22,7 +23,8 @@ struct Tally {
 #[derive(Clone, Debug)]
 pub struct TermCounts {
     pub(super) terms: Terms,
-    tallies: Vec<Tally>,
+    marks: Vec<Mark>,
+    frequencies: Vec<Frequency>,
     /// Shortest and longest n-gram.
     orders: (usize, usize),
     titles_apart: bool,
@@ -43,7 +45,8 @@ impl TermCounts {
     pub fn new(params: &VectorizerParams) -> TermCounts {
         TermCounts {
             terms: Terms::default(),
-            tallies: vec![Tally::default()],
+            marks: Vec::new(),
+            frequencies: Vec::new(),
             orders: params.ngram_range,
             titles_apart: params.title_features > 0,
             documents: 0,
@@ -73,6 +76,12 @@ impl TermCounts {
             }
         }
         self.length += u64::from(self.row_length);
+        self.frequencies.resize(self.terms.len(), Frequency::default());
+        for &(id, count) in &self.row {
+            let frequency = &mut self.frequencies[id as usize];
+            frequency.count += u64::from(count);
+            frequency.documents += 1;
+        }
         (!full).then_some(()).context(FULL)
     }
 
@@ -97,19 +106,18 @@ impl TermCounts {
 
     #[inline]
     fn count(&mut self, id: u32) {
-        if id as usize >= self.tallies.len() {
-            self.tallies.resize(self.terms.len(), Tally::default());
+        if id as usize >= self.marks.len() {
+            self.marks.resize(self.terms.len(), Mark::default());
         }
-        let tally = &mut self.tallies[id as usize];
-        tally.frequency.count += 1;
+        let (mark, document) = (&mut self.marks[id as usize], self.documents as u32);
         self.row_length += 1;
-        if tally.last == self.documents {
-            self.row[tally.at as usize].1 += 1;
-        } else {
-            tally.last = self.documents;
-            tally.frequency.documents += 1;
-            tally.at = self.row.len() as u32;
-            self.row.push((id, 1));
+        // A mark of 2^32 documents ago is told by the row, which is checked besides.
+        match self.row.get_mut(mark.at as usize) {
+            Some(entry) if mark.last == document && entry.0 == id => entry.1 += 1,
+            _ => {
+                *mark = Mark { last: document, at: self.row.len() as u32 };
+                self.row.push((id, 1));
+            }
         }
     }
 
@@ -122,11 +130,11 @@ impl TermCounts {
     /// Takes in the counts of other documents, and gives the number that each term there has here.
     pub fn merge(&mut self, other: &TermCounts) -> Result<Vec<u32>> {
         let here = self.terms.take_in(&other.terms).context(FULL)?;
-        self.tallies.resize(self.terms.len(), Tally::default());
-        for (&id, theirs) in here.iter().zip(&other.tallies) {
-            let ours = &mut self.tallies[id as usize].frequency;
-            ours.count += theirs.frequency.count;
-            ours.documents += theirs.frequency.documents;
+        self.frequencies.resize(self.terms.len(), Frequency::default());
+        for (&id, theirs) in here.iter().zip(&other.frequencies) {
+            let ours = &mut self.frequencies[id as usize];
+            ours.count += theirs.count;
+            ours.documents += theirs.documents;
         }
         self.documents += other.documents;
         self.length += other.length;
@@ -156,7 +164,6 @@ impl TermCounts {
 
     /// How often each term occurs, by number. A term that only leads to others occurs in no document.
     pub(super) fn frequencies(&self) -> impl Iterator<Item = Frequency> {
-        let counted = self.tallies.iter().map(|tally| tally.frequency);
-        counted.chain(std::iter::repeat(Frequency::default())).take(self.terms.len())
+        self.frequencies.iter().copied().chain(std::iter::repeat(Frequency::default())).take(self.terms.len())
     }
 }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::analysis::LONGEST;
 use super::terms::{NONE, TITLE, Terms};
 use super::{Analyzer, Fields, TermCounts, VectorizerParams, Weighting, hashing};
-use crate::text::{Frequency, VocabularyParams};
+use crate::text::Frequency;
 
 /// A fitted vectorizer. Columns are terms in code point order, as in scikit-learn; or buckets that terms are hashed into.
 #[derive(Clone, Debug)]
@@ -223,25 +223,17 @@ fn choose(counts: &TermCounts, params: &VectorizerParams) -> Result<Vec<(Box<str
     let text = |id: u32| {
         let mut spelled = Vec::new();
         counts.terms.spelling(id, &mut spelled);
-        let (mark, units) = spelled.split_at(usize::from(spelled[0] == TITLE && spelled.len() > 1));
+        if let &[unit] = &spelled[..] {
+            return counts.terms.unit_text(unit).into();
+        }
+        let (mark, units) = spelled.split_at(usize::from(spelled[0] == TITLE));
         let units: Vec<&str> = units.iter().map(|&unit| counts.terms.unit_text(unit)).collect();
         let mark: String = mark.iter().map(|&mark| counts.terms.unit_text(mark)).collect();
         (mark + &units.join(params.joint())).into_boxed_str()
     };
-    let select = |frequencies: &[Frequency], params: &VocabularyParams| {
-        params.select(documents, frequencies, |i| text(i as u32))
-    };
-    let mut frequencies: Vec<Frequency> = counts.frequencies().collect();
-    let mut ids = Vec::new();
-    if params.title_features > 0 {
-        let titles: Vec<Frequency> =
-            (0..).zip(&frequencies).map(|(id, f)| only(counts.terms.is_title(id), f)).collect();
-        if titles.iter().any(|f| f.documents > 0) {
-            ids = select(&titles, &VocabularyParams { max_features: params.title_features, ..params.vocabulary() })?;
-        }
-        frequencies = (0..).zip(&frequencies).map(|(id, f)| only(!counts.terms.is_title(id), f)).collect();
-    }
-    ids.extend(select(&frequencies, &params.vocabulary())?);
+    let frequencies: Vec<Frequency> = counts.frequencies().collect();
+    let is_title = |i: usize| counts.terms.is_title(i as u32);
+    let ids = params.select(documents, &frequencies, is_title, |i| text(i as u32))?;
     let mut kept: Vec<(Box<str>, u32)> = ids.into_par_iter().map(|id| (text(id), id)).collect();
     // Two terms of one text differ in their units ("a b" from a dictionary that has it, and "a" before "b"); numbers of
     // terms depend on which thread met them first, units do not.
@@ -252,9 +244,4 @@ fn choose(counts: &TermCounts, params: &VectorizerParams) -> Result<Vec<(Box<str
     };
     kept.par_sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| spelled(a.1).cmp(&spelled(b.1))));
     Ok(kept)
-}
-
-/// A frequency, or none.
-fn only(wanted: bool, frequency: &Frequency) -> Frequency {
-    if wanted { *frequency } else { Frequency::default() }
 }

@@ -1,7 +1,6 @@
 //! Terms as hashes: MurmurHash3 (x86, 32 bits, seed 0; Appleby) of the UTF-8 text, as in scikit-learn's FeatureHasher.
 
-use super::analysis::LONGEST;
-use super::{Analyzer, Fields, VectorizerParams};
+use super::{Analyzer, Fields, Formula, VectorizerParams};
 
 /// MurmurHash3 for 32-bit machines with seed 0.
 fn murmur3(bytes: &[u8]) -> u32 {
@@ -36,37 +35,14 @@ fn bucket(term: &[u8], buckets: u32) -> (u32, f32) {
 
 /// The hashed counts of a document, columns ascending, those that cancel out left out; and its length in terms.
 pub(super) fn count(analyzer: &Analyzer, fields: Fields<'_>, params: &VectorizerParams) -> (Vec<(u32, f32)>, u32) {
-    let (shortest, longest) = params.ngram_range;
-    let (joint, buckets) = (params.joint(), params.buckets as u32);
     let mut counts: Vec<(u32, f32)> = Vec::new();
-    for text in [fields.title, fields.body] {
-        // The last units one after another, and where each of them begins.
-        let (mut units, mut starts) = (String::new(), std::collections::VecDeque::with_capacity(LONGEST + 1));
-        analyzer.for_each(text, |unit| {
-            if starts.len() == longest {
-                starts.pop_front();
-                let begin = starts.front().copied().unwrap_or(units.len());
-                // What is no longer needed is dropped now and then, not at each unit.
-                if begin > 1 << 12 {
-                    units.drain(..begin);
-                    starts.iter_mut().for_each(|start| *start -= begin);
-                }
-            }
-            if !units.is_empty() {
-                units.push_str(joint);
-            }
-            starts.push_back(units.len());
-            units.push_str(unit);
-            let of_length = |k: usize| starts.get(starts.len().checked_sub(k)?).copied();
-            counts.extend((shortest..=longest).map_while(of_length).map(|start| {
-                let (column, sign) = bucket(&units.as_bytes()[start..], buckets);
-                (column, if params.alternate_sign { sign } else { 1.0 })
-            }));
-        });
-    }
+    analyzer.for_each_term(fields, params, |term, _| {
+        let (column, sign) = bucket(term.as_bytes(), params.buckets as u32);
+        counts.push((column, if params.alternate_sign { sign } else { 1.0 }));
+    });
     let length = counts.len() as u32;
     counts.sort_unstable_by_key(|&(column, _)| column);
-    let binary = params.formula == super::Formula::Binary;
+    let binary = params.formula == Formula::Binary;
     let sums = counts.chunk_by(|a, b| a.0 == b.0);
     let sums = sums.map(|run| (run[0].0, if binary { 1.0 } else { run.iter().map(|&(_, sign)| sign).sum() }));
     (sums.filter(|&(_, sum)| sum != 0.0).collect(), length)

@@ -25,4 +25,5 @@ pub use analysis::{Analyzer, Fields};
 pub use counts::TermCounts;
 pub use fit::Vectorizer;
 pub use params::{Formula, Norm, Preset, Unit, VectorizerParams};
+pub(crate) use terms::TITLE_TEXT;
 pub use weighting::Weighting;

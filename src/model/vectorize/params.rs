@@ -1,10 +1,10 @@
 //! The parameters of a vectorizer, and the usual sets of them.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::analysis::LONGEST;
-use crate::text::{DfLimit, VocabularyParams};
+use crate::text::{DfLimit, Frequency, VocabularyParams};
 
 /// What n-grams are made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -226,9 +226,41 @@ impl VectorizerParams {
         }
     }
 
-    /// Which terms become columns.
-    pub(in crate::model) fn vocabulary(&self) -> VocabularyParams {
-        let VectorizerParams { min_df, max_df, max_features, .. } = *self;
-        VocabularyParams { min_df, max_df, max_features }
+    /// Which terms become columns, as ascending positions in `terms`: those of titles, where they are counted apart, and
+    /// the others each by their own number of features. Of terms with equal counts those with the lower `tie` stay.
+    pub(in crate::model) fn select<K: Ord>(
+        &self,
+        documents: u64,
+        terms: &[Frequency],
+        is_title: impl Fn(usize) -> bool,
+        tie: impl Fn(usize) -> K,
+    ) -> Result<Vec<u32>> {
+        ensure!(
+            terms.iter().any(|term| term.documents > 0),
+            "there are no words to choose from in {documents} documents: they are empty, too short for the n-grams, or \
+             all their words are left out (stopwords, pos)"
+        );
+        let &VectorizerParams { min_df, max_df, max_features, title_features, .. } = self;
+        let bodies = VocabularyParams { min_df, max_df, max_features };
+        if title_features == 0 {
+            return bodies.select(documents, terms, tie);
+        }
+        let mut kept = Vec::new();
+        for (of_titles, params) in
+            [(true, VocabularyParams { max_features: title_features, ..bodies }), (false, bodies)]
+        {
+            let here =
+                |(i, term): (usize, &Frequency)| if is_title(i) == of_titles { *term } else { Frequency::default() };
+            let here: Vec<Frequency> = terms.iter().enumerate().map(here).collect();
+            // A corpus may be without titles, or without anything else.
+            if here.iter().any(|term| term.documents > 0) {
+                let side = if of_titles { "titles" } else { "bodies" };
+                kept.extend(
+                    params.select(documents, &here, &tie).with_context(|| format!("among the words of {side}"))?,
+                );
+            }
+        }
+        kept.sort_unstable();
+        Ok(kept)
     }
 }

@@ -14,7 +14,7 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) const TITLE: u32 = 0;
 
 /// What a title's term begins with.
-const TITLE_TEXT: &str = "title:";
+pub(crate) const TITLE_TEXT: &str = "title:";
 
 const FIRST_SLOTS: usize = 1 << 10;
 
@@ -30,7 +30,9 @@ enum Term {
 /// A place of the table. What most units are told apart by stands in it, so that a look-up touches nothing else.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    key: Key,
+    /// [`Key::head`] and [`Key::hash`]; a key within would be padded, and the table half as large again.
+    head: u64,
+    hash: u32,
     /// The number plus 1; 0 is free.
     taken: u32,
 }
@@ -208,7 +210,7 @@ impl Terms {
             if slot.taken == 0 {
                 return Err(at);
             }
-            if slot.key == key && same(slot.taken - 1) {
+            if (slot.head, slot.hash) == (key.head, key.hash) && same(slot.taken - 1) {
                 return Ok(slot.taken - 1);
             }
             at = (at + 1) & mask;
@@ -219,7 +221,7 @@ impl Terms {
         // The last number is left to NONE.
         let id = u32::try_from(self.terms.len()).ok().filter(|&id| id < NONE - 1)?;
         self.terms.push(term);
-        self.slots[at] = Slot { key, taken: id + 1 };
+        self.slots[at] = Slot { head: key.head, hash: key.hash, taken: id + 1 };
         if self.terms.len() * 3 > self.slots.len() * 2 {
             self.grow();
         }
@@ -230,7 +232,7 @@ impl Terms {
         let mut slots = vec![Slot::default(); self.slots.len() * 2];
         let mask = slots.len() - 1;
         for slot in self.slots.iter().filter(|slot| slot.taken != 0) {
-            let mut at = (slot.key.hash >> 1) as usize & mask;
+            let mut at = (slot.hash >> 1) as usize & mask;
             while slots[at].taken != 0 {
                 at = (at + 1) & mask;
             }

@@ -88,18 +88,19 @@ impl TextModel {
 
 /// Fits and scores fold after fold. Row `i` of `counts` holds the token counts of sample `i`, in an id space of the
 /// whole corpus: ids only name the words, and no fold learns from rows that it does not train on. `dates` is the
-/// trading calendar.
+/// trading calendar. `titles` says which ids are words of titles, where they are counted apart; empty: none.
 ///
 /// The report counts samples without a score by reason and carries the folds. Progress is counted in folds.
 pub fn fit_predict(
     samples: &[Sample],
     counts: &Csr,
+    titles: &[bool],
     dates: &[NaiveDate],
     walk: &WalkForward,
     params: &TextRegression,
     ctx: &Ctx,
 ) -> Result<(Predictions, Report)> {
-    let data = Data { samples, counts, params, walk, ctx };
+    let data = Data { samples, counts, titles, params, walk, ctx };
     data.check()?;
     let mut score = vec![f32::NAN; samples.len()];
     let (walked, report) = walk_folds(samples, dates, walk, ctx, |step, report| {
@@ -119,6 +120,7 @@ pub fn fit_predict(
 struct Data<'a> {
     samples: &'a [Sample],
     counts: &'a Csr,
+    titles: &'a [bool],
     params: &'a TextRegression,
     walk: &'a WalkForward,
     ctx: &'a Ctx,
@@ -142,7 +144,7 @@ impl Data<'_> {
     /// Fits the model of a fold on its training samples, and notes in `report` what it saw; `None` when those that are
     /// left are too few.
     fn fit(&self, step: &Step, report: &mut FoldReport) -> Result<Option<TextModel>> {
-        let Data { samples, counts, params, walk, ctx } = *self;
+        let Data { samples, counts, params, walk, ctx, .. } = *self;
         let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
         let (train, goal) = goal(&step.train, &labels, params)?;
         report.middle = labels.len() - train.len();
@@ -210,7 +212,7 @@ impl Data<'_> {
 
     /// The token ids that become columns, and the weighting, from the training rows alone.
     fn choose_terms(&self, train: &[usize]) -> Result<(Vec<u32>, Weighting)> {
-        let Data { counts, params, ctx, .. } = *self;
+        let Data { counts, titles, params, ctx, .. } = *self;
         let mut terms = vec![Frequency::default(); counts.cols()];
         // Of equally frequent terms the earlier in the training rows is kept. The ids cannot decide that: they may have
         // been given in an order that depends on later texts.
@@ -227,7 +229,8 @@ impl Data<'_> {
             }
         }
         let documents = train.len() as u64;
-        let kept = params.tfidf.vocabulary().select(documents, &terms, |id| first[id])?;
+        let is_title = |id: usize| titles.get(id).copied().unwrap_or(false);
+        let kept = params.tfidf.select(documents, &terms, is_title, |id| first[id])?;
         let length = terms.iter().map(|term| term.count).sum();
         let df = kept.iter().map(|&id| terms[id as usize].documents);
         let weighting = params.tfidf.weighting(documents, length, df);

@@ -6,7 +6,6 @@ use super::*;
 use crate::job::Ctx;
 use crate::model::ngram::model::Ngram;
 use crate::model::ngram::params::NgramParams;
-use crate::model::ngram::score::Scores;
 use crate::model::ngram::smoothing::tests::trained;
 use crate::model::ngram::{LanguageModel, Smoothing};
 use crate::model::{ModelFile, ngram};
@@ -32,9 +31,9 @@ fn load(text: &str) -> anyhow::Result<LanguageModel> {
 
 /// The tokens of a document: log10 probability, order, and whether the word is unknown.
 fn tokens(model: &LanguageModel, text: &str) -> Vec<(f32, u32, bool)> {
-    let (view, mut scores) = (model.view(), Scores::default());
-    scores.push(&view, text.split_ascii_whitespace());
-    scores.score(&view);
+    let mut scores = model.scores();
+    scores.push(text.split_ascii_whitespace());
+    scores.score();
     let (words, scored) = scores.documents().next().unwrap();
     words.iter().zip(scored).map(|(&word, s)| (s.log10, s.order, word == ngram::UNKNOWN)).collect()
 }

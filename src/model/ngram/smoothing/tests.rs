@@ -190,10 +190,9 @@ proptest! {
         let prune = Pruning(if order > 2 { vec![0, 0, prune] } else { vec![] });
         let model = trained(&texts, &NgramParams { order, prune, ..NgramParams::default() });
         let ready = LanguageModel::new(&model, &ctx()).unwrap();
-        let view = ready.view();
-        let mut scores = crate::model::ngram::Scores::default();
-        asked.iter().for_each(|text| scores.push(&view, text.split_ascii_whitespace()));
-        scores.score(&view);
+        let mut scores = ready.scores();
+        asked.iter().for_each(|text| scores.push(text.split_ascii_whitespace()));
+        scores.score();
         for (words, scored) in scores.documents() {
             let mut context = vec![BEGIN];
             for (&word, scored) in words.iter().zip(scored) {

@@ -48,7 +48,7 @@ impl Market {
     fn run(&self, walk: &WalkForward, params: &TextRegression, threads: usize) -> Result<(Predictions, Report)> {
         let mut counts = Csr::new(WORDS as usize);
         self.texts.iter().for_each(|text| counts.push_counts(&mut text.clone()));
-        fit_predict(&self.samples, &counts, &self.dates, walk, params, &Ctx::new(threads, 1)?)
+        fit_predict(&self.samples, &counts, &[], &self.dates, walk, params, &Ctx::new(threads, 1)?)
     }
 }
 
@@ -248,7 +248,8 @@ fn every_classifier_finds_a_planted_tone_with_two_classes_or_three() {
         for (middle, calibrate) in [(false, CalibrationForm::None), (true, CalibrationForm::None), (true, CalibrationForm::Sigmoid)] {
             let mut params = classifier(method);
             params.classes = ClassParams { middle, calibrate, ..ClassParams::default() };
-            params.estimator.boosted.trees = 60;
+            params.estimator.boosted.trees = 25;
+            params.estimator.boosted.max_depth = 3;
             params.estimator.linear.tolerance = 1e-4;
             let (predictions, _) = market.run(&walk(), &params, 2).unwrap();
             for fold in &predictions.folds {
@@ -304,6 +305,22 @@ fn the_outer_parts_train_a_logistic_model() {
 }
 
 #[test]
+fn words_of_titles_are_chosen_by_a_number_of_their_own() {
+    let market = Market::new(1, 10);
+    let mut counts = Csr::new(WORDS as usize);
+    market.texts.iter().for_each(|text| counts.push_counts(&mut text.clone()));
+    let titles: Vec<bool> = (0..WORDS).map(|id| id % 2 == 0).collect();
+    let tfidf = VectorizerParams { title_features: 4, max_features: 7, ..VectorizerParams::default() };
+    let params = TextRegression { tfidf, ..TextRegression::default() };
+    let ctx = Ctx::new(1, 1).unwrap();
+    let (found, _) =
+        fit_predict(&market.samples, &counts, &titles, &market.dates, &walk(), &params, &ctx).unwrap();
+    let terms = &found.models[0].as_ref().unwrap().terms;
+    assert_eq!(terms.iter().filter(|id| titles[**id as usize]).count(), 4);
+    assert_eq!(terms.len(), 11);
+}
+
+#[test]
 fn a_cancelled_walk_ends_as_cancelled() {
     let market = Market::new(1, 10);
     let mut counts = Csr::new(WORDS as usize);
@@ -311,7 +328,7 @@ fn a_cancelled_walk_ends_as_cancelled() {
     let ctx = Ctx::new(1, 1).unwrap();
     ctx.cancel();
     let params = TextRegression::default();
-    let error = fit_predict(&market.samples, &counts, &market.dates, &walk(), &params, &ctx).unwrap_err();
+    let error = fit_predict(&market.samples, &counts, &[], &market.dates, &walk(), &params, &ctx).unwrap_err();
     assert!(error.is::<crate::job::Cancelled>(), "{error:#}");
 }
 
