@@ -89,8 +89,8 @@ pub struct Feature {
     pub lexicon: LexiconParams,
     /// For `tfidf`, `lsa` and all models that learn from returns.
     pub tfidf: VectorizerParams,
-    /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A factor refuses the
-    /// values of earlier days.
+    /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A
+    /// factor refuses the values of earlier days.
     pub fit_until: Option<NaiveDate>,
     /// For models that learn from returns (all but `lexicon`, `tfidf`, `lsa` and `surprise`): windows of training and test.
     pub walk_forward: WalkForward,
