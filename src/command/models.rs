@@ -127,8 +127,7 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
 }
 
 fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {
-    let (model, format) =
-        plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
+    let (model, format) = plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
     Ok((model, Lines::open(&reading.input, format)?))
 }
 

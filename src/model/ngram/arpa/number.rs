@@ -22,7 +22,7 @@ pub(super) fn push_number(out: &mut Vec<u8>, value: f32) {
 }
 
 fn push_digits(out: &mut Vec<u8>, negative: bool, mut digits: u64, mut decimals: u32) {
-    while decimals > 0 && digits % 10 == 0 {
+    while decimals > 0 && digits.is_multiple_of(10) {
         digits /= 10;
         decimals -= 1;
     }
