@@ -118,9 +118,9 @@ fn count(
         std::mem::swap(&mut full, &mut free);
     }
     let tally = counter.tally();
+    let mut report = lines.finish()?;
     let runs = counter.runs();
     let counts = counter.finish(ctx)?;
-    let mut report = lines.report();
     report.stage = "train".to_owned();
     report.fact("documents", tally.documents);
     report.fact("empty_documents", tally.empty);

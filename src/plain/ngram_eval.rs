@@ -165,7 +165,7 @@ impl Fitted for FittedNgram {
             "documents": documents, "perplexity": total.perplexity(), "perplexity_no_oov": total.perplexity_no_oov(),
             "oov": total.oov, "tokens": total.tokens, "log10_prob": total.log10(), "impossible_tokens": impossible,
         });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.report()))
+        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
     }
 }
 

@@ -140,8 +140,8 @@ pub struct FoldReport {
     pub fitted_until: Option<NaiveDateTime>,
     /// How the solver ended; the least exact, where it solved several problems.
     pub convergence: Convergence,
-    /// On the training samples: share of variance explained (ridge), area under the curve of up against down (classifiers), rank
-    /// correlation of score and label (SESTM and induced lexicons).
+    /// On the training samples: share of variance explained (ridge), area under the curve of up against down
+    /// (classifiers), rank correlation of score and label (SESTM and induced lexicons).
     pub in_sample: Option<f64>,
     /// On the test samples with a label: rank correlation of score and label.
     pub out_of_sample: Option<f64>,

@@ -75,6 +75,7 @@ impl Corpus {
             }
             ctx.check()?;
         }
+        lines.finish()?;
         lines.refuse(left_out);
         let Some(learn) = learn.filter(|_| !goals.is_empty()) else {
             bail!(

@@ -137,7 +137,7 @@ fn what_has_no_new_words_is_told_with_the_way_out() {
         format!("{:#}", find_in(text, LineFormat::Text, params, None, 1).unwrap_err())
     };
     let usual = NewWordParams::default();
-    assert!(error("", &usual).contains("the file has no documents"));
+    assert!(error("", &usual).contains("the input is empty"));
     assert!(error("2024-03-01, 12.5%\n", &usual).contains("no Chinese text"));
     let rare = error("云启智联公告\n", &usual);
     assert!(rare.contains("no string of characters occurs 10 times") && rare.contains("--min-count"), "{rare}");
