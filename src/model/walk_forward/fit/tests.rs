@@ -245,7 +245,9 @@ fn a_score_is_the_sum_of_what_its_words_add() {
 fn every_classifier_finds_a_planted_tone_with_two_classes_or_three() {
     let market = Market::new(3, 12);
     for method in [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted] {
-        for (middle, calibrate) in [(false, CalibrationForm::None), (true, CalibrationForm::None), (true, CalibrationForm::Sigmoid)] {
+        for (middle, calibrate) in
+            [(false, CalibrationForm::None), (true, CalibrationForm::None), (true, CalibrationForm::Sigmoid)]
+        {
             let mut params = classifier(method);
             params.classes = ClassParams { middle, calibrate, ..ClassParams::default() };
             params.estimator.boosted.trees = 25;
