@@ -4,6 +4,7 @@
 mod corpus;
 #[cfg(unix)]
 mod interrupt;
+mod keywords;
 mod refusals;
 
 use std::fs;
