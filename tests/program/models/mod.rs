@@ -28,6 +28,8 @@ struct Case {
 
 const CASES: &[Case] = &[
     Case { name: "tfidf", flags: &["--min-df", "1"], rows: "rows.csv", measured: true },
+    Case { name: "lsa", flags: &["--min-df", "1", "--dim", "4"], rows: "rows.csv", measured: true },
+    Case { name: "ppmi", flags: &["--min-count", "2", "--dim", "4"], rows: "rows.csv", measured: true },
     Case { name: "sestm", flags: &["--words", "5", "--kappa", "2"], rows: "rows.csv", measured: true },
 ];
 
