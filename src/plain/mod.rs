@@ -23,6 +23,7 @@ mod rows;
 pub mod sestm;
 mod source;
 mod spill;
+pub mod tone;
 pub mod vectorize;
 
 pub use cutter::{CutSpec, Cutter};

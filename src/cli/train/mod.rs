@@ -7,6 +7,7 @@ mod newwords;
 mod ngram;
 mod ppmi;
 mod sestm;
+mod tone;
 mod vectorize;
 
 use clap::Subcommand;
@@ -18,6 +19,7 @@ pub use newwords::Newwords;
 pub use ngram::Ngram;
 pub use ppmi::Ppmi;
 pub use sestm::Sestm;
+pub use tone::Tone;
 pub use vectorize::{Terms, Vectorize};
 
 /// The models that can be trained on a plain file.
@@ -47,6 +49,8 @@ pub enum Train {
     Sestm(Sestm),
     /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
     Lexicon(Lexicon),
+    /// A lexicon of word lists, formal or informal, made ready to give tones; nothing is fitted.
+    Tone(Tone),
     /// Logistic regression on the texts' terms, with L2 penalty or elastic net, as scikit-learn's LogisticRegression.
     Logistic(Logistic),
     /// Naive Bayes on the texts' terms, multinomial or complement.

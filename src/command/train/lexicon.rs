@@ -12,7 +12,7 @@ use crate::plain::lexicon;
 
 pub(super) fn run(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, cutter) = open(&args.corpus)?;
-    let (words, report) = staged(ctx, "train", || match args.method {
+    let (found, report) = staged(ctx, "train", || match args.method {
         Method::Returns => {
             let params = InduceParams {
                 statistic: args.statistic,
@@ -34,6 +34,6 @@ pub(super) fn run(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {
             lexicon::from_seeds(&mut lines, &cutter, &params, ctx)
         }
     })?;
-    words.save(&args.output)?;
+    found.save(&args.output)?;
     Ok(trained("lexicon", &args.output, report))
 }

@@ -7,6 +7,7 @@ mod newwords;
 mod ngram;
 mod ppmi;
 mod sestm;
+mod tone;
 mod vectorize;
 
 use std::path::Path;
@@ -33,6 +34,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::EventWords(args) => vectorize::run(Preset::EventWords, args, ctx),
         Train::Sestm(args) => sestm::run(args, ctx),
         Train::Lexicon(args) => lexicon::run(args, ctx),
+        Train::Tone(args) => tone::run(args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
