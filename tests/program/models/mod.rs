@@ -43,7 +43,6 @@ const CASES: &[Case] = &[
     case("lsa", &["--dim", "5"], "rows.npy"),
     case("ppmi", &["--dim", "5", "--min-count", "2"], "rows.parquet"),
     case("sestm", &["--words", "5", "--kappa", "2"], "rows.csv"),
-    case("tone", &[], "rows.csv"),
     case("logistic", &["--calibrate", "sigmoid"], "rows.csv"),
     case("bayes", &[], "rows.csv"),
     case("svm", &[], "rows.parquet"),
