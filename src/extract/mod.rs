@@ -149,7 +149,9 @@ impl Feature {
     /// The estimator of a model that is one.
     fn estimator(&self) -> Option<EstimatorParams> {
         let method = match self.model {
-            Model::Lexicon | Model::Tfidf | Model::Lsa | Model::Surprise | Model::Sestm | Model::Induced => return None,
+            Model::Lexicon | Model::Tfidf | Model::Lsa | Model::Surprise | Model::Sestm | Model::Induced => {
+                return None;
+            }
             Model::Ridge => Method::Ridge,
             Model::Logistic => Method::Logistic,
             Model::Bayes => Method::Bayes,

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{Block, Line, Lines, Refused};
 use crate::job::Ctx;
-use crate::model::{Analyzer, Csr, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams};
+use crate::model::{
+    Analyzer, Csr, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams,
+};
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
@@ -84,10 +86,14 @@ impl Corpus {
             );
         };
         let goal = match learn {
-            Learn::Value => Goal::Values(goals.into_iter().map(|goal| if let Written::Value(v) = goal { v } else { f64::NAN }).collect()),
+            Learn::Value => Goal::Values(
+                goals.into_iter().map(|goal| if let Written::Value(v) = goal { v } else { f64::NAN }).collect(),
+            ),
             Learn::Label | Learn::Labels => {
-                let rows: Vec<Vec<String>> =
-                    goals.into_iter().map(|goal| if let Written::Names(names) = goal { names } else { Vec::new() }).collect();
+                let rows: Vec<Vec<String>> = goals
+                    .into_iter()
+                    .map(|goal| if let Written::Names(names) = goal { names } else { Vec::new() })
+                    .collect();
                 let names: BTreeSet<String> = rows.iter().flatten().cloned().collect();
                 goal_among(&rows, names.into_iter().collect(), learn)
             }

@@ -68,7 +68,8 @@ fn sum(explanation: &Explanation) -> f64 {
 
 #[test]
 fn a_saved_model_says_the_same_and_takes_its_scores_apart() {
-    let mut all: Vec<ClassifyParams> = [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted].map(params).into();
+    let mut all: Vec<ClassifyParams> =
+        [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted].map(params).into();
     all[3].estimator.boosted.trees = 20;
     let mut complement = params(Method::Bayes);
     complement.estimator.bayes.form = BayesForm::Complement;
@@ -115,7 +116,8 @@ fn a_model_is_measured_on_labels_it_knows_and_others() {
     assert_eq!(figures["confusion"], json!([[30, 0, 0], [0, 30, 0], [0, 0, 30]]));
     assert_eq!(figures["probabilities"]["auc"], 1.0);
     assert_eq!(report.rows_out, 90);
-    let strange = "{\"text\":\"订单增长\",\"label\":\"利好\"}\n{\"text\":\"未见\",\"label\":\"奇\"}\n{\"text\":\"无\"}\n";
+    let strange =
+        "{\"text\":\"订单增长\",\"label\":\"利好\"}\n{\"text\":\"未见\",\"label\":\"奇\"}\n{\"text\":\"无\"}\n";
     let (figures, report) = fitted.evaluate(&mut lines(strange), &EvalParams::default(), &ctx).unwrap();
     assert_eq!((figures["accuracy"].as_f64(), &figures["probabilities"]), (Some(0.5), &Value::Null));
     assert_eq!(figures["classes"][3]["label"], "奇");
@@ -157,7 +159,9 @@ fn sets_of_labels_and_values_are_learned_too() {
     let (model, report) = trained(&text, &params(Method::Logistic), 2).unwrap();
     assert_eq!(report.facts["classes"], json!({"公司": 40, "利好": 20, "利空": 20}));
     let (_dir, _, fitted) = saved(&model);
-    let Rows::Table { texts, .. } = fitted.rows(&[line("订单增长"), line("指数下滑")]).unwrap() else { panic!() };
+    let Rows::Table { texts, .. } = fitted.rows(&[line("订单增长"), line("指数下滑")]).unwrap() else {
+        panic!()
+    };
     assert_eq!(texts, ["公司|利好", "利空"]);
     let split = ClassifyParams { learn: Some(Learn::Labels), ..params(Method::Logistic) };
     let bars = text.replace("\"labels\":[\"利好\",\"公司\"]", "\"label\":\"利好|公司\"");
@@ -187,10 +191,8 @@ fn what_cannot_be_learned_is_refused_with_the_way_out() {
     let said = refused(&ungrouped, &folded);
     assert!(said.contains("class \"奇\" has 1 row, and needs 2") && said.contains("leave it out"), "{said}");
     assert!(refused(&lone, &folded).contains("90 of 91 lines have a group"));
-    let timeless = ClassifyParams {
-        folds: Some(FoldParams { by: FoldsBy::Time, ..FoldParams::default() }),
-        ..plain.clone()
-    };
+    let timeless =
+        ClassifyParams { folds: Some(FoldParams { by: FoldsBy::Time, ..FoldParams::default() }), ..plain.clone() };
     assert!(refused(&corpus().replace("\"time\"", "\"other\""), &timeless).contains("need the time of each row"));
     let values = ClassifyParams { calibrate: CalibrationForm::Sigmoid, ..params(Method::Ridge) };
     assert!(refused(&corpus(), &values).contains("values have no probabilities"));
