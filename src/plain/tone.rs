@@ -77,6 +77,10 @@ impl Fitted for FittedTone {
         &self.header
     }
 
+    fn name(&self) -> &str {
+        "tone"
+    }
+
     fn columns(&self) -> Result<Columns> {
         Ok(Columns::Table { text: None, numbers: ["tone", "positive", "negative", "tokens"].map(str::to_owned).into() })
     }
@@ -95,7 +99,7 @@ impl Fitted for FittedTone {
 
     /// How many documents have a tone and which way it leans; `rank_correlation` of tone and value over those that have both.
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
-        params.no_table(KIND)?;
+        params.no_table(self.name())?;
         let (mut tones, mut values, mut all) = (Vec::new(), Vec::new(), Vec::new());
         let (mut tokens, mut good, mut bad, mut silent) = (0u64, 0u64, 0u64, 0u64);
         let mut block = Block::default();

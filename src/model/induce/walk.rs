@@ -7,8 +7,8 @@ use super::{InduceParams, InducedLexicon, induce};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::LabelForm;
-use crate::model::sparse::{Csr, Row};
 use crate::model::metrics::rank_correlation;
+use crate::model::sparse::{Csr, Row};
 use crate::model::walk_forward::{FoldReport, Sample, WalkForward, Walked, walk_folds};
 
 /// Words shown at each end of a fold's lexicon.
