@@ -1,4 +1,4 @@
-//! Training an n-gram model, from tokenised text to the finished model, against KenLM's `lmplz` where it is there.
+//! Training an n-gram model, from tokenised text to an ARPA file, against KenLM's `lmplz` where it is there.
 //!
 //! `cargo bench --bench ngram [-- FILE]` reads tokens, a document a line, from FILE (or from the file that `NGRAM_TEXT` names), or
 //! makes 20 MB of them. `LMPLZ` names the program, which is looked for on the path otherwise; `NGRAM_ORDER` the order (5). The runs
@@ -40,7 +40,8 @@ fn main() -> Result<()> {
     let there = Command::new(&lmplz).arg("--help").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        let output = Command::new(std::env::current_exe()?).env(RUN, &path).env("NGRAM_ORDER", order.to_string()).output()?;
+        let output =
+            Command::new(std::env::current_exe()?).env(RUN, &path).env("NGRAM_ORDER", order.to_string()).output()?;
         ensure!(output.status.success(), "training failed: {}", String::from_utf8_lossy(&output.stderr));
         println!("{}", String::from_utf8_lossy(&output.stdout).trim_end());
         ours.push(String::from_utf8_lossy(&output.stdout).split(' ').next().context("no figure")?.parse::<f64>()?);
@@ -50,6 +51,8 @@ fn main() -> Result<()> {
                 .args(["-o", &order.to_string(), "-S", "1G", "--discount_fallback", "--skip_symbols"])
                 .arg("-T")
                 .arg(folder.path().join("sort"))
+                .arg("--arpa")
+                .arg(folder.path().join("lmplz.arpa"))
                 .stdin(std::fs::File::open(&path)?)
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
@@ -62,7 +65,11 @@ fn main() -> Result<()> {
     println!("median of {ROUNDS}: {:.2} s", median(&ours));
     if there {
         let ratios: Vec<f64> = ours.iter().zip(&theirs).map(|(ours, theirs)| theirs / ours).collect();
-        println!("{lmplz}: {:.2} s, {:.2} times as long (median of the rounds' ratios)", median(&theirs), median(&ratios));
+        println!(
+            "{lmplz}: {:.2} s, {:.2} times as long (median of the rounds' ratios)",
+            median(&theirs),
+            median(&ratios)
+        );
     }
     Ok(())
 }
@@ -77,13 +84,17 @@ fn run(path: &Path, order: usize) -> Result<()> {
     let room = Room::in_folder(&std::env::temp_dir());
     let cutter = Cutter::new(spec, Path::new("."))?;
     let (model, report) = train_ngram(&mut lines, HeldOut::Share, &cutter, &params, &room, &ctx)?;
+    let trained = began.elapsed().as_secs_f64();
+    let peak = peak_memory();
+    let folder = tempfile::tempdir()?;
+    model.write_arpa(&folder.path().join("model.arpa"), &ctx)?;
     let seconds = began.elapsed().as_secs_f64();
     let tokens = report.facts["tokens"].as_u64().context("no count of tokens")?;
     println!(
-        "{seconds:.2} s inkstone, order {order}: {:.1} M tokens/s, {} n-grams, {}",
-        tokens as f64 / 1e6 / seconds,
+        "{seconds:.2} s inkstone, order {order}: model in {trained:.2} s, {:.1} M tokens/s, {} n-grams, {}; the rest is ARPA",
+        tokens as f64 / 1e6 / trained,
         model.sizes().iter().sum::<usize>(),
-        peak_memory().map_or_else(|| "peak memory unknown".to_owned(), |mb| format!("{mb} MB at the most")),
+        peak.map_or_else(|| "peak memory unknown".to_owned(), |mb| format!("{mb} MB at the most")),
     );
     Ok(())
 }
@@ -106,7 +117,7 @@ fn made_text(path: &Path, bytes: usize) -> Result<PathBuf> {
     const WORDS: f64 = 150_000.0;
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
-    let mut word = |random: &mut ChaCha8Rng| WORDS.powf(random.random::<f64>()) as u32;
+    let word = |random: &mut ChaCha8Rng| WORDS.powf(random.random::<f64>()) as u32;
     let phrases: Vec<Vec<u32>> =
         (0..200_000).map(|_| (0..random.random_range(2..7)).map(|_| word(&mut random)).collect()).collect();
     let mut made = 0;

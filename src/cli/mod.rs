@@ -1,5 +1,6 @@
 //! The command line: commands and flags, as clap reads them. What they do is in `command` and the modules it calls.
 
+mod keywords;
 mod models;
 mod project;
 mod text;
@@ -7,10 +8,14 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use models::{Embed, Eval, Explain, Reading, Sample};
+pub use keywords::{KeywordPreset, Keywords};
+pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
-pub use train::{Lexicon, Method, Ngram, Sestm, Tfidf, Tone, Train};
+pub use train::{
+    Bayes, Boosted, Learner, Lexicon, Logistic, Lsa, Method, Newwords, Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Tone,
+    Train, Vectorize,
+};
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
 #[derive(Debug, Parser)]
@@ -75,6 +80,10 @@ pub enum Command {
     Explain(Explain),
     /// Draw text from a language model.
     Sample(Sample),
+    /// Find the words or documents that lie nearest to others, by cosine.
+    Nearest(Nearest),
+    /// Find the keywords and key sentences of each document.
+    Keywords(Keywords),
     /// Check, repair, compact or measure the feature store.
     Store(Store),
     /// Write a complete, commented workbench.toml to start from.

@@ -94,3 +94,30 @@ pub struct Sample {
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub max_length: usize,
 }
+
+/// Flags of `nearest`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("asked").required(true).args(["words", "text", "ids"])))]
+pub struct Nearest {
+    /// The model file: lsa and ppmi have words; documents go with every model of dense rows.
+    #[arg(short, long, value_name = "FILE")]
+    pub model: PathBuf,
+    /// Words of the model.
+    #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', conflicts_with = "input")]
+    pub words: Vec<String>,
+    /// A document, as it would stand on a line, whose neighbours among those of --input are wanted.
+    #[arg(long, requires = "input")]
+    pub text: Option<String>,
+    /// Documents of --input whose neighbours among the others are wanted: ids, or line numbers where there are none.
+    #[arg(long, value_name = "ID,ID", value_delimiter = ',', requires = "input")]
+    pub ids: Vec<String>,
+    /// The documents to look among, a line each; - is the standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub input: Option<PathBuf>,
+    /// How lines are written: tokens, text or jsonl.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LineFormat>,
+    /// How many are wanted.
+    #[arg(short, long, value_name = "N", default_value_t = 10)]
+    pub k: usize,
+}

@@ -5,6 +5,7 @@
 
 mod demo;
 mod files;
+mod keywords;
 mod models;
 mod project;
 mod reader;
@@ -53,6 +54,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Embed(args) => batch("embed", &global, |ctx| models::embed(&args, ctx)),
         Command::Explain(args) => batch("explain", &global, |ctx| models::explain(&args, ctx)),
         Command::Sample(args) => batch("sample", &global, |ctx| models::sample(&args, ctx)),
+        Command::Nearest(args) => batch("nearest", &global, |ctx| models::nearest(&args, ctx)),
+        Command::Keywords(args) => batch("keywords", &global, |ctx| keywords::run(&args, ctx)),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),
         Command::Completions { shell } => {

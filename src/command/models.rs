@@ -6,13 +6,13 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::staged;
-use crate::cli::{Embed, Eval, Explain, Reading, Sample};
+use crate::cli::{Embed, Eval, Explain, Nearest, Reading, Sample};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::Explanation;
 use crate::model::ngram::SampleParams;
-use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines};
+use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
@@ -20,9 +20,9 @@ const BLOCK: usize = 1 << 20;
 /// Measures a model.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let (model, mut lines) = open(&args.reading, ctx)?;
-    let kind = &model.header().kind;
-    let asked = args.kind.as_ref().unwrap_or(kind);
-    ensure!(asked == kind, "{} is a model of kind {kind}, not {asked}", args.reading.model.display());
+    let name = model.name();
+    let asked = args.kind.as_deref().unwrap_or(name);
+    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", args.reading.model.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()) };
     let (figures, report) = staged(ctx, "eval", || model.evaluate(&mut lines, &params, ctx))?;
     let mut summary = used(model.as_ref(), &args.reading.model);
@@ -108,9 +108,26 @@ pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
+/// Finds what lies nearest to words or documents.
+pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
+    let (model, format) = plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
+    let mut summary = used(model.as_ref(), &args.model);
+    let Some(input) = &args.input else {
+        summary.set("nearest", plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?);
+        return Ok(summary);
+    };
+    let mut lines = Lines::open(input, format)?;
+    let sought = args.text.as_deref().map_or(Sought::Ids(&args.ids), Sought::Text);
+    let search = || plain::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx);
+    let (found, report) = staged(ctx, "nearest", search)?;
+    summary.set("documents", report.rows_out);
+    summary.set("nearest", found);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
 fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {
-    let (model, format) =
-        plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
+    let (model, format) = plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
     Ok((model, Lines::open(&reading.input, format)?))
 }
 
@@ -118,7 +135,7 @@ fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {
 fn used(model: &dyn Fitted, path: &Path) -> Summary {
     let mut summary = Summary::default();
     let header = model.header();
-    summary.set("model", &header.kind);
+    summary.set("model", model.name());
     summary.set("file", path.display().to_string());
     summary.set("fitted_until", header.fitted_until);
     summary

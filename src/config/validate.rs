@@ -17,6 +17,11 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     ] {
         names_in(section, &names, &mut problems);
     }
+    for (i, feature) in config.feature.iter().enumerate().filter(|(_, feature)| feature.model == Model::Surprise) {
+        if let Err(error) = feature.surprise.check() {
+            problems.push(Problem::new(format!("feature[{i}]"), format!("{error:#}")));
+        }
+    }
     for (i, factor) in config.factor.iter().enumerate() {
         let at = format!("factor[{i}].feature");
         if let Err(error) = factor.validate() {
@@ -33,11 +38,11 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
                     .push(Problem::new(at, format!("there is no feature {name:?}; there are: {}", known.join(", "))));
             }
             Some(feature) if feature.model == Model::Tfidf => {
-                let message = format!("{name:?} has a row of many columns; a factor needs a model that gives a score: any other");
+                let message = format!("{name:?} has a row of many columns; a factor needs a model with a score");
                 problems.push(Problem::new(at, message));
             }
             Some(feature) => {
-                if let Some(column) = column.filter(|c| !feature.columns().contains(c)) {
+                if let Some(column) = column.filter(|c| !feature.columns().iter().any(|known| known == c)) {
                     let known = feature.columns().join(", ");
                     problems.push(Problem::new(at, format!("{name:?} has no column {column:?}; it has {known}")));
                 }

@@ -19,10 +19,10 @@ use crate::disk;
 /// Rows of the truth table that are held before they are written.
 const BATCH: usize = 1 << 15;
 
-type Out<'f, 'g> = &'g mut BufWriter<&'f mut File>;
+type Out<'f> = &'f mut BufWriter<File>;
 
 /// What is known of the documents so far.
-pub(super) struct Ledger<'w, 'f, 'g> {
+pub(super) struct Ledger<'w, 'f> {
     world: &'w World,
     effect: Effect,
     pub(super) planting: Planting,
@@ -34,8 +34,8 @@ pub(super) struct Ledger<'w, 'f, 'g> {
     pub(super) market_wide: u64,
     pub(super) shocks: u64,
     rows: Vec<Row>,
-    writer: Option<BatchedWriter<Out<'f, 'g>>>,
-    out: Option<Out<'f, 'g>>,
+    writer: Option<BatchedWriter<Out<'f>>>,
+    out: Option<Out<'f>>,
 }
 
 struct Row {
@@ -49,9 +49,9 @@ struct Row {
     repost_of: Option<String>,
 }
 
-impl<'w, 'f, 'g> Ledger<'w, 'f, 'g> {
+impl<'w, 'f> Ledger<'w, 'f> {
     /// A ledger whose table of tones goes to `out`.
-    pub(super) fn new(world: &'w World, effect: Effect, out: Out<'f, 'g>) -> Ledger<'w, 'f, 'g> {
+    pub(super) fn new(world: &'w World, effect: Effect, out: Out<'f>) -> Ledger<'w, 'f> {
         let (days, width) = (world.calendar.len(), world.companies.len());
         Ledger {
             world,

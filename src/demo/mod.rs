@@ -165,7 +165,7 @@ fn documents(
     dir: &Path,
     world: &World,
     scale: f64,
-    ledger: &mut Ledger<'_, '_, '_>,
+    ledger: &mut Ledger<'_, '_>,
     ctx: &Ctx,
 ) -> Result<BTreeMap<String, SourceTruth>> {
     let first = NaiveDate::from_ymd_opt(2023, 1, 1).context("a date of the calendar")?;

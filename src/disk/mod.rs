@@ -1,6 +1,7 @@
 //! Files that are whole or absent: temporary name, fsync, rename. And the one way frames go to and come from Parquet.
 
 mod map;
+mod pending;
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -12,35 +13,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use map::{map, map_file};
+pub use pending::{Pending, Scratch};
 
 use crate::data::Key;
 
 /// Writes a file through `write` so that a reader sees either the old content or all of the new one.
 ///
 /// Folders on the way are made. On an error, and on a kill at any moment, `path` is as it was before.
-pub fn write_atomic(path: &Path, write: impl FnOnce(&mut BufWriter<&mut File>) -> Result<()>) -> Result<()> {
-    let parent = folder_of(path);
-    make_dir(parent)?;
-    let cannot = || format!("cannot write {}", path.display());
-    let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(parent).with_context(cannot)?;
-    {
-        let mut out = BufWriter::with_capacity(1 << 18, file.as_file_mut());
-        write(&mut out).with_context(cannot)?;
-        out.flush().with_context(cannot)?;
-    }
-    file.as_file().sync_all().with_context(cannot)?;
-    // A temporary file is private to its owner; a finished one has the usual permissions.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).with_context(cannot)?;
-    }
-    file.persist(path).map_err(|e| e.error).with_context(cannot)?;
-    // The rename itself is durable once the folder is on disk; some file systems refuse to open folders for that.
-    if let Ok(folder) = File::open(parent) {
-        let _ = folder.sync_all();
-    }
-    Ok(())
+pub fn write_atomic(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Result<()>) -> Result<()> {
+    let mut pending = Pending::create(path)?;
+    write(pending.out()).with_context(|| format!("cannot write {}", path.display()))?;
+    pending.finish()
 }
 
 /// Makes a folder and those above it; the error names the folder and the way out.
@@ -131,7 +114,8 @@ pub fn files_in(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder that a file is in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

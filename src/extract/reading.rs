@@ -14,6 +14,7 @@ use crate::extract::Feature;
 use crate::job::Ctx;
 use crate::link::{Field, Link, codes_of, links_of_part, mask, name_spans};
 use crate::market::Code;
+use crate::model::Fields;
 use crate::store::Rows;
 use crate::text::{Segmenter, truncate_text};
 
@@ -26,6 +27,8 @@ pub(super) struct Reading {
     pub(super) key: Key,
     /// What is read; `None` for a document of a kind that the feature does not read.
     pub(super) text: Option<String>,
+    /// Bytes of `text` that are the title, the line break behind it not included.
+    pub(super) title: usize,
     /// When it became public.
     pub(super) published_at: NaiveDateTime,
     /// Id of the first mention of its story; its own when it is one.
@@ -34,6 +37,14 @@ pub(super) struct Reading {
     pub(super) doc_id: String,
     /// The securities that it speaks of.
     pub(super) codes: Vec<Code>,
+}
+
+impl Reading {
+    /// What is read of title and body; `None` as for `text`.
+    pub(super) fn fields(&self) -> Option<Fields<'_>> {
+        let (title, body) = self.text.as_deref()?.split_at(self.title);
+        Some(Fields { title, body })
+    }
 }
 
 /// The documents of part `i`, in order.
@@ -71,14 +82,18 @@ pub(super) fn dense_rows(readings: &[Reading], dim: usize, row: impl Fn(&str, &m
 }
 
 fn reading(doc: CleanDocument, row: u32, links: &[Link], feature: &Feature, segmenter: &Segmenter) -> Reading {
+    let mut title = 0;
     let text = feature.reads(doc.document.kind).then(|| {
         let names = [Field::Title, Field::Body].map(|field| name_spans(links, row, field));
         let whole = whole(&doc.document, [&names[0], &names[1]], feature);
-        join(&whole, &truncate_text(&whole, segmenter, &feature.truncate, 0))
+        let kept = truncate_text(&whole, segmenter, &feature.truncate, 0);
+        title = title_of(&kept, whole.find('\n').unwrap_or(0));
+        join(&whole, &kept)
     });
     Reading {
         key: Key::of(text.as_deref().unwrap_or_default().as_bytes()),
         text,
+        title,
         published_at: doc.document.published_at,
         codes: codes_of(links, row),
         first_mention: doc.first_mention,
@@ -94,7 +109,34 @@ pub(super) fn whole(document: &Document, names: [&[Range<usize>]; 2], feature: &
     part(&document.title, names[0]) + "\n" + &part(&document.body, names[1])
 }
 
+/// Bytes of the joined parts that lie before `end` of the whole text, where its title ends.
+fn title_of(kept: &[Range<usize>], end: usize) -> usize {
+    let within = kept.iter().filter(|range| range.start < end).map(|range| range.end.min(end) - range.start);
+    // A line break joins the parts.
+    within.reduce(|title, part| title + 1 + part).unwrap_or(0)
+}
+
 /// The parts of the text that a truncation keeps, joined by a line break so that no token spans the gap.
 pub(super) fn join(text: &str, kept: &[Range<usize>]) -> String {
     kept.iter().map(|r| &text[r.clone()]).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_ends_where_it_ends_in_what_is_kept() {
+        let text = "abcd\nrest of it";
+        for (kept, title) in [
+            (vec![0..15], "abcd"),
+            (vec![0..2, 10..15], "ab"),
+            (vec![2..15], "cd"),
+            (vec![6..15], ""),
+            (vec![0..1, 2..3, 8..9], "a\nc"),
+            (vec![], ""),
+        ] {
+            assert_eq!(&join(text, &kept)[..title_of(&kept, 4)], title, "{kept:?}");
+        }
+    }
 }

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::reading::{Reading, key_of, read_part};
-use super::{Feature, Inputs, Model, VERSION};
+use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market, Panel, Price};
-use crate::model::{Csr, FoldReport, Sample, Target, TextRegression, fit_predict};
+use crate::model::{Analyzer, Csr, FoldReport, Sample, TITLE_TEXT, TextRegression, fit_predict};
 use crate::stats::mean;
 use crate::store::{RowKind, Rows, SetSpec, Store, Writer};
 use crate::text::Segmenter;
@@ -49,6 +49,8 @@ pub(super) struct Table {
     pub(super) counts: Csr,
     /// A number for each word. Mere numbers: which words count is decided on each training window.
     pub(super) words: FxHashMap<String, u32>,
+    /// Whether each number is of a word of titles, where they are counted apart.
+    titles: Vec<bool>,
     /// Batch and row keys of each part.
     batches: Vec<(Key, Vec<Key>)>,
 }
@@ -90,17 +92,17 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let table = read_table(feature, inputs, &segmenter, &mut report, ctx)?;
     let dates = market.dates();
     let params = TextRegression {
-        target: if feature.model == Model::Logistic { Target::Logistic } else { Target::Ridge },
+        estimator: feature.estimator().context("the feature's model does not learn from returns")?,
+        classes: feature.classes.clone(),
         label: feature.label_form,
         tfidf: feature.tfidf.clone(),
-        linear: feature.linear.clone(),
         ..TextRegression::default()
     };
     let walk = &feature.walk_forward;
     let folds = walk.folds(dates.len())?.len() as u64;
     let mut predictions = None;
     ctx.stage(&format!("fit {}", feature.name), "folds", Some(folds), || {
-        let (found, report) = fit_predict(&table.samples, &table.counts, dates, walk, &params, ctx)?;
+        let (found, report) = fit_predict(&table.samples, &table.counts, &table.titles, dates, walk, &params, ctx)?;
         predictions = Some(found);
         Ok(report)
     })?;
@@ -152,16 +154,27 @@ pub(super) fn read_table(
     let market = inputs.market(feature)?;
     ensure!(feature.label.horizon > 0, "feature {:?}: label.horizon is 0 days; it is at least 1", feature.name);
     let labels = &abnormal_returns(market, &feature.label)?;
+    feature.tfidf.check()?;
+    ensure!(
+        feature.tfidf.learns(),
+        "feature {:?}: a model that learns from returns chooses its words, and hashed ones have no names; set tfidf.buckets = 0",
+        feature.name
+    );
+    let analyzer = Analyzer::new(&feature.tfidf, Some(segmenter.clone()))?;
     let mut table = Table::default();
     let mut groups: FxHashMap<Key, u64> = FxHashMap::default();
     for part in 0..inputs.clean.files()?.len() {
         let readings = read_part(inputs.clean, inputs.links, part, feature, segmenter, ctx)?;
-        let cut = |r: &Reading| -> Vec<String> {
-            let text = r.text.as_deref().unwrap_or_default();
-            segmenter.terms(text).into_iter().map(|t| t.into_owned()).collect()
+        let cut = |r: &Reading| -> Vec<(String, bool)> {
+            let mut terms = Vec::new();
+            let fields = r.fields().unwrap_or_default();
+            analyzer.for_each_term(fields, &feature.tfidf, |term, title| {
+                terms.push((if title { format!("{TITLE_TEXT}{term}") } else { term.to_owned() }, title));
+            });
+            terms
         };
-        let tokens: Vec<Vec<String>> = ctx.install(|| readings.par_iter().map(cut).collect());
-        for (row, (reading, tokens)) in readings.iter().zip(tokens).enumerate() {
+        let terms: Vec<Vec<(String, bool)>> = ctx.install(|| readings.par_iter().map(cut).collect());
+        for (row, (reading, terms)) in readings.iter().zip(terms).enumerate() {
             report.rows_in += 1;
             let sample = match sample(reading, market, inputs.cutoff, labels, &feature.label) {
                 Ok(sample) => sample,
@@ -173,10 +186,14 @@ pub(super) fn read_table(
             // A repost learns and is tested together with the story that it repeats.
             let story = Key::of(reading.first_mention.as_bytes());
             let group = *groups.entry(story).or_insert(sample.group);
-            let mut ids: Vec<u32> = Vec::with_capacity(tokens.len());
-            for token in tokens {
+            let mut ids: Vec<u32> = Vec::with_capacity(terms.len());
+            for (term, title) in terms {
                 let next = table.words.len() as u32;
-                ids.push(*table.words.entry(token).or_insert(next));
+                let id = *table.words.entry(term).or_insert(next);
+                if id == next {
+                    table.titles.push(title);
+                }
+                ids.push(id);
             }
             table.counts.push_counts(&mut ids);
             table.places.push((part, row));
@@ -263,6 +280,7 @@ mod tests {
         Reading {
             key: Key::default(),
             text: Some("订单增加".into()),
+            title: 0,
             published_at,
             first_mention: "甲".into(),
             doc_id: "甲".into(),

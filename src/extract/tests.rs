@@ -2,22 +2,24 @@
 
 use std::path::Path;
 
-use chrono::NaiveDate;
+use chrono::{NaiveDate, NaiveDateTime};
+use serde_json::json;
 
 use super::*;
 use crate::clean::{CleanDocument, clean_to_frame};
 use crate::data::Document;
 use crate::link::{Field, Link, Via, links_to_frame};
 use crate::market::Code;
+use crate::model::Preset;
 use crate::store::Values;
 use crate::text::DfLimit;
 
 /// A corpus in a folder of its own, with a store beside it.
-struct Corpus {
-    dir: tempfile::TempDir,
-    store: Store,
-    ctx: Ctx,
-    tokenizer: TokenizerParams,
+pub(super) struct Corpus {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) store: Store,
+    pub(super) ctx: Ctx,
+    pub(super) tokenizer: TokenizerParams,
 }
 
 const TEXTS: [(&str, Kind, &str); 4] = [
@@ -29,7 +31,7 @@ const TEXTS: [(&str, Kind, &str); 4] = [
 
 impl Corpus {
     /// The first `n` texts, two to a part.
-    fn new(n: usize) -> Corpus {
+    pub(super) fn new(n: usize) -> Corpus {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
         let corpus = Corpus { dir, store, ctx: Ctx::new(2, 1).unwrap(), tokenizer: TokenizerParams::default() };
@@ -42,17 +44,23 @@ impl Corpus {
     }
 
     fn write(&self, n: usize) {
-        for (part, texts) in TEXTS[..n].chunks(2).enumerate() {
+        let day = |i: usize| NaiveDate::from_ymd_opt(2024, 3, 1 + i as u32).unwrap().and_hms_opt(10, 0, 0).unwrap();
+        let texts = TEXTS[..n].iter().enumerate().map(|(i, &(title, kind, body))| (day(i), kind, title, body));
+        self.put(&texts.collect::<Vec<_>>(), 2);
+    }
+
+    /// Writes texts with their times, so many to a part.
+    pub(super) fn put(&self, texts: &[(NaiveDateTime, Kind, &str, &str)], to_a_part: usize) {
+        for (part, texts) in texts.chunks(to_a_part).enumerate() {
             let mut links = Vec::new();
             let mut docs = Vec::new();
-            for (row, &(title, kind, body)) in texts.iter().enumerate() {
-                let day = NaiveDate::from_ymd_opt(2024, 3, 1 + (2 * part + row) as u32).unwrap();
+            for (row, &(published_at, kind, title, body)) in texts.iter().enumerate() {
                 let document = Document {
-                    doc_id: format!("t/{}", 2 * part + row),
+                    doc_id: format!("t/{}", to_a_part * part + row),
                     kind,
                     title: title.into(),
                     body: body.into(),
-                    published_at: day.and_hms_opt(10, 0, 0).unwrap(),
+                    published_at,
                     ..Document::default()
                 };
                 for (field, text) in [(Field::Title, title), (Field::Body, body)] {
@@ -70,7 +78,11 @@ impl Corpus {
         }
     }
 
-    fn run(&self, feature: &Feature) -> (Key, Report) {
+    pub(super) fn run(&self, feature: &Feature) -> (Key, Report) {
+        self.try_run(feature).unwrap()
+    }
+
+    fn try_run(&self, feature: &Feature) -> Result<(Key, Report)> {
         let (clean, links) = (self.parts("clean"), self.parts("links"));
         let inputs = Inputs {
             clean: &clean,
@@ -82,7 +94,7 @@ impl Corpus {
             tokenizer: &self.tokenizer,
             base: Path::new(""),
         };
-        run(feature, &inputs, &self.store, &self.ctx).unwrap()
+        run(feature, &inputs, &self.store, &self.ctx)
     }
 
     /// The first column of each dense row.
@@ -134,8 +146,14 @@ fn a_grown_corpus_computes_only_its_new_parts() {
 fn names_are_hidden_from_a_model_that_must_not_know_them() {
     let corpus = Corpus::new(4);
     let words = |mask_names| {
-        let tfidf = TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() };
-        let feature = Feature { name: "w".into(), model: Model::Tfidf, mask_names: Some(mask_names), tfidf, ..Feature::default() };
+        let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+        let feature = Feature {
+            name: "w".into(),
+            model: Model::Tfidf,
+            mask_names: Some(mask_names),
+            tfidf,
+            ..Feature::default()
+        };
         let (set, report) = corpus.run(&feature);
         assert_eq!(report.facts["fitted_until"], "2024-03-04T10:00:00");
         let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
@@ -148,11 +166,53 @@ fn names_are_hidden_from_a_model_that_must_not_know_them() {
 #[test]
 fn a_fit_that_ends_early_knows_nothing_of_later_texts() {
     let corpus = Corpus::new(4);
-    let tfidf = TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() };
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
     let fit_until = NaiveDate::from_ymd_opt(2024, 3, 2);
     let feature = Feature { name: "w".into(), model: Model::Tfidf, fit_until, tfidf, ..Feature::default() };
     let header = corpus.store.set(&corpus.run(&feature).0).unwrap().unwrap().header().clone();
     assert_eq!(header.spec.fitted_until.unwrap().to_string(), "2024-03-02 10:00:00");
     let words = header.meta["vocabulary"].to_string();
     assert!(words.contains("中标") && !words.contains("天气"), "{words}");
+}
+
+#[test]
+fn lsa_places_every_document_by_what_was_known_when_it_was_fitted() {
+    let corpus = Corpus::new(4);
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+    let lsa = SvdParams { dim: 2, ..SvdParams::default() };
+    let fit_until = NaiveDate::from_ymd_opt(2024, 3, 2);
+    let feature = Feature { name: "l".into(), model: Model::Lsa, fit_until, tfidf, lsa, ..Feature::default() };
+    let (id, report) = corpus.run(&feature);
+    assert_eq!(report.facts["fitted_until"], "2024-03-02T10:00:00");
+    let set = corpus.store.set(&id).unwrap().unwrap();
+    assert_eq!(set.header().spec.fitted_until.unwrap().to_string(), "2024-03-02 10:00:00");
+    assert_eq!(set.header().meta["columns"], json!(["c1", "c2"]));
+    let first = corpus.column(id);
+    // The third text has no word of the first two; the fourth names the company.
+    assert_eq!((first.len(), first[2]), (4, 0.0));
+    assert!(first[0] != 0.0 && first[3] != 0.0);
+    let kinds = vec![Kind::News];
+    let news = corpus.column(corpus.run(&Feature { kinds, ..feature.clone() }).0);
+    assert_eq!(news.iter().map(|v| v.is_nan()).collect::<Vec<_>>(), [false, false, true, true]);
+    let lsa = SvdParams { dim: 3, ..SvdParams::default() };
+    let error = corpus.try_run(&Feature { lsa, ..feature }).unwrap_err().to_string();
+    assert!(error.contains("3 dimensions") && error.contains("2 documents"), "{error}");
+}
+
+#[test]
+fn event_words_keep_titles_apart_and_hashed_words_need_no_corpus() {
+    let corpus = Corpus::new(4);
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::preset(Preset::EventWords) };
+    let feature = Feature { name: "e".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let header = corpus.store.set(&corpus.run(&feature).0).unwrap().unwrap().header().clone();
+    let words = header.meta["vocabulary"].to_string();
+    assert!(words.contains("\"title:中标\"") && words.contains("\"亏损\"") && !words.contains("因"), "{words}");
+
+    let tfidf = VectorizerParams::preset(Preset::Shingles);
+    let feature = Feature { name: "s".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let corpus = Corpus::new(2);
+    let (before, report) = corpus.run(&feature);
+    assert_eq!((&report.facts["vocabulary"], &report.facts["fitted_until"]), (&(1 << 20).into(), &().into()));
+    corpus.write(4);
+    assert_eq!(corpus.run(&feature).0, before, "the rows depend on the texts alone");
 }

@@ -1,4 +1,5 @@
-//! TF-IDF rows for the whole corpus in two passes, neither of which holds it: count words, then weigh them.
+//! Sparse rows for the whole corpus in two passes, neither of which holds it: count terms, then weigh them. Rows of hashed
+//! terms need no first pass, and depend on their text alone.
 
 use anyhow::Result;
 use rayon::prelude::*;
@@ -8,72 +9,89 @@ use super::reading::{Reading, key_of, read_part};
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::Tfidf;
+use crate::model::{Analyzer, Fields, TermCounts, Vectorizer};
 use crate::store::{RowKind, Rows, SetSpec, Store};
-use crate::text::{Counter, Segmenter};
+use crate::text::Segmenter;
 
-/// Documents whose words one thread counts before the counts are joined.
+/// Documents whose terms one thread counts before the counts are joined.
 const CHUNK: usize = 256;
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
+    feature.tfidf.check()?;
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
+    let analyzer = Analyzer::new(&feature.tfidf, Some(segmenter.clone()))?;
     let parts = inputs.clean.files()?.len();
-    let mut counts = Counter::default();
-    for i in 0..parts {
-        let readings = read_part(inputs.clean, inputs.links, i, feature, &segmenter, ctx)?;
-        for counted in count(&readings, feature, &segmenter, ctx) {
-            counts.merge(counted);
-        }
-        ctx.advance(readings.len() as u64 / 2)?;
-    }
-    let tfidf = Tfidf::fit(&counts, &feature.tfidf)?;
-    let spec = SetSpec {
-        name: feature.name.clone(),
-        kind: RowKind::Sparse,
-        params: json!({"version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus}),
-        fitted_until: tfidf.fitted_until(),
+    let model = match feature.tfidf.learns() {
+        true => fit(feature, inputs, &segmenter, &analyzer, ctx)?,
+        false => Vectorizer::hashing(&feature.tfidf)?,
     };
+    let mut params = json!({"version": VERSION, "feature": feature, "segmenter": segmenter.key()});
+    if feature.tfidf.learns() {
+        params["corpus"] = json!(inputs.corpus);
+    }
+    let kind = RowKind::Sparse;
+    let spec = SetSpec { name: feature.name.clone(), kind, params, fitted_until: model.fitted_until() };
     let writer = store.writer(&spec)?;
     let mut order = Vec::with_capacity(parts);
     for i in 0..parts {
         let readings = read_part(inputs.clean, inputs.links, i, feature, &segmenter, ctx)?;
         let key = key_of(&readings);
         if !writer.has(key)? {
-            writer.put(key, &weigh(&readings, &tfidf, &segmenter, ctx))?;
+            writer.put(key, &weigh(&readings, &model, &analyzer, ctx))?;
         }
         order.push(key);
         report.rows_in += readings.len() as u64;
-        ctx.advance(readings.len() as u64 - readings.len() as u64 / 2)?;
+        let counted = if feature.tfidf.learns() { readings.len() as u64 / 2 } else { 0 };
+        ctx.advance(readings.len() as u64 - counted)?;
     }
     report.rows_out = report.rows_in;
-    report.fact("vocabulary", tfidf.words().len());
-    report.fact("fitted_until", tfidf.fitted_until());
-    let meta = json!({"columns": [], "vocabulary": tfidf.words()});
+    report.fact("vocabulary", model.width());
+    report.fact("fitted_until", model.fitted_until());
+    let meta = json!({"columns": [], "vocabulary": model.terms()});
     Ok((writer.finish(&order, meta)?.id(), report))
 }
 
-/// The word counts of a part, chunk by chunk in order.
-fn count(readings: &[Reading], feature: &Feature, segmenter: &Segmenter, ctx: &Ctx) -> Vec<Counter> {
+/// Whether a document is among those that the model is fitted on.
+pub(super) fn counts_in(reading: &Reading, feature: &Feature) -> bool {
+    feature.fit_until.is_none_or(|day| reading.published_at.date() <= day)
+}
+
+/// The first pass.
+pub(super) fn fit(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    segmenter: &Segmenter,
+    analyzer: &Analyzer,
+    ctx: &Ctx,
+) -> Result<Vectorizer> {
+    let mut counts = TermCounts::new(&feature.tfidf);
+    for i in 0..inputs.clean.files()?.len() {
+        let readings = read_part(inputs.clean, inputs.links, i, feature, segmenter, ctx)?;
+        for counted in count(&readings, feature, analyzer, ctx)? {
+            counts.merge(&counted)?;
+        }
+        ctx.advance(readings.len() as u64 / 2)?;
+    }
+    ctx.install(|| Vectorizer::fit(&counts, &feature.tfidf))
+}
+
+/// The term counts of a part, chunk by chunk in order.
+fn count(readings: &[Reading], feature: &Feature, analyzer: &Analyzer, ctx: &Ctx) -> Result<Vec<TermCounts>> {
     let counted = |chunk: &[Reading]| {
-        let mut counts = Counter::default();
+        let mut counts = TermCounts::new(&feature.tfidf);
         for reading in chunk {
-            let in_time = feature.fit_until.is_none_or(|day| reading.published_at.date() <= day);
-            if let (Some(text), true) = (&reading.text, in_time) {
-                let terms = segmenter.terms(text);
-                counts.add(terms, Some(reading.published_at));
+            if let (Some(fields), true) = (reading.fields(), counts_in(reading, feature)) {
+                counts.add(analyzer, fields, Some(reading.published_at))?;
             }
         }
-        counts
+        Ok(counts)
     };
     ctx.install(|| readings.par_chunks(CHUNK).map(counted).collect())
 }
 
-fn weigh(readings: &[Reading], tfidf: &Tfidf, segmenter: &Segmenter, ctx: &Ctx) -> Rows {
-    let row = |reading: &Reading| {
-        let terms = segmenter.terms(reading.text.as_deref().unwrap_or_default());
-        tfidf.transform(&terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
-    };
+fn weigh(readings: &[Reading], model: &Vectorizer, analyzer: &Analyzer, ctx: &Ctx) -> Rows {
+    let row = |reading: &Reading| model.transform(analyzer, reading.fields().unwrap_or(Fields::default()));
     let weighed: Vec<Vec<(u32, f32)>> = ctx.install(|| readings.par_iter().map(row).collect());
     let mut indptr = vec![0];
     let (mut indices, mut values) = (Vec::new(), Vec::new());

@@ -59,7 +59,10 @@ pub fn naive_bayes(
         let s = weights.map_or(1.0, |s| s[i]);
         priors[c as usize] += s;
         for (j, v) in x.row(i).iter() {
-            ensure!(v >= 0.0, "naive Bayes adds up counts, but row {i} has the value {v}; choose features without a sign");
+            ensure!(
+                v >= 0.0,
+                "naive Bayes adds up counts, but row {i} has the value {v}; choose features without a sign"
+            );
             counts[j as usize * classes + c as usize] += s * f64::from(v);
         }
     }
@@ -137,6 +140,8 @@ mod tests {
         assert!(said(&BayesParams { smoothing: 0.0, ..BayesParams::default() }, &[0, 1], 2).contains("smoothing = 0"));
         let mut x = Csr::new(1);
         (0..2).for_each(|_| x.push_row([(0, 1.0)]));
-        assert!(naive_bayes(&x, &[0, 0], 2, None, &BayesParams::default()).unwrap_err().to_string().contains("class 1"));
+        assert!(
+            naive_bayes(&x, &[0, 0], 2, None, &BayesParams::default()).unwrap_err().to_string().contains("class 1")
+        );
     }
 }

@@ -43,7 +43,12 @@ pub enum Calibrator {
 
 impl Calibrator {
     /// Learns from scores and whether each row is so, by weight if `weights` are given.
-    pub fn fit(form: CalibrationForm, scores: &[f64], so: &[bool], weights: Option<&[f64]>) -> Result<Option<Calibrator>> {
+    pub fn fit(
+        form: CalibrationForm,
+        scores: &[f64],
+        so: &[bool],
+        weights: Option<&[f64]>,
+    ) -> Result<Option<Calibrator>> {
         ensure!(
             so.contains(&true) && so.contains(&false),
             "calibration needs rows of both kinds among those scored out of fold; there is one kind only"

@@ -4,6 +4,7 @@
 //! take 240 MB. Products are computed in f64; each output element is summed by one thread in column order, so the bytes
 //! of a result do not depend on the number of threads.
 
+use anyhow::{Result, bail, ensure};
 use rayon::prelude::*;
 
 /// Rows that one task computes at the least: below this the hand-over to another thread costs more than the sum.
@@ -49,6 +50,50 @@ impl Csr {
     /// A matrix of no rows and at least `cols` columns; a row with a higher column widens it.
     pub fn new(cols: usize) -> Csr {
         Csr { indptr: vec![0], indices: Vec::new(), values: Vec::new(), cols }
+    }
+
+    /// A matrix of these parts: row `i` is `indptr[i]..indptr[i + 1]` of the columns and values. Rows whose columns do not
+    /// ascend are put in order, and values at the same column are added up.
+    pub fn from_parts(indptr: Vec<usize>, indices: Vec<u32>, values: Vec<f32>, cols: usize) -> Result<Csr> {
+        let ends = (indptr.first(), indptr.last());
+        ensure!(
+            ends == (Some(&0), Some(&indices.len())) && indptr.is_sorted() && indices.len() == values.len(),
+            "the parts of a matrix do not fit together: indptr ends at {:?}, with {} columns and {} values",
+            indptr.last(),
+            indices.len(),
+            values.len()
+        );
+        if let Some(at) = indices.iter().position(|&j| j as usize >= cols) {
+            bail!("a matrix of {cols} columns has a value at column {}", indices[at]);
+        }
+        let m = Csr { indptr, indices, values, cols };
+        if (0..m.rows()).all(|i| m.row(i).indices.is_sorted_by(|a, b| a < b)) {
+            return Ok(m);
+        }
+        let mut ordered = Csr::new(cols);
+        for i in 0..m.rows() {
+            let mut row: Vec<(u32, f32)> = m.row(i).iter().collect();
+            // A stable sort: equal columns are added in the order in which they came.
+            row.sort_by_key(|&(j, _)| j);
+            let sums = row.chunk_by(|a, b| a.0 == b.0);
+            ordered.push_row(sums.map(|run| (run[0].0, run.iter().map(|&(_, v)| v).sum())));
+        }
+        Ok(ordered)
+    }
+
+    /// Where each row begins in [`Csr::indices`], and behind them where the last ends.
+    pub fn indptr(&self) -> &[usize] {
+        &self.indptr
+    }
+
+    /// The columns of all rows, one after another.
+    pub fn indices(&self) -> &[u32] {
+        &self.indices
+    }
+
+    /// The values at these columns.
+    pub fn values(&self) -> &[f32] {
+        &self.values
     }
 
     /// Number of rows.

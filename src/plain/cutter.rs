@@ -70,6 +70,11 @@ impl Cutter {
         self
     }
 
+    /// What cuts the text; none for lines of tokens.
+    pub fn segmenter(&self) -> Option<&Segmenter> {
+        self.segmenter.as_ref()
+    }
+
     /// How it cuts.
     pub fn spec(&self) -> &CutSpec {
         &self.spec

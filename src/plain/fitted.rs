@@ -10,17 +10,24 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
-use super::{Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, sestm, tfidf, tone};
+use super::{
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordVectors, classify, lsa, ppmi, sestm, tone, vectorize,
+};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
-use crate::text::TokenizerParams;
 use crate::model::{Explanation, ModelFile, ModelHeader};
+use crate::text::TokenizerParams;
 
 /// What a fitted model of any kind can do with documents.
 pub trait Fitted: Send + Sync {
     /// What its file says of it.
     fn header(&self) -> &ModelHeader;
+
+    /// What `train` calls it: the kind, or which model of this kind it is.
+    fn name(&self) -> &str {
+        &self.header().kind
+    }
 
     /// What its rows consist of.
     fn columns(&self) -> Result<Columns>;
@@ -30,6 +37,11 @@ pub trait Fitted: Send + Sync {
 
     /// Which tokens gave a document its score; `of` names the class or component, where there are several.
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;
+
+    /// Vectors of words, where the model has them.
+    fn words(&self) -> Option<WordVectors<'_>> {
+        None
+    }
 
     /// Measures the model on documents, and writes the table that `params` ask for.
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)>;
@@ -99,7 +111,10 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
     Ok(match kind.as_str() {
         tone::KIND => Box::new(tone::FittedTone::open(&file, format, base)?),
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
-        tfidf::KIND => Box::new(tfidf::FittedTfidf::open(&file, cutter()?)?),
+        lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
+        ppmi::KIND => Box::new(ppmi::FittedPpmi::open(&file, cutter()?)?),
+        vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
+        kind if classify::is_kind(kind) => Box::new(classify::FittedEstimator::open(&file, &cutter()?)?),
         LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })

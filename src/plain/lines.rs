@@ -1,6 +1,6 @@
 //! Reading documents a line each: tokens, text, or JSON objects.
 //!
-//! JSON lines have `text`, and whatever of these they like: `id`, `title`, `label` (text or a whole number), `value` (a number,
+//! JSON lines have `text`, and whatever of these they like: `id`, `title`, `label` (text or a whole number), `labels` (a list of them), `value` (a number,
 //! such as a return), `time` (as sources write times), `group` (samples of one group are never split between training
 //! and test). Other fields are left alone. A line that cannot be used is set aside with its number and reason.
 
@@ -26,7 +26,7 @@ pub enum LineFormat {
     /// Text, to be cut by the tokenizer.
     #[default]
     Text,
-    /// A JSON object with `text`, to be cut by the tokenizer, and optional `id`, `title`, `label`, `value`, `time`, `group`.
+    /// A JSON object with `text`, to be cut by the tokenizer, and optional `id`, `title`, `label`, `labels`, `value`, `time`, `group`.
     Jsonl,
 }
 
@@ -60,6 +60,8 @@ pub struct Line<'b> {
     pub text: Cow<'b, str>,
     /// Class.
     pub label: Option<Cow<'b, str>>,
+    /// Labels, where there may be several.
+    pub labels: Vec<Cow<'b, str>>,
     /// A number that goes with it, such as the return that followed.
     pub value: Option<f64>,
     /// When it became public.
@@ -90,6 +92,8 @@ struct Object<'b> {
     text: Cow<'b, str>,
     #[serde(borrow, default)]
     label: Option<Scalar<'b>>,
+    #[serde(borrow, default)]
+    labels: Vec<Scalar<'b>>,
     #[serde(default)]
     value: Option<f64>,
     #[serde(borrow, default)]
@@ -252,6 +256,7 @@ fn object(number: u64, line: &str) -> Result<Line<'_>, &'static str> {
         title: object.title.unwrap_or_default(),
         text: object.text,
         label: object.label.map(Cow::from),
+        labels: object.labels.into_iter().map(Cow::from).collect(),
         value: object.value,
         time,
         group: object.group.map(Cow::from),

@@ -4,25 +4,35 @@
 //! them. Each model's file here joins reader, cutter and the model itself (`crate::model`), and knows the header of its
 //! model file. Not for: documents of a project, which come with codes and clean text (that is `extract`).
 
+pub mod classify;
 mod cutter;
 mod embed;
 mod fitted;
+pub mod keywords;
 pub mod lexicon;
 mod lines;
+pub mod lsa;
+mod nearest;
+pub mod newwords;
 mod ngram;
 mod ngram_eval;
 mod output;
+pub mod ppmi;
 mod returns;
 mod rows;
 pub mod sestm;
-pub mod tfidf;
+mod source;
+mod spill;
 pub mod tone;
+pub mod vectorize;
 
 pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;
 pub use fitted::{EvalParams, Figures, Fitted, Per, open_model};
 pub use lines::{Block, Line, LineFormat, Lines, Refused};
-pub use ngram_eval::open_language_model;
+pub use nearest::{Named, Near, Sought, WordVectors, nearest_documents, nearest_words};
 pub use ngram::{HeldOut, train_ngram};
+pub use ngram_eval::open_language_model;
 pub use output::{Sink, write_rows};
 pub use rows::{Columns, Rows};
+pub use source::Source;

@@ -16,7 +16,7 @@ const BUILTIN: &str = include_str!("../../assets/stopwords.txt");
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     stopwords: FxHashSet<Box<str>>,
-    lowercase: bool,
+    pub(super) lowercase: bool,
     keep_punctuation: bool,
     keep_numbers: bool,
 }

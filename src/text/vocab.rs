@@ -80,8 +80,15 @@ impl VocabularyParams {
         let within = |f: &Frequency| f.documents > 0 && (least..=most).contains(&(f.documents as f64));
         let mut kept: Vec<u32> = (0..words.len() as u32).filter(|&i| within(&words[i as usize])).collect();
         if self.max_features > 0 && kept.len() > self.max_features {
-            kept.sort_by_cached_key(|&i| (Reverse(words[i as usize].count), tie(i as usize)));
-            kept.truncate(self.max_features);
+            let count = |i: u32| words[i as usize].count;
+            let mut counts: Vec<u64> = kept.iter().map(|&i| count(i)).collect();
+            let border = *counts.select_nth_unstable_by(self.max_features - 1, |a, b| b.cmp(a)).1;
+            // Only words at the border are told apart, for what tells them apart may be long.
+            let mut equal: Vec<u32> = kept.iter().copied().filter(|&i| count(i) == border).collect();
+            kept.retain(|&i| count(i) > border);
+            equal.sort_by_cached_key(|&i| tie(i as usize));
+            equal.truncate(self.max_features - kept.len());
+            kept.extend(equal);
             kept.sort_unstable();
         }
         ensure!(

@@ -1,30 +1,68 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
+mod classify;
 mod lexicon;
+mod lsa;
+mod newwords;
 mod ngram;
+mod ppmi;
 mod sestm;
-mod tfidf;
 mod tone;
+mod vectorize;
 
 use clap::Subcommand;
 
+pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
 pub use lexicon::{Lexicon, Method};
+pub use lsa::Lsa;
+pub use newwords::Newwords;
 pub use ngram::Ngram;
+pub use ppmi::Ppmi;
 pub use sestm::Sestm;
-pub use tfidf::Tfidf;
 pub use tone::Tone;
+pub use vectorize::{Terms, Vectorize};
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
 pub enum Train {
-    /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
-    Lexicon(Lexicon),
-    /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
-    Sestm(Sestm),
     /// An n-gram language model, as KenLM's lmplz.
     Ngram(Ngram),
-    /// TF-IDF weights of words, as scikit-learn's TfidfVectorizer.
-    Tfidf(Tfidf),
+    /// TF-IDF weights of words or n-grams, as scikit-learn's TfidfVectorizer.
+    Tfidf(Vectorize),
+    /// Counts of words or n-grams, as scikit-learn's CountVectorizer.
+    Bow(Vectorize),
+    /// 1 for each word that occurs.
+    Onehot(Vectorize),
+    /// BM25 weights.
+    Bm25(Vectorize),
+    /// Signed counts hashed into 2^20 columns, as scikit-learn's HashingVectorizer.
+    Hashing(Vectorize),
+    /// Sets of five characters in a row, hashed: for what is nearly the same text.
+    Shingles(Vectorize),
+    /// ln(1 + count) of the most frequent nouns, verbs and adjectives, those of titles apart: Huatai's event factors.
+    EventWords(Vectorize),
+    /// Latent semantic analysis: documents and words as points of few dimensions, as scikit-learn's TruncatedSVD.
+    Lsa(Lsa),
+    /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
+    Ppmi(Ppmi),
+    /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
+    Sestm(Sestm),
+    /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
+    Lexicon(Lexicon),
     /// A lexicon of word lists, formal or informal, made ready to give tones; nothing is fitted.
     Tone(Tone),
+    /// Logistic regression on the texts' terms, with L2 penalty or elastic net, as scikit-learn's LogisticRegression.
+    Logistic(Logistic),
+    /// Naive Bayes on the texts' terms, multinomial or complement.
+    #[command(visible_alias = "nb")]
+    Bayes(Bayes),
+    /// A linear support vector machine on the texts' terms, as LIBLINEAR.
+    Svm(Svm),
+    /// Gradient-boosted trees on the texts' terms, of classes or of a value.
+    #[command(visible_alias = "gbdt")]
+    Boosted(Boosted),
+    /// Ridge regression of a value on the texts' terms.
+    Ridge(Ridge),
+    /// New words of raw text, as a dictionary for jieba: cohesion and branching entropy.
+    Newwords(Newwords),
 }

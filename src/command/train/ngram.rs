@@ -1,5 +1,7 @@
 //! `train ngram`.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::{lines, open, trained};
@@ -18,7 +20,10 @@ pub(super) fn run(args: &Ngram, ctx: &Ctx) -> Result<Summary> {
         k: args.k,
         held_out_share: args.held_out_share,
     };
-    let room = Room { memory_mb: args.memory, folder: args.temp.clone().unwrap_or_else(std::env::temp_dir) };
+    // The system's folder for temporary files often lies in memory, which is what runs are there to spare.
+    let beside = args.output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = args.temp.as_deref().unwrap_or(beside);
+    let room = Room { memory_mb: args.memory, folder: folder.to_owned() };
     let (mut read, cutter) = open(&args.corpus)?;
     let held_out = match &args.held_out {
         Some(path) => HeldOut::Lines(lines(path, &args.corpus)?),

@@ -15,7 +15,12 @@ use crate::model::sparse::{Csr, Row};
 const BINS: usize = 64;
 
 /// The columns to use, ascending; `transposed` holds a column a row.
-pub(super) fn choose(transposed: &Csr, goal: &BoostGoal<'_>, weights: &[f64], params: &BoostParams) -> Result<Vec<u32>> {
+pub(super) fn choose(
+    transposed: &Csr,
+    goal: &BoostGoal<'_>,
+    weights: &[f64],
+    params: &BoostParams,
+) -> Result<Vec<u32>> {
     let rows = transposed.cols();
     let merit = |j: usize| merit(transposed.row(j), goal, weights);
     let merits: Vec<f64> = (0..transposed.rows()).into_par_iter().map(merit).collect();

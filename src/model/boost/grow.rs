@@ -51,11 +51,11 @@ pub(crate) fn grow(
     let every: Vec<usize> = (0..columns.len()).collect();
     let splitter = MissingImputerSplitter {
         l1: 0.0,
-        l2: params.l2,
+        l2: params.l2 as f32,
         max_delta_step: 0.0,
         gamma: 0.0,
-        min_leaf_weight: params.min_leaf_weight,
-        learning_rate: params.learning_rate,
+        min_leaf_weight: params.min_leaf_weight as f32,
+        learning_rate: params.learning_rate as f32,
         allow_missing_splits: true,
         constraints_map: ConstraintMap::new(),
     };
@@ -116,7 +116,10 @@ fn base_scores(goal: &BoostGoal<'_>, s: &[f64]) -> Result<Vec<f64>> {
         BoostGoal::Class { class, classes } => {
             let mut sizes = vec![0.0; *classes];
             class.iter().zip(s).for_each(|(&c, s)| sizes[c as usize] += s);
-            ensure!(*classes > 1 && sizes.iter().all(|n| *n > 0.0), "trees need rows of two classes or more, and of each");
+            ensure!(
+                *classes > 1 && sizes.iter().all(|n| *n > 0.0),
+                "trees need rows of two classes or more, and of each"
+            );
             Ok(match sizes[..] {
                 [first, second] => vec![(second / first).ln()],
                 _ => sizes.iter().map(|n| (n / total).ln()).collect(),

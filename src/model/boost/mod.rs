@@ -8,6 +8,8 @@
 mod columns;
 mod grow;
 
+use std::fmt;
+
 use anyhow::{Result, ensure};
 use forust_ml::gradientbooster::{ContributionsMethod, GradientBooster};
 use forust_ml::tree::Tree;
@@ -25,13 +27,13 @@ pub struct BoostParams {
     /// Rounds: trees, or trees a class. Default 200.
     pub trees: usize,
     /// What of each tree's finding is taken, above 0 to 1. Default 0.1.
-    pub learning_rate: f32,
+    pub learning_rate: f64,
     /// Splits from root to leaf at the most. Default 6.
     pub max_depth: usize,
     /// Sum of second derivatives that a leaf needs (XGBoost's min_child_weight). Default 1.
-    pub min_leaf_weight: f32,
+    pub min_leaf_weight: f64,
     /// L2 penalty on the leaves. Default 1.
-    pub l2: f32,
+    pub l2: f64,
     /// Columns that trees may use, those that tell most of the goal; 0 keeps all. Default 2000.
     pub max_features: usize,
     /// Memory for the dense columns at the most, in MB. Default 2048.
@@ -134,6 +136,13 @@ impl Boosted {
                 dense[at] = f64::from(value);
             }
         }
+    }
+}
+
+impl fmt::Debug for Boosted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let trees: Vec<usize> = self.boosters.iter().map(|booster| booster.trees.len()).collect();
+        f.debug_struct("Boosted").field("columns", &self.columns.len()).field("trees", &trees).finish()
     }
 }
 

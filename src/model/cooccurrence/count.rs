@@ -4,17 +4,17 @@
 //! written, sorted, as a run; at the end the runs of a shard are merged. A pair is a key (word, then neighbour, 32 bits each)
 //! with a count of units.
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Seek, Write};
-use std::iter::Peekable;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
+use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::{Cooccurrence, CooccurrenceParams, Weighting};
+use super::{Cooccurrence, CooccurrenceParams, PairWeighting};
+use crate::disk::Scratch;
 use crate::job::Ctx;
-use crate::model::svd::RowsWriter;
+use crate::model::{Row, RowsWriter};
 
 /// Tables: the most threads that count at once.
 const SHARDS: usize = 16;
@@ -25,9 +25,6 @@ const UNIT: u64 = 720_720;
 /// Bytes of a counted pair in a table, as far as that can be said.
 const PAIR_BYTES: usize = 40;
 
-/// Bytes of a pair in a run.
-const RUN_BYTES: usize = 16;
-
 /// Counts pairs of words, given as numbers below `words`.
 pub struct PairCounter {
     words: usize,
@@ -36,32 +33,35 @@ pub struct PairCounter {
     units: Vec<u64>,
     /// Pairs that all tables may hold.
     limit: usize,
+    folder: PathBuf,
     shards: Vec<Shard>,
 }
 
 #[derive(Default)]
 struct Shard {
     table: FxHashMap<u64, u64>,
-    runs: Vec<File>,
+    /// Sorted pairs of key and units.
+    runs: Vec<Mmap>,
 }
 
 impl PairCounter {
-    /// A counter of pairs of `words` words.
-    pub fn new(words: usize, params: &CooccurrenceParams) -> Result<PairCounter> {
+    /// A counter of pairs of `words` words; scratch files, if need be, are made in `folder`.
+    pub fn new(words: usize, params: &CooccurrenceParams, folder: &Path) -> Result<PairCounter> {
         ensure!(
             (1..=1000).contains(&params.window),
             "a window of {} words cannot be; choose 1 to 1000 (5 is usual)",
             params.window
         );
         let units = |d: u64| match params.weighting {
-            Weighting::Uniform => UNIT,
-            Weighting::Harmonic => (UNIT + d / 2) / d,
+            PairWeighting::Uniform => UNIT,
+            PairWeighting::Harmonic => (UNIT + d / 2) / d,
         };
         Ok(PairCounter {
             words,
             window: params.window,
             units: (1..=params.window as u64).map(units).collect(),
             limit: (params.memory << 20) / PAIR_BYTES,
+            folder: folder.to_owned(),
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
         })
     }
@@ -79,27 +79,32 @@ impl PairCounter {
             })
         })?;
         let held: usize = self.shards.iter().map(|shard| shard.table.len()).sum();
-        if held > self.limit { ctx.install(|| self.shards.par_iter_mut().try_for_each(Shard::spill)) } else { Ok(()) }
+        if held > self.limit {
+            let folder = &self.folder;
+            ctx.install(|| self.shards.par_iter_mut().try_for_each(|shard| shard.spill(folder)))?;
+        }
+        Ok(())
     }
 
     /// The counts.
-    pub fn finish(self, ctx: &Ctx) -> Result<Cooccurrence> {
-        let sorted: Vec<Result<Merge>> = ctx.install(|| self.shards.into_par_iter().map(Shard::into_sorted).collect());
-        let mut sorted: Vec<Merge> = sorted.into_iter().collect::<Result<_>>()?;
-        let mut rows = RowsWriter::new(self.words);
+    pub fn finish(mut self, ctx: &Ctx) -> Result<Cooccurrence> {
+        let last: Vec<Vec<[u64; 2]>> = ctx.install(|| self.shards.par_iter_mut().map(Shard::sorted).collect());
+        let mut merges: Vec<Merge<'_>> = self.shards.iter().zip(&last).map(|(shard, last)| shard.merge(last)).collect();
+        let mut rows = RowsWriter::new(self.words, &self.folder);
         let mut sums = Vec::with_capacity(self.words);
-        let mut row = Vec::new();
+        let (mut indices, mut values) = (Vec::new(), Vec::new());
         for word in 0..self.words as u64 {
             ctx.check()?;
-            row.clear();
+            indices.clear();
+            values.clear();
             let mut sum = 0;
-            let pairs = &mut sorted[word as usize % SHARDS];
-            while let Some((key, units)) = pairs.next_of(word)? {
+            while let Some([key, units]) = merges[word as usize % SHARDS].next_of(word) {
                 sum += units;
-                row.push((key as u32, (units as f64 / UNIT as f64) as f32));
+                indices.push(key as u32);
+                values.push((units as f64 / UNIT as f64) as f32);
             }
             sums.push(sum as f64 / UNIT as f64);
-            rows.push(&row)?;
+            rows.push(Row { indices: &indices, values: &values })?;
         }
         Ok(Cooccurrence { rows: rows.finish()?, sums })
     }
@@ -120,96 +125,46 @@ impl Shard {
         }
     }
 
-    fn sorted(&mut self) -> Vec<(u64, u64)> {
-        let mut pairs: Vec<(u64, u64)> = self.table.drain().collect();
+    /// Takes what the table holds.
+    fn sorted(&mut self) -> Vec<[u64; 2]> {
+        let table = std::mem::take(&mut self.table);
+        let mut pairs: Vec<[u64; 2]> = table.into_iter().map(|(key, units)| [key, units]).collect();
         pairs.sort_unstable();
         pairs
     }
 
-    fn spill(&mut self) -> Result<()> {
-        let mut write = || -> std::io::Result<File> {
-            let mut out = BufWriter::with_capacity(1 << 18, tempfile::tempfile()?);
-            for (key, units) in self.sorted() {
-                out.write_all(bytemuck::bytes_of(&[key, units]))?;
-            }
-            let mut file = out.into_inner()?;
-            file.rewind()?;
-            Ok(file)
-        };
-        let file = write().with_context(|| {
-            format!(
-                "cannot keep pairs of words in a scratch file in {} (set TMPDIR to a folder with more room, or allow more \
-                 --memory)",
-                std::env::temp_dir().display()
-            )
-        })?;
-        self.runs.push(file);
+    fn spill(&mut self, folder: &Path) -> Result<()> {
+        let mut scratch = Scratch::within(folder)?;
+        scratch.write(bytemuck::cast_slice(&self.sorted()))?;
+        self.runs.extend(scratch.map()?);
         Ok(())
     }
 
-    fn into_sorted(mut self) -> Result<Merge> {
-        let memory = self.sorted();
-        self.table = FxHashMap::default();
-        let mut runs: Vec<Peekable<Run>> = vec![Run::Memory(memory.into_iter()).peekable()];
-        runs.extend(self.runs.into_iter().map(|file| Run::File(BufReader::with_capacity(1 << 16, file)).peekable()));
-        Ok(Merge { runs })
-    }
-}
-
-/// Sorted pairs.
-enum Run {
-    Memory(std::vec::IntoIter<(u64, u64)>),
-    File(BufReader<File>),
-}
-
-impl Iterator for Run {
-    type Item = std::io::Result<(u64, u64)>;
-
-    fn next(&mut self) -> Option<std::io::Result<(u64, u64)>> {
-        match self {
-            Run::Memory(pairs) => pairs.next().map(Ok),
-            Run::File(file) => {
-                let mut bytes = [0; RUN_BYTES];
-                match file.read_exact(&mut bytes) {
-                    Ok(()) => {
-                        let [key, units]: [u64; 2] = bytemuck::cast(bytes);
-                        Some(Ok((key, units)))
-                    }
-                    Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => None,
-                    Err(error) => Some(Err(error)),
-                }
-            }
-        }
+    fn merge<'s>(&'s self, last: &'s [[u64; 2]]) -> Merge<'s> {
+        Merge { runs: self.runs.iter().map(|run| bytemuck::cast_slice(run)).chain([last]).collect() }
     }
 }
 
 /// The runs of a shard as one. There are few, so the least is found by looking at each.
-struct Merge {
-    runs: Vec<Peekable<Run>>,
+struct Merge<'s> {
+    runs: Vec<&'s [[u64; 2]]>,
 }
 
-impl Merge {
+impl Merge<'_> {
     /// The next pair of this word, if it has one more.
-    fn next_of(&mut self, word: u64) -> Result<Option<(u64, u64)>> {
-        let mut least = None;
-        for run in &mut self.runs {
-            match run.peek() {
-                Some(Ok((key, _))) if key >> 32 == word && least.is_none_or(|least| *key < least) => least = Some(*key),
-                Some(Err(_)) => {
-                    let error = run.next().and_then(Result::err).context("an error was seen")?;
-                    return Err(error).context("cannot read pairs of words back from a scratch file");
-                }
-                _ => {}
-            }
-        }
-        let Some(least) = least else { return Ok(None) };
+    fn next_of(&mut self, word: u64) -> Option<[u64; 2]> {
+        let firsts = self.runs.iter().filter_map(|run| run.first()).map(|first| first[0]);
+        let least = firsts.min().filter(|key| key >> 32 == word)?;
         let mut sum = 0;
         for run in &mut self.runs {
-            if let Some(Ok((_, units))) = run.next_if(|next| matches!(next, Ok((key, _)) if *key == least)) {
+            if let [[key, units], rest @ ..] = run
+                && *key == least
+            {
                 sum += units;
+                *run = rest;
             }
         }
-        Ok(Some((least, sum)))
+        Some([least, sum])
     }
 }
 
@@ -219,7 +174,8 @@ mod tests {
 
     fn counted(documents: &[Vec<u32>], params: &CooccurrenceParams, threads: usize) -> Cooccurrence {
         let ctx = Ctx::new(threads, 1).unwrap();
-        let mut counter = PairCounter::new(20, params).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut counter = PairCounter::new(20, params, dir.path()).unwrap();
         documents.chunks(3).for_each(|some| counter.add(some, &ctx).unwrap());
         counter.finish(&ctx).unwrap()
     }
@@ -238,7 +194,7 @@ mod tests {
         assert_eq!(row(&counts, 1), [(0, 2.0), (2, 1.0)]);
         assert_eq!(row(&counts, 2), [(0, 1.0), (1, 1.0), (3, 1.0)]);
         assert_eq!((counts.sums[0], counts.total(), counts.pairs()), (5.0, 12.0, 9));
-        let params = CooccurrenceParams { weighting: Weighting::Harmonic, ..params };
+        let params = CooccurrenceParams { weighting: PairWeighting::Harmonic, ..params };
         let counts = counted(&documents, &params, 1);
         assert_eq!(row(&counts, 0), [(0, 1.0), (1, 2.0), (2, 1.0)]);
         assert_eq!(row(&counts, 1), [(0, 2.0), (2, 0.5)]);
@@ -248,7 +204,8 @@ mod tests {
     fn neither_threads_nor_scratch_files_change_a_count() {
         let documents: Vec<Vec<u32>> =
             (0..40u32).map(|i| (0..i % 13).map(|j| (i * 7 + j * j * 3) % 20).collect()).collect();
-        let params = CooccurrenceParams { window: 4, weighting: Weighting::Harmonic, ..CooccurrenceParams::default() };
+        let params =
+            CooccurrenceParams { window: 4, weighting: PairWeighting::Harmonic, ..CooccurrenceParams::default() };
         let whole = counted(&documents, &params, 1);
         let spilled = CooccurrenceParams { memory: 0, ..params.clone() };
         for other in [counted(&documents, &params, 8), counted(&documents, &spilled, 2)] {
@@ -266,7 +223,7 @@ mod tests {
     #[test]
     fn a_window_of_nothing_is_refused() {
         let params = CooccurrenceParams { window: 0, ..CooccurrenceParams::default() };
-        let error = PairCounter::new(3, &params).err().unwrap().to_string();
+        let error = PairCounter::new(3, &params, Path::new("")).err().unwrap().to_string();
         assert!(error.contains("window of 0") && error.contains("1 to 1000"), "{error}");
     }
 }

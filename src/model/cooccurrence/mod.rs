@@ -5,19 +5,22 @@
 //! word looked both ways. Counts are whole multiples of a unit, so that no order of adding changes them.
 
 mod count;
+mod model;
 mod ppmi;
 
 use serde::{Deserialize, Serialize};
 
 pub use count::PairCounter;
+pub(crate) use model::PairWords;
+pub use model::PpmiModel;
 pub use ppmi::{Ppmi, PpmiParams};
 
-use crate::model::svd::SparseRows;
+use super::SparseRows;
 
 /// What a pair at a distance of `d` words counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Weighting {
+pub enum PairWeighting {
     /// 1, as Levy and Goldberg count.
     #[default]
     Uniform,
@@ -32,18 +35,19 @@ pub struct CooccurrenceParams {
     /// Words from one to the other at the most. Default 5.
     pub window: usize,
     /// What a pair counts by its distance: `uniform` (default) or `harmonic`.
-    pub weighting: Weighting,
+    pub weighting: PairWeighting,
     /// Words that occur less often are left out. Default 5.
     pub min_count: u64,
     /// Words kept at the most, the most frequent; 0 (default) keeps all.
     pub max_words: usize,
-    /// Memory for pairs that are not yet sorted, in MB; what is over goes to scratch files. Results do not depend on it. Default 1024.
+    /// Memory for pairs that are not yet sorted, in MB; what is over goes to scratch files. Default 1024. Results do not
+    /// depend on it.
     pub memory: usize,
 }
 
 impl Default for CooccurrenceParams {
     fn default() -> CooccurrenceParams {
-        CooccurrenceParams { window: 5, weighting: Weighting::Uniform, min_count: 5, max_words: 0, memory: 1024 }
+        CooccurrenceParams { window: 5, weighting: PairWeighting::Uniform, min_count: 5, max_words: 0, memory: 1024 }
     }
 }
 

@@ -4,13 +4,16 @@
 //! `max(0, ln(#(w,c) x Z / (#(w) x #(c)^cds)) - ln(neg))` where `Z` is the sum of `#(c)^cds` over all contexts, natural
 //! logarithms. With the decomposition `U S V'` of that matrix a word's vector is its row of `U S^eig`.
 
+use std::path::Path;
+
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::Cooccurrence;
 use crate::job::Ctx;
-use crate::model::svd::{RowsWriter, SparseRows, SvdParams, project, truncated};
+use crate::model::svd::{BLOCK, project, truncated};
+use crate::model::{Csr, NpzWriter, Row, RowsWriter, SparseRows, SvdParams};
 
 /// Parameters of PPMI and of its vectors, under the names that they have in hyperwords.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,24 +59,45 @@ pub(crate) struct Vectors {
 }
 
 impl Ppmi {
-    /// The matrix of counted pairs.
-    pub fn new(counts: &Cooccurrence, params: &PpmiParams, ctx: &Ctx) -> Result<Ppmi> {
+    /// The matrix of counted pairs; a scratch file, if need be, is made in `folder`.
+    pub fn new(counts: &Cooccurrence, params: &PpmiParams, folder: &Path, ctx: &Ctx) -> Result<Ppmi> {
         params.check()?;
         let smoothed: Vec<f64> = counts.sums.iter().map(|sum| sum.powf(params.cds)).collect();
         // The part of the formula that is the context's own.
         let total = (smoothed.iter().sum::<f64>() / params.neg).ln();
         let of_context: Vec<f64> = smoothed.iter().map(|sum| total - sum.ln()).collect();
-        let mut rows = RowsWriter::new(counts.rows.cols());
+        let mut rows = RowsWriter::new(counts.rows.cols(), folder);
+        let (mut indices, mut values) = (Vec::new(), Vec::new());
         let mut words = counts.sums.iter().map(|sum| sum.ln());
         for block in 0..counts.rows.blocks() {
             ctx.check()?;
             for (row, of_word) in counts.rows.block(block).zip(&mut words) {
-                let cells =
-                    row.iter().map(|(j, count)| (j, (f64::from(count).ln() - of_word + of_context[j as usize]) as f32));
-                rows.push(&cells.filter(|cell| cell.1 > 0.0).collect::<Vec<_>>())?;
+                indices.clear();
+                values.clear();
+                for (j, count) in row.iter() {
+                    let value = (f64::from(count).ln() - of_word + of_context[j as usize]) as f32;
+                    if value > 0.0 {
+                        indices.push(j);
+                        values.push(value);
+                    }
+                }
+                rows.push(Row { indices: &indices, values: &values })?;
             }
         }
         Ok(Ppmi { rows: rows.finish()? })
+    }
+
+    /// Writes the matrix as `.npz`, rows and columns under their words.
+    pub fn write_npz(&self, path: &Path, words: &[Box<str>], ctx: &Ctx) -> Result<()> {
+        let mut out = NpzWriter::create(path, self.rows.cols())?;
+        for block in 0..self.rows.blocks() {
+            ctx.check()?;
+            let mut rows = Csr::new(self.rows.cols());
+            self.rows.block(block).for_each(|row| rows.push_row(row.iter()));
+            let first = block * BLOCK;
+            out.push(&rows, words[first..first + rows.rows()].iter().map(AsRef::as_ref))?;
+        }
+        out.finish(Some(words.iter().map(AsRef::as_ref)))
     }
 
     /// Cells above 0.

@@ -2,16 +2,41 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Estimator, EstimatorParams, Goal, Guess, Method, fit_estimator};
+use super::{Estimator, EstimatorParams, Goal, Method, fit_estimator};
 use crate::job::Ctx;
 use crate::model::calibration::{CalibrationForm, Calibrator};
 use crate::model::sparse::Csr;
 use crate::model::validation::{GridPoint, Split};
 
+/// Rows that training and test parts can be had of. What is fitted to make them, such as a vocabulary, is fitted on the
+/// training part alone.
+pub trait FoldFeatures: Sync {
+    /// Number of rows.
+    fn count(&self) -> usize;
+
+    /// The rows that train and those that test, with the same columns. Called inside [`Ctx::install`].
+    fn fold(&self, split: &Split) -> Result<(Csr, Csr)>;
+}
+
+impl FoldFeatures for Csr {
+    fn count(&self) -> usize {
+        self.rows()
+    }
+
+    fn fold(&self, split: &Split) -> Result<(Csr, Csr)> {
+        let of = |rows: &[usize]| {
+            let mut some = Csr::new(self.cols());
+            rows.iter().for_each(|&i| some.push_row(self.row(i).iter()));
+            some
+        };
+        Ok((of(&split.train), of(&split.test)))
+    }
+}
+
 /// The scores `[rows, outputs]` that each row got from a model that was fitted without its fold; NaN for a row that no fold
-/// tests. Progress is counted in folds.
+/// tests. Call inside [`Ctx::install`].
 pub fn out_of_fold(
-    x: &Csr,
+    x: &impl FoldFeatures,
     goal: &Goal,
     weights: Option<&[f64]>,
     splits: &[Split],
@@ -20,14 +45,15 @@ pub fn out_of_fold(
 ) -> Result<Vec<f64>> {
     let mut scores = Vec::new();
     for (at, split) in splits.iter().enumerate() {
-        let (model, tested) = fit_fold(x, goal, weights, split, params, ctx)
-            .with_context(|| format!("fold {} of {}", at + 1, splits.len()))?;
+        let fold = || format!("fold {} of {}", at + 1, splits.len());
+        let (trained, tested) = x.fold(split).with_context(fold)?;
+        let model = fit_part(&trained, goal, weights, &split.train, params, ctx).with_context(fold)?;
         let k = model.outputs();
-        scores.resize(x.rows() * k, f64::NAN);
+        scores.resize(x.count() * k, f64::NAN);
         for (&i, row) in split.test.iter().zip(model.scores(&tested).chunks(k)) {
             scores[i * k..][..k].copy_from_slice(row);
         }
-        ctx.advance(1)?;
+        ctx.check()?;
     }
     Ok(scores)
 }
@@ -48,8 +74,12 @@ pub fn calibrate(
     let mut calibrators = Vec::with_capacity(k);
     for c in 0..k {
         let so: Vec<bool> = match goal {
-            Goal::Classes { class, .. } => scored.iter().map(|&i| class[i] as usize == if k == 1 { 1 } else { c }).collect(),
-            Goal::Labels { labels, .. } => scored.iter().map(|&i| labels[i].binary_search(&(c as u32)).is_ok()).collect(),
+            Goal::Classes { class, .. } => {
+                scored.iter().map(|&i| class[i] as usize == if k == 1 { 1 } else { c }).collect()
+            }
+            Goal::Labels { labels, .. } => {
+                scored.iter().map(|&i| labels[i].binary_search(&(c as u32)).is_ok()).collect()
+            }
             Goal::Values(_) => anyhow::bail!("values have no probabilities to calibrate"),
         };
         let of: Vec<f64> = inputs.iter().map(|row| row[c]).collect();
@@ -61,9 +91,9 @@ pub fn calibrate(
     Ok(())
 }
 
-/// What each strength of the penalty reaches out of fold. Progress is counted in folds.
+/// What each strength of the penalty reaches out of fold. Call inside [`Ctx::install`].
 pub fn search_penalty(
-    x: &Csr,
+    x: &impl FoldFeatures,
     goal: &Goal,
     weights: Option<&[f64]>,
     splits: &[Split],
@@ -71,42 +101,33 @@ pub fn search_penalty(
     alphas: &[f64],
     ctx: &Ctx,
 ) -> Result<Vec<GridPoint>> {
-    ensure!(params.method != Method::Boosted, "a grid of penalties is for linear models and naive Bayes, not for trees");
-    let mut points = Vec::with_capacity(alphas.len());
-    for &alpha in alphas {
-        let mut params = params.clone();
-        params.linear.alpha = alpha;
-        params.bayes.smoothing = alpha;
-        let mut figures = Vec::with_capacity(splits.len());
-        for (at, split) in splits.iter().enumerate() {
-            let (model, tested) = fit_fold(x, goal, weights, split, &params, ctx)
+    ensure!(
+        params.method != Method::Boosted,
+        "a grid of penalties is for linear models and naive Bayes, not for trees"
+    );
+    let mut figures = vec![Vec::with_capacity(splits.len()); alphas.len()];
+    for (at, split) in splits.iter().enumerate() {
+        let (trained, tested) = x.fold(split).with_context(|| format!("fold {} of {}", at + 1, splits.len()))?;
+        for (figures, &alpha) in figures.iter_mut().zip(alphas) {
+            let params = params.clone().with_penalty(alpha);
+            let model = fit_part(&trained, goal, weights, &split.train, &params, ctx)
                 .with_context(|| format!("fold {} of {}, alpha = {alpha}", at + 1, splits.len()))?;
-            let guess: Guess = model.guess(&tested);
-            figures.push(guess.judge(&goal.of(&split.test)).figure());
-            ctx.advance(1)?;
+            figures.push(model.guess(&tested).judge(&goal.of(&split.test)).figure());
+            ctx.check()?;
         }
-        points.push(GridPoint::of(alpha, figures));
     }
-    Ok(points)
+    Ok(alphas.iter().zip(figures).map(|(&alpha, figures)| GridPoint::of(alpha, figures)).collect())
 }
 
-/// The model of a fold, and the rows that it tests.
-fn fit_fold(
-    x: &Csr,
+/// Fits an estimator on the rows of a training part.
+fn fit_part(
+    trained: &Csr,
     goal: &Goal,
     weights: Option<&[f64]>,
-    split: &Split,
+    rows: &[usize],
     params: &EstimatorParams,
     ctx: &Ctx,
-) -> Result<(Estimator, Csr)> {
-    let train_weights: Option<Vec<f64>> = weights.map(|w| split.train.iter().map(|&i| w[i]).collect());
-    let model = fit_estimator(&rows_of(x, &split.train), &goal.of(&split.train), train_weights.as_deref(), params, ctx)?;
-    Ok((model, rows_of(x, &split.test)))
-}
-
-/// Some rows of a matrix, all its columns.
-fn rows_of(x: &Csr, rows: &[usize]) -> Csr {
-    let mut some = Csr::new(x.cols());
-    rows.iter().for_each(|&i| some.push_row(x.row(i).iter()));
-    some
+) -> Result<Estimator> {
+    let weights: Option<Vec<f64>> = weights.map(|w| rows.iter().map(|&i| w[i]).collect());
+    fit_estimator(trained, &goal.of(rows), weights.as_deref(), params, ctx)
 }

@@ -1,5 +1,7 @@
 //! Fitting each model to each kind of goal.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 
@@ -57,7 +59,7 @@ impl Fitter<'_> {
             }
             Method::Boosted => {
                 let trees = grow(x, &BoostGoal::Value(values), weights, &params.boosted, ctx)?;
-                Ok((Scorer::Trees(trees), Vec::new()))
+                Ok((Scorer::Trees(Arc::new(trees)), Vec::new()))
             }
             method => bail!("{} learns classes, not values; ridge and boosted learn values", method.name()),
         }
@@ -100,7 +102,7 @@ impl Fitter<'_> {
             }
             Method::Boosted => {
                 let trees = grow(x, &BoostGoal::Class { class, classes: k }, weights, &params.boosted, ctx)?;
-                (if k == 2 { Link::Odds } else { Link::Joint }, Scorer::Trees(trees), Vec::new())
+                (if k == 2 { Link::Odds } else { Link::Joint }, Scorer::Trees(Arc::new(trees)), Vec::new())
             }
             Method::Ridge => bail!("ridge learns values, not classes; choose logistic, bayes, svm or boosted"),
         })
@@ -165,7 +167,11 @@ fn several(link: Link, models: Vec<Linear>) -> (Link, Scorer, Vec<Convergence>) 
 /// The log-odds of the second of two classes from the joint scores of both.
 fn lead_of_second(map: &LinearMap) -> LinearMap {
     let lead = |pair: &[f64]| pair[1] - pair[0];
-    LinearMap { outputs: 1, weights: map.weights.chunks(2).map(lead).collect(), intercepts: vec![lead(&map.intercepts)] }
+    LinearMap {
+        outputs: 1,
+        weights: map.weights.chunks(2).map(lead).collect(),
+        intercepts: vec![lead(&map.intercepts)],
+    }
 }
 
 /// The model of a label that all rows or none have: its frequency, half a row added to each side.

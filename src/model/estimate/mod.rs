@@ -11,10 +11,12 @@ mod goal;
 mod predict;
 mod store;
 
+use std::sync::Arc;
+
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-pub use cross::{calibrate, out_of_fold, search_penalty};
+pub use cross::{FoldFeatures, calibrate, out_of_fold, search_penalty};
 pub use fit::fit_estimator;
 pub use goal::Goal;
 pub use predict::{Guess, Judgement};
@@ -83,6 +85,15 @@ pub struct EstimatorParams {
     pub class_weight: ClassWeight,
 }
 
+impl EstimatorParams {
+    /// With another strength of the penalty: alpha of linear models, the smoothing of naive Bayes.
+    pub fn with_penalty(mut self, alpha: f64) -> EstimatorParams {
+        self.linear.alpha = alpha;
+        self.bayes.smoothing = alpha;
+        self
+    }
+}
+
 /// What a score means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -120,12 +131,14 @@ impl Task {
 }
 
 /// What computes the scores.
+#[derive(Clone, Debug)]
 pub(crate) enum Scorer {
     Linear(LinearMap),
-    Trees(Boosted),
+    Trees(Arc<Boosted>),
 }
 
 /// A fitted estimator.
+#[derive(Clone, Debug)]
 pub struct Estimator {
     pub(crate) method: Method,
     pub(crate) task: Task,
@@ -169,6 +182,13 @@ impl Estimator {
     /// How the solvers ended, one for each problem solved; none for models in closed form and trees.
     pub fn convergence(&self) -> &[Convergence] {
         &self.convergence
+    }
+
+    /// How the least exact solver ended; as converged where nothing was to be solved step by step.
+    pub fn worst_convergence(&self) -> Convergence {
+        let exact = Convergence { converged: true, ..Convergence::default() };
+        let worse = |a: Convergence, b: &Convergence| if b.gradient > a.gradient || !b.converged { *b } else { a };
+        self.convergence.iter().fold(self.convergence.first().copied().unwrap_or(exact), worse)
     }
 
     /// The weights, if it is linear.

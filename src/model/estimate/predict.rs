@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{Estimator, Goal, Link, Scorer, Task};
+use crate::model::calibration::Calibrator;
 use crate::model::linear::{log_sum_exp, to_probabilities};
 use crate::model::metrics::{ClassReport, LabelReport, ProbabilityReport, ValueReport, largest};
 use crate::model::sparse::{Csr, Row};
@@ -150,8 +151,31 @@ impl Estimator {
         (0..row.len()).map(|c| row[c] - log_sum_exp(rest(c))).collect()
     }
 
+    /// The log-odds of class `of` against class `against`, from a row's scores: margins' difference where there are no
+    /// probabilities.
+    pub fn lead(&self, scores: &[f64], of: usize, against: usize) -> f64 {
+        if self.is_calibrated() {
+            let p = self.calibrated(scores, self.task.names().len());
+            let least = |c: usize| p[c].clamp(LEAST, 1.0 - LEAST);
+            return (least(of) / least(against)).ln();
+        }
+        match scores {
+            &[z] => {
+                if of == 1 {
+                    z
+                } else {
+                    -z
+                }
+            }
+            _ => scores[of] - scores[against],
+        }
+    }
+
     /// What each column adds to the score of class or label `of`, or to its lead over class `against`; the first number is
     /// what is there without any column. Where classes share one softmax, only a lead over another is a sum of parts.
+    ///
+    /// A sigmoid on one score keeps the sum a sum, so its parts are those of the calibrated log-odds; other calibrations are
+    /// not taken apart, and the parts are those of the score below.
     pub fn explain(&self, row: Row<'_>, of: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
         // Two classes have one score, that of the second.
         let (output, sign) = match (&self.task, self.outputs()) {
@@ -163,9 +187,19 @@ impl Estimator {
             Scorer::Linear(map) => map.explain(row, output, against),
             Scorer::Trees(trees) => trees.explain(row, output, against),
         };
-        parts.iter_mut().for_each(|(_, part)| *part *= sign);
+        let (scale, offset) = match self.calibrators.get(output) {
+            Some(Calibrator::Sigmoid { slope, offset }) if self.explains_calibrated() => (-slope, -offset),
+            _ => (1.0, 0.0),
+        };
+        parts.iter_mut().for_each(|(_, part)| *part *= sign * scale);
         parts.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then(a.0.cmp(&b.0)));
-        (sign * base, parts)
+        (sign * (scale * base + offset), parts)
+    }
+
+    /// Whether [`Estimator::explain`] takes the calibrated log-odds apart.
+    pub fn explains_calibrated(&self) -> bool {
+        let sigmoid = self.calibrators.iter().all(|by| matches!(by, Calibrator::Sigmoid { .. }));
+        self.is_calibrated() && sigmoid && (self.outputs() == 1 || matches!(self.task, Task::Labels(_)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! An estimator as sections of a model file.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +52,7 @@ impl Estimator {
                 trees.columns().last().is_none_or(|&j| (j as usize) < columns),
                 "the trees use a column beyond the {columns} of the features; train the model again"
             );
-            Scorer::Trees(trees)
+            Scorer::Trees(Arc::new(trees))
         } else {
             let intercepts: Vec<f64> = file.numbers("intercepts")?.to_vec();
             let weights: Vec<f64> = file.numbers("weights")?.to_vec();

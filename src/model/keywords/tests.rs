@@ -94,7 +94,10 @@ fn a_words_score_is_the_sum_of_what_its_neighbours_give() {
             assert!((sum - keyword.score).abs() < 1e-12);
             assert!(rule == Rule::Jieba || explained.rest.abs() < 1e-11, "{}", explained.rest);
             assert!(!explained.terms.is_empty() && explained.terms[0].value >= explained.terms[1].value);
-            assert_eq!(explained.terms[0].detail.iter().map(|d| d.0).collect::<Vec<_>>(), ["weight", "strength", "rank"]);
+            assert_eq!(
+                explained.terms[0].detail.iter().map(|d| d.0).collect::<Vec<_>>(),
+                ["weight", "strength", "rank"]
+            );
         }
         assert!(ranking.explain(&words, "未见").is_none());
     }
@@ -107,7 +110,8 @@ fn a_lone_word_is_a_keyword_and_the_window_counts_places() {
     let rule = TextRankParams { rule: Rule::Jieba, ..TextRankParams::default() };
     assert_eq!(words.best(&textrank(&words, &rule).scores(), 9), [], "jieba leaves out words without an edge");
     let far = [("回购", "n"), ("的", "uj"), ("注销", "v")];
-    let scores = |window| textrank(&candidates(far, &[]), &TextRankParams { window, ..TextRankParams::default() }).scores();
+    let scores =
+        |window| textrank(&candidates(far, &[]), &TextRankParams { window, ..TextRankParams::default() }).scores();
     assert_eq!(scores(2), [1.0 - 0.85; 2]);
     assert!(scores(3).iter().all(|score| (score - 1.0).abs() < 1e-5));
     let empty = Words::new([None]);

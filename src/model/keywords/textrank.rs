@@ -106,8 +106,7 @@ pub fn textrank(words: &Words<'_>, params: &TextRankParams) -> Ranking {
         Rule::Jieba => {
             order.retain(|&node| graph.strength(node as usize) > 0.0);
             order.sort_unstable_by_key(|&node| &*words.words()[node as usize]);
-            let (mut ranks, _) =
-                graph.rank(params.damping, 1.0 / order.len().max(1) as f64, &order, Until::Sweeps(10));
+            let (mut ranks, _) = graph.rank(params.damping, 1.0 / order.len().max(1) as f64, &order, Until::Sweeps(10));
             let ranked = || order.iter().map(|&node| ranks[node as usize]);
             let (least, most) = (ranked().fold(f64::MAX, f64::min), ranked().fold(f64::MIN_POSITIVE, f64::max));
             let lonely = (0..nodes).filter(|&node| graph.strength(node) == 0.0);

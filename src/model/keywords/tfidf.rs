@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use rustc_hash::FxHashMap;
 
 use super::Words;
-use crate::model::{Explanation, Part, Tfidf};
+use crate::model::{Explanation, Part, Vectorizer};
 use crate::text::{Counter, VocabularyParams};
 
 /// How rare words are: inverse document frequencies, natural logarithms.
@@ -18,9 +18,14 @@ pub struct Idf {
 
 impl Idf {
     /// Those of a fitted model; a word outside its vocabulary counts as one that is in no document.
-    pub fn of_model(model: &Tfidf) -> Idf {
-        let of = model.words().iter().cloned().zip(model.idf().iter().copied());
-        Idf { of: of.collect(), unknown: model.idf_of_unknown() }
+    pub fn of_model(model: &Vectorizer) -> Result<Idf> {
+        ensure!(
+            model.params().has_idf(),
+            "a {} model does not say how rare words are; give one of train tfidf",
+            model.params().name()
+        );
+        let of = (0..).zip(model.terms()).map(|(column, term)| (term.clone(), model.idf(column)));
+        Ok(Idf { of: of.collect(), unknown: model.idf_of_unknown() })
     }
 
     /// Those of counted documents by the smooth formula, `ln((1 + n) / (1 + df)) + 1`.
@@ -90,7 +95,7 @@ impl Idf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TfidfParams;
+    use crate::model::{Analyzer, Fields, TermCounts, VectorizerParams};
     use crate::text::DfLimit;
 
     fn words(text: &str) -> Words<'_> {
@@ -119,8 +124,12 @@ mod tests {
         assert_eq!(explained.terms[0].detail, [("count", 2.0), ("candidates", 5.0), ("idf", 2f64.ln() + 1.0)]);
         assert!(idf.explain(&document, "注销").unwrap().formula.contains("unknown"));
         assert!(idf.explain(&document, "增长").is_none());
-        let params = TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() };
-        let model = Idf::of_model(&Tfidf::fit(&counts, &params).unwrap());
+        let params = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+        let analyzer = Analyzer::new(&params, None).unwrap();
+        let mut terms = TermCounts::new(&params);
+        let texts = ["公司 增长", "公司 回购", "公司 分红"];
+        texts.iter().for_each(|text| terms.add(&analyzer, Fields::body(text), None).unwrap());
+        let model = Idf::of_model(&Vectorizer::fit(&terms, &params).unwrap()).unwrap();
         assert_eq!(model.scores(&document), scores, "a model of the same documents says the same");
     }
 

@@ -160,7 +160,10 @@ impl<'a> Descent<'a> {
     fn violation(&self) -> f64 {
         let mut sum = 0.0;
         for c in 0..self.k {
-            sum += (0..self.x.rows()).map(|i| self.s[i] * (self.exp[i * self.k + c] / self.sum[i] - self.is(i, c))).sum::<f64>().abs();
+            sum += (0..self.x.rows())
+                .map(|i| self.s[i] * (self.exp[i * self.k + c] / self.sum[i] - self.is(i, c)))
+                .sum::<f64>()
+                .abs();
             for j in 0..self.x.cols() {
                 let w = self.weights[j * self.k + c];
                 sum += self.off(self.slope(self.transposed.row(j), c).0 + self.l2 * w, w);

@@ -83,7 +83,8 @@ pub fn softmax(
         let slope = dot(&gradient, &step);
         let mut length = 1.0;
         loop {
-            let moved = |from: &[f64], by: &[f64]| from.iter().zip(by).map(|(a, b)| a + length * b).collect::<Vec<f64>>();
+            let moved =
+                |from: &[f64], by: &[f64]| from.iter().zip(by).map(|(a, b)| a + length * b).collect::<Vec<f64>>();
             let (next, next_margins) = (moved(&theta, &step), moved(&margins, &along));
             let next_value = objective(&next_margins, class, s, &next[..d * k], k, alpha);
             // Near the optimum the fall drowns in rounding; a full step is right there.
@@ -151,9 +152,11 @@ fn diagonal(transposed: &Csr, p: &[f64], s: &[f64], k: usize, alpha: f64) -> Vec
     let mut out = Vec::with_capacity((transposed.rows() + 1) * k);
     for j in 0..transposed.rows() {
         let row = transposed.row(j);
-        out.extend((0..k).map(|c| {
-            alpha + row.iter().map(|(i, v)| curved[i as usize * k + c] * f64::from(v).powi(2)).sum::<f64>()
-        }));
+        out.extend(
+            (0..k).map(|c| {
+                alpha + row.iter().map(|(i, v)| curved[i as usize * k + c] * f64::from(v).powi(2)).sum::<f64>()
+            }),
+        );
     }
     out.extend((0..k).map(|c| curved[c..].iter().step_by(k).sum::<f64>().max(f64::MIN_POSITIVE)));
     out

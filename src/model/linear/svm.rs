@@ -117,7 +117,15 @@ pub fn svm(
 }
 
 /// Primal less dual objective, relative to the primal.
-fn gap(x: &Csr, sign: &[f64], cost: &[f64], softness: &[f64], dual: &[f64], (w, b): (&[f64], f64), loss: SvmLoss) -> f64 {
+fn gap(
+    x: &Csr,
+    sign: &[f64],
+    cost: &[f64],
+    softness: &[f64],
+    dual: &[f64],
+    (w, b): (&[f64], f64),
+    loss: SvmLoss,
+) -> f64 {
     let size = w.iter().map(|w| w * w).sum::<f64>() + b * b;
     let short = x.dot(w).into_iter().zip(sign).map(|(m, t)| (1.0 - t * (m + b)).max(0.0));
     let lost: f64 = match loss {

@@ -143,7 +143,8 @@ mod tests {
         // Two rows at 0.15 of which none is so, two at 0.95 of which one is: (0.15 + 0.45) / 2.
         let p = [0.85, 0.15, 0.85, 0.15, 0.05, 0.95, 0.05, 0.95];
         let report = ProbabilityReport::of(&[0, 0, 1, 0], &p, 2);
-        let bins: Vec<(f64, u64, f64)> = report.reliability.iter().map(|b| (b.from, b.documents, b.frequency)).collect();
+        let bins: Vec<(f64, u64, f64)> =
+            report.reliability.iter().map(|b| (b.from, b.documents, b.frequency)).collect();
         assert_eq!(bins, [(0.1, 2, 0.0), (0.9, 2, 0.5)]);
         assert!((report.ece - 0.3).abs() < 1e-12);
     }

@@ -41,7 +41,8 @@ impl ProbabilityReport {
     pub fn of(truth: &[u32], probabilities: &[f64], classes: usize) -> ProbabilityReport {
         let rows = || truth.iter().zip(probabilities.chunks(classes));
         let n = truth.len().max(1) as f64;
-        let log_loss = rows().map(|(&t, p)| -p[t as usize].clamp(f64::EPSILON, 1.0 - f64::EPSILON).ln()).sum::<f64>() / n;
+        let log_loss =
+            rows().map(|(&t, p)| -p[t as usize].clamp(f64::EPSILON, 1.0 - f64::EPSILON).ln()).sum::<f64>() / n;
         let is = |t: u32, c: usize| f64::from(u8::from(t as usize == c));
         let (brier, auc, judged): (f64, Option<f64>, Vec<(f64, bool)>) = if classes == 2 {
             let of_second: Vec<f64> = rows().map(|(_, p)| p[1]).collect();
@@ -59,7 +60,11 @@ impl ProbabilityReport {
                 let best = super::largest(p);
                 (p[best], t as usize == best)
             });
-            (rows().map(square).sum::<f64>() / n, areas.map(|a| a.iter().sum::<f64>() / classes as f64), called.collect())
+            (
+                rows().map(square).sum::<f64>() / n,
+                areas.map(|a| a.iter().sum::<f64>() / classes as f64),
+                called.collect(),
+            )
         };
         let reliability = reliability(&judged);
         let off = |bin: &Bin| bin.documents as f64 / n * (bin.probability - bin.frequency).abs();

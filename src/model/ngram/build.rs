@@ -31,7 +31,11 @@ impl Builder {
     pub(super) fn new(unigrams: impl ExactSizeIterator<Item = (f32, f32)>, total: usize) -> Result<Builder> {
         let n = unigrams.len();
         let room = ROOT as usize / 4 * 3;
-        ensure!(n + total <= room, "{} n-grams are more than the {room} that a model holds; prune it (--prune)", n + total);
+        ensure!(
+            n + total <= room,
+            "{} n-grams are more than the {room} that a model holds; prune it (--prune)",
+            n + total
+        );
         let mut entries = Vec::with_capacity(n + span(total) + span(total) / 64);
         entries.extend((0..).zip(unigrams).map(|(word, (log10, backoff))| entry([word, 0], log10, backoff, ROOT)));
         Ok(Builder { entries, orders: vec![[0, n as u64]] })
@@ -51,7 +55,7 @@ impl Builder {
         }
         spread(&mut self.entries, start);
         let mut places = vec![0; n];
-        for (place, entry) in (start..).zip(&self.entries[start..]).filter(|(_, entry)| !is_empty(*entry)) {
+        for (place, entry) in (start..).zip(&self.entries[start..]).filter(|(_, entry)| !is_empty(entry)) {
             places[entry[4] as usize] = place as u32;
         }
         for i in 0..n {
@@ -84,7 +88,7 @@ impl Builder {
             let entry = &below[suffix as usize];
             if entry[2] & CONTEXT != 0 { suffix } else { entry[4] }
         };
-        newest.par_iter_mut().filter(|entry| !is_empty(*entry)).for_each(|entry| entry[4] = next(entry[4]));
+        newest.par_iter_mut().filter(|entry| !is_empty(entry)).for_each(|entry| entry[4] = next(entry[4]));
     }
 
     /// Entries and orders, ready for [`Index::new`].

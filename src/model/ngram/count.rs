@@ -105,7 +105,7 @@ impl Counter {
         self.tally
     }
 
-    /// Runs written to files so far.
+    /// Runs written to files so far; where there are any, the rest becomes one in the end.
     pub fn runs(&self) -> usize {
         self.runs.len()
     }
@@ -121,9 +121,19 @@ impl Counter {
             tally.documents,
             tally.marks
         );
+        // `<s>` and `</s>` stand around the words.
+        let longest = tally.longest as usize + 2;
+        ensure!(
+            self.order <= longest,
+            "there are no n-grams of {} words: the longest of {} documents has {} words, {longest} with <s> and </s>; \
+             choose --order {longest} or lower",
+            self.order,
+            tally.documents,
+            tally.longest
+        );
         let mut joined = Joined::new(self.order, self.interner.len());
         if self.runs.is_empty() {
-            let sorter = ctx.install(|| Sorter::new(&self.ids, self.interner.len(), self.order))?;
+            let sorter = Sorter::new(&self.ids, self.interner.len(), self.order, ctx)?;
             joined.words(sorter.seen());
             if self.order > 1 {
                 sorter.each(self.most_keys(), ctx, |sorted| sorted.share(), |share| joined.append(share))?;
@@ -163,7 +173,7 @@ impl Counter {
         if self.ids.is_empty() {
             return Ok(());
         }
-        let sorter = ctx.install(|| Sorter::new(&self.ids, self.interner.len(), self.order))?;
+        let sorter = Sorter::new(&self.ids, self.interner.len(), self.order, ctx)?;
         self.words_in_runs.resize(self.interner.len(), 0);
         self.words_in_runs.iter_mut().zip(sorter.seen()).for_each(|(all, &here)| *all += here);
         let mut run = run::Writer::new(&self.scratch, self.order)?;
@@ -222,5 +232,143 @@ impl Joined {
             self.counts[n].shrink_to_fit();
         }
         (Trie { levels: self.levels }, self.counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn count(documents: &[&str], order: usize, block: usize, most_words: usize, threads: usize) -> Result<Counts> {
+        let ctx = Ctx::new(threads, 1)?;
+        let folder = tempfile::tempdir()?;
+        let mut counter = Counter::new(order, &Room::in_folder(folder.path()))?;
+        counter.most_words = most_words;
+        for block in documents.chunks(block) {
+            let mut coder = counter.coder();
+            block.iter().for_each(|text| coder.document(text.split_whitespace(), None));
+            let coded = coder.finish();
+            counter.take(&coded, &ctx)?;
+        }
+        let counts = counter.finish(&ctx);
+        assert_eq!(std::fs::read_dir(folder.path())?.count(), 0, "runs have no names");
+        counts
+    }
+
+    /// Every n-gram with its count, by its words.
+    fn listed(counts: &Counts) -> BTreeMap<String, u32> {
+        let mut listed = BTreeMap::new();
+        let mut grams: Vec<Vec<u32>> = (0..counts.words.len() as u32).map(|word| vec![word]).collect();
+        for (n, level) in counts.trie.levels.iter().enumerate() {
+            assert!(grams.is_sorted() && grams.len() == level.len());
+            for (gram, &count) in grams.iter().zip(&counts.counts[n]) {
+                let words: Vec<&str> = gram.iter().map(|&id| counts.words.get(id)).collect();
+                listed.insert(words.join(" "), count);
+                assert_eq!(counts.of(gram), count);
+            }
+            if let Some(next) = counts.trie.levels.get(n + 1) {
+                let children = |entry: u32| level.children(entry).map(|child| next.word[child]);
+                let grown = (0..).zip(&grams).flat_map(|(entry, gram)| {
+                    children(entry).map(|word| [&gram[..], &[word]].concat()).collect::<Vec<_>>()
+                });
+                grams = grown.collect();
+                for (gram, &suffix) in grams.iter().zip(&next.suffix) {
+                    assert_eq!(counts.trie.find(&gram[1..]), Some(suffix));
+                }
+            }
+        }
+        listed
+    }
+
+    /// The same by a map.
+    fn naive(documents: &[&str], order: usize) -> BTreeMap<String, u32> {
+        let mut listed = BTreeMap::from([("<unk>".to_owned(), 0)]);
+        for text in documents {
+            let words: Vec<&str> = ["<s>"].into_iter().chain(text.split_whitespace()).chain(["</s>"]).collect();
+            for length in 1..=order {
+                words.windows(length).for_each(|gram| *listed.entry(gram.join(" ")).or_default() += 1);
+            }
+        }
+        listed
+    }
+
+    #[test]
+    fn all_lengths_are_counted_at_once() {
+        let counts = listed(&count(&["增长 增长 放缓", "", "增长 放缓"], 3, 9, 1 << 20, 1).unwrap());
+        let expected = [
+            ("<unk>", 0),
+            ("<s>", 3),
+            ("</s>", 3),
+            ("增长", 3),
+            ("放缓", 2),
+            ("<s> </s>", 1),
+            ("<s> 增长", 2),
+            ("增长 增长", 1),
+            ("增长 放缓", 2),
+            ("放缓 </s>", 2),
+            ("<s> 增长 增长", 1),
+            ("<s> 增长 放缓", 1),
+            ("增长 增长 放缓", 1),
+            ("增长 放缓 </s>", 2),
+        ];
+        assert_eq!(counts, expected.map(|(gram, count)| (gram.to_owned(), count)).into());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Blocks, memory (runs of a few words, or none), and threads change nothing.
+        #[test]
+        fn counts_are_those_of_a_map_however_they_were_made(
+            documents in prop::collection::vec("([甲乙丙丁子丑寅卯辰巳] ){0,9}", 2..90),
+            order in 1..=MAX_ORDER,
+            block in 1usize..8,
+            most_words in 1usize..200,
+        ) {
+            let mut documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+            documents.push("甲 乙 丙 丁");
+            let whole = count(&documents, order, 1000, 1 << 20, 1).unwrap();
+            prop_assert_eq!(listed(&whole), naive(&documents, order));
+            for (threads, most_words) in [(1, most_words), (2, most_words), (8, most_words), (8, 1 << 20)] {
+                prop_assert_eq!(&count(&documents, order, block, most_words, threads).unwrap(), &whole);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_told_with_the_way_out() {
+        let message = |documents: &[&str], order| count(documents, order, 9, 1 << 20, 1).unwrap_err().to_string();
+        assert!(message(&[], 3).contains("the input is empty"));
+        let none = message(&["", "<s> </s>"], 3);
+        assert!(
+            none.contains("no word in 2 documents (2 words written like marks") && none.contains("--format"),
+            "{none}"
+        );
+        let long = message(&["增长", "回购 股份"], 5);
+        assert!(
+            long.contains("the longest of 2 documents has 2 words, 4 with <s> and </s>; choose --order 4"),
+            "{long}"
+        );
+        assert!(message(&["增长"], 7).contains("1 to 6"));
+        let no_room = Room { memory_mb: 0, ..Room::in_folder(Path::new("")) };
+        assert!(Counter::new(3, &no_room).err().unwrap().to_string().contains("--memory 0"));
+    }
+
+    #[test]
+    fn one_document_is_enough_and_cancelling_stops_the_count() {
+        let one = count(&["利润 增长"], 4, 1, 1 << 20, 2).unwrap();
+        assert_eq!((one.trie.sizes(), one.documents), (vec![5, 3, 2, 1], 1));
+        let ctx = Ctx::new(2, 1).unwrap();
+        let mut counter = Counter::new(2, &Room::in_folder(Path::new(""))).unwrap();
+        let mut coder = counter.coder();
+        coder.document(["利润"], None);
+        let coded = coder.finish();
+        counter.take(&coded, &ctx).unwrap();
+        ctx.cancel();
+        assert!(counter.finish(&ctx).unwrap_err().is::<crate::job::Cancelled>());
     }
 }

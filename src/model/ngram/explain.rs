@@ -5,15 +5,7 @@ use super::words::{END, MARKS, UNKNOWN};
 use crate::model::{Explanation, Part};
 
 /// Names of the weights of contexts by their order.
-const WEIGHTS: [&str; 7] = [
-    "backoff_0",
-    "backoff_1",
-    "backoff_2",
-    "backoff_3",
-    "backoff_4",
-    "backoff_5",
-    "backoff_6",
-];
+const WEIGHTS: [&str; 7] = ["backoff_0", "backoff_1", "backoff_2", "backoff_3", "backoff_4", "backoff_5", "backoff_6"];
 
 impl LanguageModel {
     /// Takes the log10 probability of a document apart, token by token, `</s>` last.
@@ -44,5 +36,37 @@ impl LanguageModel {
             terms,
             ..Explanation::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::job::Ctx;
+    use crate::model::ngram::LanguageModel;
+    use crate::model::ngram::params::NgramParams;
+    use crate::model::ngram::smoothing::tests::trained;
+
+    #[test]
+    fn parts_sum_to_the_score_and_details_to_the_parts() {
+        let texts = ["订单 增长 超出 预期", "订单 下降 。", "增长 超出 预期 。"];
+        let model = LanguageModel::new(&trained(&texts, &NgramParams::default()), &Ctx::new(1, 1).unwrap()).unwrap();
+        let tokens = ["订单", "增长", "未见", "超出", "下降"];
+        let explained = model.explain(&tokens);
+        assert_eq!(
+            explained.terms.iter().map(|part| &*part.token).collect::<Vec<_>>(),
+            [&tokens[..], &["</s>"]].concat()
+        );
+        let sum: f64 = explained.terms.iter().map(|part| part.value).sum();
+        assert!((sum - explained.score).abs() < 1e-9 && (model.score(tokens).log10() - sum).abs() < 1e-9);
+        for part in &explained.terms {
+            let detail =
+                |name: &str| part.detail.iter().filter(|(n, _)| n.starts_with(name)).map(|(_, v)| v).sum::<f64>();
+            assert!((detail("log10_ngram") + detail("backoff_") - part.value).abs() < 1e-6, "{part:?}");
+        }
+        // 增长 stands after <s> 订单, which the model knows; 下降 after 超出, which nothing but 预期 followed.
+        assert_eq!(explained.terms[1].detail[0], ("order", 3.0));
+        let last = &explained.terms[4].detail;
+        assert_eq!((last[0], last.iter().any(|(name, _)| *name == "backoff_1")), (("order", 1.0), true));
+        assert_eq!(explained.terms[2].detail.last(), Some(&("oov", 1.0)));
     }
 }

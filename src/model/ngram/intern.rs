@@ -237,7 +237,9 @@ mod tests {
         for (i, word) in words.iter().enumerate() {
             assert_eq!(interner.intern(word, Interner::hash(word)), i as u32 + 3);
         }
-        assert!(words.iter().enumerate().all(|(i, word)| interner.find(word, Interner::hash(word)) == Some(i as u32 + 3)));
+        assert!(
+            words.iter().enumerate().all(|(i, word)| interner.find(word, Interner::hash(word)) == Some(i as u32 + 3))
+        );
         assert_eq!(interner.find("词", Interner::hash("词")), None);
     }
 }

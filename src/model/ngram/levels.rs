@@ -9,8 +9,6 @@ pub(crate) struct LevelView<'a> {
     pub(crate) word: &'a [u32],
     /// Where its continuations begin on the next level; empty on the highest level.
     pub(crate) first_child: &'a [u32],
-    /// The entry of its suffix on the level below; empty on level 0.
-    pub(crate) suffix: &'a [u32],
     /// log10 p(last word | words before).
     pub(crate) log10: &'a [f32],
     /// log10 of its back-off weight as a context; empty on the highest level.
@@ -25,7 +23,6 @@ impl Ngram {
             .map(|(n, level)| LevelView {
                 word: &level.word,
                 first_child: &level.first_child,
-                suffix: &level.suffix,
                 log10: &self.log10[n],
                 backoff: self.backoff.get(n).map_or(&[], Vec::as_slice),
             })

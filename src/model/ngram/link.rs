@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use super::trie::Trie;
 use crate::job::{Cancelled, Ctx};
 
-/// Entries of one task.
-const SPAN: usize = 1 << 15;
+/// Entries of one task. (Few in tests, so that they cross its border.)
+const SPAN: usize = if cfg!(test) { 1 << 4 } else { 1 << 15 };
 
 /// Fills in the suffixes of all levels.
 pub(super) fn link(trie: &mut Trie, ctx: &Ctx) -> Result<(), Cancelled> {

@@ -131,7 +131,8 @@ impl<'a> View<'a> {
         entries: &'a [Entry],
         orders: &'a [Order],
     ) -> Result<View<'a>> {
-        let vocabulary = Vocabulary::new(text, ends, table).context("the vocabulary is damaged; train the model again")?;
+        let vocabulary =
+            Vocabulary::new(text, ends, table).context("the vocabulary is damaged; train the model again")?;
         let index = Index::new(entries, orders).filter(|index| index.sizes()[0] == ends.len() as u64);
         Ok(View { vocabulary, index: index.context("the n-grams are damaged; train the model again")? })
     }

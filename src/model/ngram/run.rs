@@ -63,9 +63,11 @@ const FULL: &str = "cannot write a run of counts (is the disk of --temp full? --
 
 impl Run {
     pub(super) fn records(&self) -> Result<Records<'_>> {
-        let bytes = self.map.as_deref().unwrap_or_default();
-        let numbers = bytemuck::try_cast_slice(bytes)
-            .map_err(|error| anyhow::anyhow!("a run of counts cannot be read back: {error}"))?;
+        let numbers = match &self.map {
+            Some(bytes) => bytemuck::try_cast_slice(bytes)
+                .map_err(|error| anyhow::anyhow!("a run of counts cannot be read back: {error}"))?,
+            None => &[],
+        };
         Ok(Records { numbers, order: self.order })
     }
 }

@@ -144,3 +144,77 @@ fn choose(log10: &[f32], params: &SampleParams, random: &mut ChaCha8Rng) -> u32 
     // Rounding may leave nothing at the end of the line.
     found.map_or(words[words.len() - 1], |(&word, _)| word)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ngram::params::NgramParams;
+    use crate::model::ngram::smoothing::tests::trained;
+
+    fn model() -> LanguageModel {
+        let texts = ["订单 增长 。", "订单 下降 。", "订单 增长 。", "增长"];
+        LanguageModel::new(&trained(&texts, &NgramParams::default()), &Ctx::new(2, 1).unwrap()).unwrap()
+    }
+
+    fn params(documents: usize) -> SampleParams {
+        SampleParams { documents, max_length: 30, ..SampleParams::default() }
+    }
+
+    #[test]
+    fn a_distribution_is_what_the_index_gives_word_by_word() {
+        let model = model();
+        let view = model.view();
+        let continuations = Continuations::of(&view.index);
+        let begun = view.index.step(view.begin(), view.vocabulary.id("订单".as_bytes())).state;
+        for state in [State::EMPTY, view.begin(), begun] {
+            let log10 = view.index.distribution(state, &continuations);
+            assert!(log10.iter().zip(0..).all(|(p, word)| (p - view.index.step(state, word).log10).abs() < 1e-6));
+        }
+    }
+
+    #[test]
+    fn the_same_seed_draws_the_same_documents_whatever_the_threads() {
+        let draw = |threads, seed| model().sample(&params(20), &Ctx::new(threads, seed).unwrap()).unwrap();
+        assert!(draw(1, 1) == draw(2, 1) && draw(2, 1) == draw(8, 1));
+        assert_ne!(draw(2, 1), draw(2, 2));
+        // A document that was drawn has the probability that it says.
+        for sample in draw(2, 1).iter().filter(|sample| !sample.broken_off) {
+            let score = model().score(sample.tokens.split_ascii_whitespace());
+            assert!((score.log10() - sample.log10_prob).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn words_come_as_often_as_they_are_probable() {
+        let (model, n) = (model(), 4000);
+        let samples = model.sample(&params(n), &Ctx::new(2, 7).unwrap()).unwrap();
+        let view = model.view();
+        for word in ["订单", "增长", "。"] {
+            let p = |word: &str| {
+                10f64.powf(f64::from(view.index.step(view.begin(), view.vocabulary.id(word.as_bytes())).log10))
+            };
+            // Unknown words are not drawn: their share falls to the others.
+            let expected = p(word) / (1.0 - p("未见"));
+            let first = samples.iter().filter(|s| s.tokens.split(' ').next() == Some(word)).count() as f64 / n as f64;
+            let error = (expected * (1.0 - expected) / n as f64).sqrt();
+            assert!((first - expected).abs() < 4.0 * error, "{word}: {first}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn the_most_probable_word_alone_gives_one_document() {
+        let greedy = [SampleParams { top_k: 1, ..params(3) }, SampleParams { temperature: 1e-3, ..params(3) }];
+        let [best, cold] = greedy.map(|params| model().sample(&params, &Ctx::new(1, 3).unwrap()).unwrap());
+        assert!(best.iter().all(|sample| sample.tokens.starts_with("订单 增长") && *sample == best[0]));
+        assert_eq!(best, cold);
+        let short = model().sample(&SampleParams { max_length: 1, ..params(1) }, &Ctx::new(1, 3).unwrap()).unwrap();
+        assert!(short[0].broken_off && !short[0].tokens.contains(' '), "{short:?}");
+    }
+
+    #[test]
+    fn settings_that_make_no_sense_are_refused() {
+        let refused = |params: SampleParams| model().sample(&params, &Ctx::new(1, 1).unwrap()).unwrap_err().to_string();
+        assert!(refused(SampleParams { temperature: 0.0, ..params(1) }).contains("--temperature 0"));
+        assert!(refused(SampleParams { max_length: 0, ..params(1) }).contains("--max-length 0"));
+    }
+}

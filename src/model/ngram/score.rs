@@ -57,14 +57,14 @@ impl Score {
 }
 
 /// Some documents on their way through a model. Its memory is used again and again.
-#[derive(Default)]
-pub struct Scores {
+pub struct Scores<'m> {
+    model: View<'m>,
     words: Vec<u32>,
     ends: Vec<usize>,
     scored: Vec<Scored>,
 }
 
-impl Scores {
+impl Scores<'_> {
     /// Forgets the documents.
     pub fn clear(&mut self) {
         self.words.clear();
@@ -72,15 +72,16 @@ impl Scores {
     }
 
     /// Adds a document.
-    pub(crate) fn push<'t>(&mut self, model: &View<'_>, words: impl IntoIterator<Item = &'t str>) {
-        self.words.extend(words.into_iter().map(|word| model.vocabulary.id(word.as_bytes())));
+    pub fn push<'t>(&mut self, words: impl IntoIterator<Item = &'t str>) {
+        let vocabulary = self.model.vocabulary;
+        self.words.extend(words.into_iter().map(|word| vocabulary.id(word.as_bytes())));
         self.words.push(END);
         self.ends.push(self.words.len());
     }
 
     /// Asks the model.
-    pub(crate) fn score(&mut self, model: &View<'_>) {
-        model.index.walk(&self.words, &self.ends, model.begin(), &mut self.scored);
+    pub fn score(&mut self) {
+        self.model.index.walk(&self.words, &self.ends, self.model.begin(), &mut self.scored);
     }
 
     /// The documents' words, `</s>` at the end, and what each was given.
@@ -109,9 +110,14 @@ impl View<'_> {
 impl LanguageModel {
     /// The probability of one document.
     pub fn score<'t>(&self, words: impl IntoIterator<Item = &'t str>) -> Score {
-        let (view, mut scores) = (self.view(), Scores::default());
-        scores.push(&view, words);
-        scores.score(&view);
+        let mut scores = self.scores();
+        scores.push(words);
+        scores.score();
         scores.totals().next().unwrap_or_default()
+    }
+
+    /// For the probabilities of many documents.
+    pub fn scores(&self) -> Scores<'_> {
+        Scores { model: self.view(), words: Vec::new(), ends: Vec::new(), scored: Vec::new() }
     }
 }

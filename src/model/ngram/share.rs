@@ -13,9 +13,10 @@ use super::words::END;
 use crate::job::{Cancelled, Ctx};
 
 /// Sequences in a share, where no single word begins more: their keys (16 bytes each) stay within a processor's cache.
-pub(super) const MAX_SHARE: u64 = 1 << 18;
-/// Words whose sequences are packed by one task.
-const PIECE: usize = 1 << 21;
+/// (Small in tests, so that they cross its border.)
+pub(super) const MAX_SHARE: u64 = if cfg!(test) { 1 << 6 } else { 1 << 18 };
+/// Words whose sequences are packed by one task. (Small in tests.)
+const PIECE: usize = if cfg!(test) { 1 << 7 } else { 1 << 21 };
 
 /// The part of a trie below a range of first words: entries are numbered within it.
 pub(super) struct Share {
@@ -111,7 +112,7 @@ pub(super) struct Sorter<'c> {
 
 impl<'c> Sorter<'c> {
     /// Plans the shares of a corpus of at most `u32::MAX` ids, all below `words`.
-    pub(super) fn new(ids: &'c [u32], words: usize, order: usize) -> Result<Sorter<'c>> {
+    pub(super) fn new(ids: &'c [u32], words: usize, order: usize, ctx: &Ctx) -> Result<Sorter<'c>> {
         let bits = (words as u32).ilog2() + 1;
         let room = 128u32.checked_sub((order as u32 - 1) * bits);
         ensure!(
@@ -120,8 +121,19 @@ impl<'c> Sorter<'c> {
              units"
         );
         let widest = 1 << room.unwrap_or_default().min(31);
-        let mut seen = vec![0u64; words];
-        ids.iter().for_each(|&id| seen[id as usize] += 1);
+        let seen = ctx.install(|| {
+            let none = || vec![0u64; words];
+            let count = |mut seen: Vec<u64>, piece: &[u32]| {
+                ctx.check()?;
+                piece.iter().for_each(|&id| seen[id as usize] += 1);
+                Ok(seen)
+            };
+            let add = |mut all: Vec<u64>, more: Vec<u64>| {
+                all.iter_mut().zip(more).for_each(|(all, more)| *all += more);
+                Ok::<_, Cancelled>(all)
+            };
+            ids.par_chunks(PIECE).try_fold(none, count).try_reduce(none, add)
+        })?;
         // Nothing follows the end, so it begins no sequence.
         let mut first = seen.clone();
         first[END as usize] = 0;
@@ -130,12 +142,15 @@ impl<'c> Sorter<'c> {
         for (number, share) in (0..).zip(&shares) {
             share_of[share.start as usize..share.end as usize].fill(number);
         }
-        let sizes = ids.par_chunks(PIECE).map(|piece| {
-            let mut sizes = vec![0; shares.len()];
-            piece.iter().filter(|&&id| id != END).for_each(|&id| sizes[share_of[id as usize] as usize] += 1);
-            sizes
-        });
-        let sizes = sizes.collect();
+        let sizes = ctx.install(|| {
+            let pieces = ids.par_chunks(PIECE).map(|piece| {
+                ctx.check()?;
+                let mut sizes = vec![0; shares.len()];
+                piece.iter().filter(|&&id| id != END).for_each(|&id| sizes[share_of[id as usize] as usize] += 1);
+                Ok(sizes)
+            });
+            pieces.collect::<Result<_, Cancelled>>()
+        })?;
         Ok(Sorter { ids, order, seen, shares, share_of, sizes, bits })
     }
 

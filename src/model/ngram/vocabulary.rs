@@ -110,7 +110,13 @@ mod tests {
         let table = table(&words).unwrap();
         let text: String = words.iter().collect();
         let mut end = 0;
-        let ends: Vec<u64> = words.iter().map(|word| { end += word.len() as u64; end }).collect();
+        let ends: Vec<u64> = words
+            .iter()
+            .map(|word| {
+                end += word.len() as u64;
+                end
+            })
+            .collect();
         let vocabulary = Vocabulary::new(text.as_bytes(), &ends, &table).unwrap();
         for (id, word) in (3..).zip(more) {
             assert_eq!((vocabulary.id(word.as_bytes()), vocabulary.word(id).unwrap()), (id, word));

@@ -21,7 +21,7 @@ use crate::model::Row;
 use krylov::{Product, basis, dot, scatter};
 use slice::{LANES, Lane, Slice, add_products};
 
-pub(crate) use rows::{RowsWriter, SparseRows};
+pub(crate) use rows::{BLOCK, RowsWriter, SparseRows};
 
 /// Parameters of the decomposition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

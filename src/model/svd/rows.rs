@@ -1,16 +1,14 @@
 //! Sparse rows that are read many times, in order: in memory while they are few, in a scratch file when they are many.
 //!
 //! A row is its number of entries, its columns and its values, one after the other as 32-bit words, so that a pass over the
-//! matrix reads one stream of 8 bytes an entry. The scratch file has no name, lies where temporary files lie (`TMPDIR`),
-//! and is gone when the rows are dropped, also after a kill.
+//! matrix reads one stream of 8 bytes an entry.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use memmap2::Mmap;
 
-use crate::disk;
+use crate::disk::Scratch;
 use crate::model::Row;
 
 /// Rows of a block: the unit in which passes are cancelled and random numbers are drawn.
@@ -24,7 +22,8 @@ pub(crate) struct RowsWriter {
     words: Vec<u32>,
     /// Words that stay in memory.
     limit: usize,
-    file: Option<BufWriter<File>>,
+    folder: PathBuf,
+    scratch: Option<Scratch>,
     rows: SparseRows,
 }
 
@@ -41,17 +40,16 @@ pub(crate) struct SparseRows {
 
 enum Words {
     Memory(Vec<u32>),
-    /// None: an empty file cannot be mapped.
     File(Mmap),
 }
 
 impl RowsWriter {
-    /// A writer of rows with at least `cols` columns.
-    pub(crate) fn new(cols: usize) -> RowsWriter {
-        RowsWriter::with_limit(cols, IN_MEMORY)
+    /// A writer of rows with `cols` columns; a scratch file, if need be, is made in `folder`.
+    pub(crate) fn new(cols: usize, folder: &Path) -> RowsWriter {
+        RowsWriter::with_limit(cols, folder, IN_MEMORY)
     }
 
-    fn with_limit(cols: usize, bytes: usize) -> RowsWriter {
+    fn with_limit(cols: usize, folder: &Path, bytes: usize) -> RowsWriter {
         let rows = SparseRows {
             words: Words::Memory(Vec::new()),
             starts: Vec::new(),
@@ -60,64 +58,55 @@ impl RowsWriter {
             sums: vec![0.0; cols],
             squares: 0.0,
         };
-        RowsWriter { words: Vec::new(), limit: bytes / 4, file: None, rows }
+        RowsWriter { words: Vec::new(), limit: bytes / 4, folder: folder.to_owned(), scratch: None, rows }
     }
 
     /// Adds a row, whose columns lie below `cols`.
-    pub(crate) fn push(&mut self, entries: &[(u32, f32)]) -> Result<()> {
+    pub(crate) fn push(&mut self, row: Row<'_>) -> Result<()> {
         let rows = &mut self.rows;
         if rows.count.is_multiple_of(BLOCK) {
             rows.starts.push(2 * rows.entries as usize + rows.count);
         }
         rows.count += 1;
-        rows.entries += entries.len() as u64;
-        for &(column, value) in entries {
+        rows.entries += row.indices.len() as u64;
+        for (column, value) in row.iter() {
             let value = f64::from(value);
             rows.sums[column as usize] += value;
             rows.squares += value * value;
         }
-        self.words.push(u32::try_from(entries.len()).context("a row has too many entries")?);
-        self.words.extend(entries.iter().map(|e| e.0));
-        self.words.extend(entries.iter().map(|e| e.1.to_bits()));
+        self.words.push(u32::try_from(row.indices.len()).context("a row has too many entries")?);
+        self.words.extend_from_slice(row.indices);
+        self.words.extend_from_slice(bytemuck::cast_slice(row.values));
         if self.words.len() > self.limit { self.spill() } else { Ok(()) }
     }
 
     /// The rows, to be read.
     pub(crate) fn finish(mut self) -> Result<SparseRows> {
-        if self.file.is_some() {
+        if self.scratch.is_some() {
             self.spill()?;
         }
         let mut rows = self.rows;
         rows.starts.push(2 * rows.entries as usize + rows.count);
-        rows.words = match self.file {
+        rows.words = match self.scratch.map(Scratch::map).transpose()?.flatten() {
+            Some(map) => Words::File(map),
             None => Words::Memory(self.words),
-            Some(file) => {
-                let file = file.into_inner().map_err(|error| error.into_error()).with_context(cannot_write)?;
-                Words::File(disk::map_file(&file).context("cannot map the scratch file of sparse rows")?)
-            }
         };
         Ok(rows)
     }
 
     fn spill(&mut self) -> Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(BufWriter::new(tempfile::tempfile().with_context(cannot_write)?)),
+        /// Words that are gathered before they are written.
+        const GATHERED: usize = 1 << 16;
+        let scratch = match &mut self.scratch {
+            Some(scratch) => scratch,
+            None => self.scratch.insert(Scratch::within(&self.folder)?),
         };
-        file.write_all(bytemuck::cast_slice(&self.words)).with_context(cannot_write)?;
+        scratch.write(bytemuck::cast_slice(&self.words))?;
         self.words.clear();
-        // What follows goes through a small buffer.
-        self.words.shrink_to(1 << 18);
-        self.limit = 1 << 18;
+        self.words.shrink_to(GATHERED);
+        self.limit = GATHERED;
         Ok(())
     }
-}
-
-fn cannot_write() -> String {
-    format!(
-        "cannot keep sparse rows in a scratch file in {} (set TMPDIR to a folder with more room)",
-        std::env::temp_dir().display()
-    )
 }
 
 impl SparseRows {
@@ -180,11 +169,17 @@ impl SparseRows {
 mod tests {
     use super::*;
 
+    fn push(rows: &mut RowsWriter, entries: &[(u32, f32)]) {
+        let (indices, values): (Vec<u32>, Vec<f32>) = entries.iter().copied().unzip();
+        rows.push(Row { indices: &indices, values: &values }).unwrap();
+    }
+
     fn write(limit: usize) -> SparseRows {
-        let mut rows = RowsWriter::with_limit(7, limit);
+        let dir = tempfile::tempdir().unwrap();
+        let mut rows = RowsWriter::with_limit(7, dir.path(), limit);
         for i in 0..3000u32 {
             let entries: Vec<(u32, f32)> = (0..i % 5).map(|j| (j + i % 3, (i * j) as f32)).collect();
-            rows.push(&entries).unwrap();
+            push(&mut rows, &entries);
         }
         rows.finish().unwrap()
     }
@@ -208,9 +203,9 @@ mod tests {
 
     #[test]
     fn the_variance_is_that_of_the_columns() {
-        let mut rows = RowsWriter::new(2);
-        rows.push(&[(0, 1.0), (1, 4.0)]).unwrap();
-        rows.push(&[(0, 3.0)]).unwrap();
+        let mut rows = RowsWriter::new(2, Path::new(""));
+        push(&mut rows, &[(0, 1.0), (1, 4.0)]);
+        push(&mut rows, &[(0, 3.0)]);
         // Column 0: 1 and 3, variance 1; column 1: 4 and 0, variance 4.
         assert_eq!(rows.finish().unwrap().variance(), 5.0);
     }

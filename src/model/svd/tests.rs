@@ -1,5 +1,7 @@
 //! The decomposition against the dense one, on matrices of every awkward kind.
 
+use std::path::Path;
+
 use nalgebra::DMatrix;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -12,11 +14,11 @@ fn ctx(threads: usize) -> Ctx {
 }
 
 fn sparse(matrix: &DMatrix<f32>) -> SparseRows {
-    let mut rows = RowsWriter::new(matrix.ncols());
+    let mut rows = RowsWriter::new(matrix.ncols(), Path::new(""));
     for row in matrix.row_iter() {
-        let entries: Vec<(u32, f32)> =
-            (0..).zip(row.iter().copied()).filter(|(_, value): &(u32, f32)| *value != 0.0).collect();
-        rows.push(&entries).unwrap();
+        let entries = (0..).zip(row.iter().copied()).filter(|(_, value): &(u32, f32)| *value != 0.0);
+        let (indices, values): (Vec<u32>, Vec<f32>) = entries.unzip();
+        rows.push(Row { indices: &indices, values: &values }).unwrap();
     }
     rows.finish().unwrap()
 }

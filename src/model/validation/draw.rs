@@ -49,7 +49,9 @@ pub(super) fn by_group(class: &[u32], groups: &[u64], folds: usize, seed: u64) -
     for group in order {
         // The rise of the sum of squared shares; of equals the fold with fewer rows, so that none stays empty.
         let rise = |f: usize| -> f64 {
-            (0..classes).map(|c| counts[group][c] * (2.0 * filled[f][c] + counts[group][c]) / (total[c] * total[c])).sum()
+            (0..classes)
+                .map(|c| counts[group][c] * (2.0 * filled[f][c] + counts[group][c]) / (total[c] * total[c]))
+                .sum()
         };
         let best = (0..folds)
             .min_by(|&a, &b| rise(a).total_cmp(&rise(b)).then(rows[a].total_cmp(&rows[b])))

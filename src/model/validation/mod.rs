@@ -106,9 +106,9 @@ pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) 
                 split.grouped
             );
         }
-        goal.of(&split.train).check_members(1, "train this fold: use fewer folds, draw them otherwise, or leave it out").map_err(
-            |error| error.context(format!("fold {} of {}", at + 1, splits.len())),
-        )?;
+        goal.of(&split.train)
+            .check_members(1, "train this fold: use fewer folds, draw them otherwise, or leave it out")
+            .map_err(|error| error.context(format!("fold {} of {}", at + 1, splits.len())))?;
     }
     Ok(splits)
 }

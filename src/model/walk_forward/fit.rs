@@ -1,19 +1,20 @@
 //! A walked text regression: fit the model of a fold on its training samples, score its test samples.
 
-use anyhow::{Result, ensure};
-use chrono::{NaiveDate, NaiveDateTime};
+use anyhow::{Context, Result, ensure};
+use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::WalkForward;
-use super::text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
+use super::text::{ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
 use super::walk::{Step, Walked, walk_folds};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::linear::{Linear, logistic, ridge};
+use crate::model::calibration::CalibrationForm;
+use crate::model::estimate::{Estimator, Goal, Method, calibrate, fit_estimator, out_of_fold};
 use crate::model::metrics::{area_under_curve, r_squared, rank_correlation};
 use crate::model::sparse::{Csr, Row};
-use crate::model::tfidf::Weighting;
+use crate::model::validation::{FoldParams, FoldRows, FoldsBy, draw_folds};
+use crate::model::vectorize::Weighting;
 use crate::stats::{average_ranks, quantile};
 use crate::text::Frequency;
 
@@ -23,8 +24,8 @@ const SHOWN_TERMS: usize = 20;
 /// Rows weighed between two looks at whether to stop.
 const ROWS_PER_CHECK: usize = 1024;
 
-/// The model of one fold: the terms it chose, how it weighs them, and their linear weights.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The model of one fold: the terms it chose, how it weighs them, and what it learned on them.
+#[derive(Clone, Debug)]
 pub struct TextModel {
     /// The last moment of the data that the model saw, texts and labels.
     pub fitted_until: NaiveDateTime,
@@ -32,22 +33,50 @@ pub struct TextModel {
     pub terms: Vec<u32>,
     /// What a count weighs.
     pub weighting: Weighting,
-    /// The weight of each column.
-    pub linear: Linear,
+    /// What gives the score.
+    pub estimator: Estimator,
 }
 
 impl TextModel {
     /// The score of a row of token counts.
     pub fn score(&self, counts: Row<'_>) -> f64 {
+        let mut row = Csr::new(self.terms.len());
         let (columns, values) = self.features(counts);
-        self.linear.score(Row { indices: &columns, values: &values })
+        row.push_row(columns.into_iter().zip(values));
+        self.of_scores(&self.estimator.scores(&row))
     }
 
-    /// What each token id of a row adds to its score, the largest first.
-    pub fn explain(&self, counts: Row<'_>) -> Vec<(u32, f64)> {
+    /// What is there without any word, and what each token id of a row adds, the largest first. They sum up to the score,
+    /// or to what isotonic calibration turns into it.
+    pub fn explain(&self, counts: Row<'_>) -> (f64, Vec<(u32, f64)>) {
         let (columns, values) = self.features(counts);
-        let parts = self.linear.explain(Row { indices: &columns, values: &values });
-        parts.into_iter().map(|(column, part)| (self.terms[column as usize], part)).collect()
+        let up = self.estimator.task().names().len().saturating_sub(1);
+        let against = (up == 2).then_some(0);
+        let (base, parts) = self.estimator.explain(Row { indices: &columns, values: &values }, up, against);
+        (base, parts.into_iter().map(|(column, part)| (self.terms[column as usize], part)).collect())
+    }
+
+    /// The score of a row that the estimator gave these: the value, or the log-odds of up, the last class, against down.
+    fn of_scores(&self, scores: &[f64]) -> f64 {
+        match self.estimator.task().names().len() {
+            0 => scores[0],
+            classes => self.estimator.lead(scores, classes - 1, 0),
+        }
+    }
+
+    /// The terms with the highest weights and those with the lowest; none where weights are not what a score is made of.
+    fn shown_terms(&self) -> (Vec<(u32, f32)>, Vec<(u32, f32)>) {
+        let Some(map) = self.estimator.linear() else { return (Vec::new(), Vec::new()) };
+        let last = map.outputs() - 1;
+        let against = if last > 0 { Some(0) } else { None };
+        let weight = |j: usize| map.weight(j as u32, last) - against.map_or(0.0, |k| map.weight(j as u32, k));
+        let weights: Vec<f64> = (0..self.terms.len()).map(weight).collect();
+        let mut order: Vec<usize> = (0..weights.len()).collect();
+        order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]).then(a.cmp(&b)));
+        let shown = |&j: &usize| (self.terms[j], weights[j] as f32);
+        let top = order.iter().take_while(|&&j| weights[j] > 0.0).take(SHOWN_TERMS).map(shown).collect();
+        let bottom = order.iter().rev().take_while(|&&j| weights[j] < 0.0).take(SHOWN_TERMS).map(shown).collect();
+        (top, bottom)
     }
 
     fn features(&self, counts: Row<'_>) -> (Vec<u32>, Vec<f32>) {
@@ -59,18 +88,19 @@ impl TextModel {
 
 /// Fits and scores fold after fold. Row `i` of `counts` holds the token counts of sample `i`, in an id space of the
 /// whole corpus: ids only name the words, and no fold learns from rows that it does not train on. `dates` is the
-/// trading calendar.
+/// trading calendar. `titles` says which ids are words of titles, where they are counted apart; empty: none.
 ///
 /// The report counts samples without a score by reason and carries the folds. Progress is counted in folds.
 pub fn fit_predict(
     samples: &[Sample],
     counts: &Csr,
+    titles: &[bool],
     dates: &[NaiveDate],
     walk: &WalkForward,
     params: &TextRegression,
     ctx: &Ctx,
 ) -> Result<(Predictions, Report)> {
-    let data = Data { samples, counts, params, walk, ctx };
+    let data = Data { samples, counts, titles, params, walk, ctx };
     data.check()?;
     let mut score = vec![f32::NAN; samples.len()];
     let (walked, report) = walk_folds(samples, dates, walk, ctx, |step, report| {
@@ -90,6 +120,7 @@ pub fn fit_predict(
 struct Data<'a> {
     samples: &'a [Sample],
     counts: &'a Csr,
+    titles: &'a [bool],
     params: &'a TextRegression,
     walk: &'a WalkForward,
     ctx: &'a Ctx,
@@ -105,14 +136,15 @@ impl Data<'_> {
             counts.rows()
         );
         ensure!((0.0..0.5).contains(&params.winsor), "winsor = {} must be at least 0 and below 0.5", params.winsor);
-        ensure!(params.tail > 0.0 && params.tail <= 0.5, "tail = {} must be above 0 and at most 0.5", params.tail);
+        let tail = params.classes.tail;
+        ensure!(tail > 0.0 && tail <= 0.5, "tail = {tail} must be above 0 and at most 0.5");
         Ok(())
     }
 
     /// Fits the model of a fold on its training samples, and notes in `report` what it saw; `None` when those that are
     /// left are too few.
     fn fit(&self, step: &Step, report: &mut FoldReport) -> Result<Option<TextModel>> {
-        let Data { samples, counts, params, walk, ctx } = *self;
+        let Data { samples, counts, params, walk, ctx, .. } = *self;
         let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
         let (train, goal) = goal(&step.train, &labels, params)?;
         report.middle = labels.len() - train.len();
@@ -135,29 +167,52 @@ impl Data<'_> {
             }
         }
 
-        let linear = match &goal {
-            Goal::Value(y) => ridge(&x, y, None, &params.linear, ctx)?,
-            Goal::Up(up) => logistic(&x, up, None, &params.linear, ctx)?,
-        };
-        let scores = linear.scores(&x);
+        let mut estimator = fit_estimator(&x, &goal, None, &params.estimator, ctx)?;
+        if params.classes.calibrate != CalibrationForm::None && !estimator.task().names().is_empty() {
+            self.calibrate(&mut estimator, &x, &goal, &train).context("calibration within the training window")?;
+        }
+        let model = TextModel { fitted_until: step.fitted_until, terms, weighting, estimator };
+        let scores = model.estimator.scores(&x);
+        let scores: Vec<f64> = scores.chunks(model.estimator.outputs()).map(|row| model.of_scores(row)).collect();
         report.in_sample = match &goal {
-            Goal::Value(y) => r_squared(&scores, y),
-            Goal::Up(up) => area_under_curve(&scores, up),
+            Goal::Values(y) => r_squared(&scores, y),
+            Goal::Classes { class, names } => {
+                let up = names.len() as u32 - 1;
+                let outer = scores.iter().zip(class).filter(|(_, c)| **c == 0 || **c == up);
+                let (scores, up): (Vec<f64>, Vec<bool>) = outer.map(|(score, c)| (*score, *c == up)).unzip();
+                area_under_curve(&scores, &up)
+            }
+            Goal::Labels { .. } => None,
         };
-        report.convergence = linear.convergence;
-        report.vocabulary = terms.len();
-        let mut order: Vec<usize> = (0..terms.len()).collect();
-        order.sort_by(|&a, &b| linear.weights[b].total_cmp(&linear.weights[a]).then(a.cmp(&b)));
-        let shown = |&j: &usize| (terms[j], linear.weights[j] as f32);
-        report.top = order.iter().take_while(|&&j| linear.weights[j] > 0.0).take(SHOWN_TERMS).map(shown).collect();
-        report.bottom =
-            order.iter().rev().take_while(|&&j| linear.weights[j] < 0.0).take(SHOWN_TERMS).map(shown).collect();
-        Ok(Some(TextModel { fitted_until: step.fitted_until, terms, weighting, linear }))
+        report.convergence = model.estimator.worst_convergence();
+        report.vocabulary = model.terms.len();
+        (report.top, report.bottom) = model.shown_terms();
+        Ok(Some(model))
+    }
+
+    /// Calibrates on scores out of fold; the folds are stretches of trading days, whose labels and groups are kept apart
+    /// as those of the walk are.
+    fn calibrate(&self, estimator: &mut Estimator, x: &Csr, goal: &Goal, train: &[usize]) -> Result<()> {
+        let Data { samples, params, walk, ctx, .. } = *self;
+        // Trading days stand for natural ones, so that the embargo counts them.
+        let day = |index: usize| NaiveDateTime::default() + TimeDelta::days(index as i64);
+        let rows = FoldRows {
+            groups: train.iter().map(|&i| samples[i].group).collect(),
+            spans: train.iter().map(|&i| (day(samples[i].date), day(samples[i].label_known))).collect(),
+        };
+        let folds = FoldParams {
+            folds: params.classes.calibration_folds,
+            by: FoldsBy::Time,
+            embargo_days: u32::try_from(walk.embargo_days).unwrap_or(u32::MAX),
+        };
+        let splits = draw_folds(goal, &rows, &folds, ctx.seed())?;
+        let scores = out_of_fold(x, goal, None, &splits, &params.estimator, ctx)?;
+        calibrate(estimator, goal, &scores, None, params.classes.calibrate)
     }
 
     /// The token ids that become columns, and the weighting, from the training rows alone.
     fn choose_terms(&self, train: &[usize]) -> Result<(Vec<u32>, Weighting)> {
-        let Data { counts, params, ctx, .. } = *self;
+        let Data { counts, titles, params, ctx, .. } = *self;
         let mut terms = vec![Frequency::default(); counts.cols()];
         // Of equally frequent terms the earlier in the training rows is kept. The ids cannot decide that: they may have
         // been given in an order that depends on later texts.
@@ -174,8 +229,11 @@ impl Data<'_> {
             }
         }
         let documents = train.len() as u64;
-        let kept = params.tfidf.vocabulary().select(documents, &terms, |id| first[id])?;
-        let weighting = params.tfidf.weighting(documents, kept.iter().map(|&id| terms[id as usize].documents));
+        let is_title = |id: usize| titles.get(id).copied().unwrap_or(false);
+        let kept = params.tfidf.select(documents, &terms, is_title, |id| first[id])?;
+        let length = terms.iter().map(|term| term.count).sum();
+        let df = kept.iter().map(|&id| terms[id as usize].documents);
+        let weighting = params.tfidf.weighting(documents, length, df);
         Ok((kept, weighting))
     }
 
@@ -192,41 +250,39 @@ impl Data<'_> {
     }
 }
 
-/// What the solver is asked to meet.
-enum Goal {
-    Value(Vec<f64>),
-    Up(Vec<bool>),
-}
-
 /// The samples that train, and their goals, from the labels of all admitted samples.
 fn goal(admitted: &[usize], labels: &[f64], params: &TextRegression) -> Result<(Vec<usize>, Goal)> {
     let mut sorted = labels.to_vec();
     sorted.sort_by(f64::total_cmp);
-    match (params.target, params.label) {
-        (Target::Ridge, LabelForm::Raw) => Ok((admitted.to_vec(), Goal::Value(labels.to_vec()))),
-        (Target::Ridge, LabelForm::Winsorised) => {
-            let (low, high) = (quantile(&sorted, params.winsor), quantile(&sorted, 1.0 - params.winsor));
-            Ok((admitted.to_vec(), Goal::Value(labels.iter().map(|y| y.clamp(low, high)).collect())))
-        }
-        (Target::Ridge, LabelForm::Ranked) => {
-            let n = labels.len() as f64;
-            let ranks = average_ranks(labels);
-            Ok((admitted.to_vec(), Goal::Value(ranks.iter().map(|rank| (rank - 0.5) / n - 0.5).collect())))
-        }
-        (Target::Logistic, _) => {
-            let (low, high) = (quantile(&sorted, params.tail), quantile(&sorted, 1.0 - params.tail));
-            ensure!(
-                low < high,
-                "the lower and the upper {} of the training labels meet at {low}: the labels take too few values for \
-                 tail = {}",
-                params.tail,
-                params.tail
-            );
-            let outer = admitted.iter().copied().zip(labels).filter(|(_, y)| **y <= low || **y >= high);
-            let (train, up) = outer.map(|(i, y)| (i, *y >= high)).unzip();
-            Ok((train, Goal::Up(up)))
-        }
+    if params.estimator.method == Method::Ridge {
+        let values = match params.label {
+            LabelForm::Raw => labels.to_vec(),
+            LabelForm::Winsorised => {
+                let (low, high) = (quantile(&sorted, params.winsor), quantile(&sorted, 1.0 - params.winsor));
+                labels.iter().map(|y| y.clamp(low, high)).collect()
+            }
+            LabelForm::Ranked => {
+                let n = labels.len() as f64;
+                average_ranks(labels).iter().map(|rank| (rank - 0.5) / n - 0.5).collect()
+            }
+        };
+        return Ok((admitted.to_vec(), Goal::Values(values)));
     }
+    let ClassParams { tail, middle, .. } = params.classes;
+    let (low, high) = (quantile(&sorted, tail), quantile(&sorted, 1.0 - tail));
+    ensure!(
+        low < high,
+        "the lower and the upper {tail} of the training labels meet at {low}: the labels take too few values for tail = \
+         {tail}"
+    );
+    let between = |y: f64| low < y && y < high;
+    // All labels may lie in the outer parts; then there is no third class.
+    let middle = middle && labels.iter().any(|y| between(*y));
+    let names: &[&str] = if middle { &["down", "middle", "up"] } else { &["down", "up"] };
+    let up = names.len() as u32 - 1;
+    let kept = admitted.iter().copied().zip(labels).filter(|(_, y)| middle || !between(**y));
+    let (train, class) = kept.map(|(i, y)| (i, if *y >= high { up } else { u32::from(between(*y)) })).unzip();
+    Ok((train, Goal::Classes { class, names: names.iter().map(|name| (*name).to_owned()).collect() }))
 }
 
 /// Weighs the kept counts of a row whose length is that of all its `counts`.

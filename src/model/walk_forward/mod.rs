@@ -14,9 +14,9 @@ use std::ops::Range;
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-pub use fit::{TextModel, fit_predict};
 pub(super) use super::metrics::rank_correlation;
-pub use text::{FoldReport, LabelForm, Predictions, Sample, Target, TextRegression};
+pub use fit::{TextModel, fit_predict};
+pub use text::{ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
 pub(super) use walk::{Walked, walk_folds};
 
 /// Rolling windows of training and test days.

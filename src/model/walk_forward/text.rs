@@ -1,15 +1,17 @@
 //! What a walked text regression takes and gives: samples and parameters in, scores and a report on each fold out.
 //!
-//! A fold chooses its terms, weighs them ([`TfidfParams`]) and fits ridge on the label, or logistic on the outer parts
-//! of the labels (Huatai's event factors: 30 % down, 40 % left out, 30 % up). The score is ridge's estimate in the
-//! label's form, or logistic's log-odds of up.
+//! A fold chooses its terms, weighs them ([`VectorizerParams`]) and fits ridge on the label, or a classifier on the outer parts
+//! of the labels (Huatai's event factors: 30 % down, 40 % left out or a class of their own, 30 % up). The score is ridge's
+//! estimate in the label's form, or the classifier's log-odds of up against down.
 
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
 use super::fit::TextModel;
-use crate::model::linear::{Convergence, LinearParams};
-use crate::model::tfidf::TfidfParams;
+use crate::model::calibration::CalibrationForm;
+use crate::model::estimate::{EstimatorParams, Method};
+use crate::model::linear::Convergence;
+use crate::model::vectorize::VectorizerParams;
 
 /// One text about one security, with what it was followed by.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,17 +29,6 @@ pub struct Sample {
     pub known_at: NaiveDateTime,
 }
 
-/// What is fitted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Target {
-    /// Ridge regression on the label.
-    #[default]
-    Ridge,
-    /// Logistic regression on whether the label is in the upper or the lower part.
-    Logistic,
-}
-
 /// The form in which ridge sees the labels. Cuts and ranks are those of the training samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -51,33 +42,51 @@ pub enum LabelForm {
     Ranked,
 }
 
+/// How labels become classes, and scores probabilities.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClassParams {
+    /// Share of the training labels that are up, and as many down. Default 0.3.
+    pub tail: f64,
+    /// Whether those between train as a third class; else they do not train. Default false.
+    pub middle: bool,
+    /// `none` (default), `sigmoid` or `isotonic`: calibration of each fold, on scores out of fold within its training
+    /// window, whose folds are stretches of time, purged and with the embargo of the walk.
+    pub calibrate: CalibrationForm,
+    /// Folds of the calibration. Default 5.
+    pub calibration_folds: usize,
+}
+
+impl Default for ClassParams {
+    fn default() -> ClassParams {
+        ClassParams { tail: 0.3, middle: false, calibrate: CalibrationForm::None, calibration_folds: 5 }
+    }
+}
+
 /// Parameters of a text regression.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextRegression {
-    /// `ridge` (default) or `logistic`.
-    pub target: Target,
     /// For ridge: `raw`, `winsorised` (default) or `ranked`.
     pub label: LabelForm,
     /// For `winsorised`: share of the labels drawn in at each end. Default 0.01.
     pub winsor: f64,
-    /// For logistic: share of the labels that are up, and as many down; those between do not train. Default 0.3.
-    pub tail: f64,
+    /// For classifiers: which labels are up and down.
+    pub classes: ClassParams,
     /// How counts become features.
-    pub tfidf: TfidfParams,
-    /// Penalty and solver.
-    pub linear: LinearParams,
+    pub tfidf: VectorizerParams,
+    /// Which model, its penalty and solver.
+    pub estimator: EstimatorParams,
 }
 
 impl Default for TextRegression {
     fn default() -> TextRegression {
         TextRegression {
-            target: Target::Ridge,
             label: LabelForm::Winsorised,
             winsor: 0.01,
-            tail: 0.3,
-            tfidf: TfidfParams::default(),
-            linear: LinearParams::default(),
+            classes: ClassParams::default(),
+            tfidf: VectorizerParams::default(),
+            estimator: EstimatorParams { method: Method::Ridge, ..EstimatorParams::default() },
         }
     }
 }
@@ -121,7 +130,7 @@ pub struct FoldReport {
     pub purged: usize,
     /// Samples left out because their group is tested.
     pub grouped: usize,
-    /// Samples left out between the outer parts of the labels (logistic).
+    /// Samples left out between the outer parts of the labels (classifiers).
     pub middle: usize,
     /// Terms.
     pub vocabulary: usize,
@@ -129,14 +138,14 @@ pub struct FoldReport {
     pub unseen: usize,
     /// The last moment of the data that the model saw, texts and labels; `None` when the fold was passed over.
     pub fitted_until: Option<NaiveDateTime>,
-    /// How the solver ended.
+    /// How the solver ended; the least exact, where it solved several problems.
     pub convergence: Convergence,
-    /// On the training samples: share of variance explained (ridge), area under the curve (logistic), rank correlation of
-    /// score and label (SESTM and induced lexicons).
+    /// On the training samples: share of variance explained (ridge), area under the curve of up against down
+    /// (classifiers), rank correlation of score and label (SESTM and induced lexicons).
     pub in_sample: Option<f64>,
     /// On the test samples with a label: rank correlation of score and label.
     pub out_of_sample: Option<f64>,
-    /// Terms with the highest weights, as token ids, the highest first.
+    /// Terms with the highest weights, as token ids, the highest first; none of trees.
     pub top: Vec<(u32, f32)>,
     /// Terms with the lowest weights, the lowest first.
     pub bottom: Vec<(u32, f32)>,

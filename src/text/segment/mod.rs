@@ -141,6 +141,21 @@ impl Segmenter {
         words
     }
 
+    /// Whether terms are in lower case.
+    pub fn lowercases(&self) -> bool {
+        self.filter.lowercase
+    }
+
+    /// Whether the dictionary has this word, and not as one to be cut apart.
+    pub fn knows(&self, word: &str) -> bool {
+        self.words.has(word)
+    }
+
+    /// The least frequency with which the dictionary would cut this word whole.
+    pub fn frequency_for(&self, word: &str) -> usize {
+        self.words.jieba().suggest_freq(word)
+    }
+
     /// The term that a token stands for; `None` for punctuation, numbers and stopwords as the parameters have it.
     pub fn term<'t>(&self, token: Token<'t>) -> Option<Cow<'t, str>> {
         self.filter.term(token.text)

@@ -69,7 +69,7 @@ impl Words {
     }
 
     /// Whether this is a word of the dictionary and not to be cut apart.
-    fn has(&self, word: &str) -> bool {
+    pub(super) fn has(&self, word: &str) -> bool {
         self.jieba().has_word(word) && !self.is_apart(word)
     }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import sklearn
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
 HERE = Path(__file__).parent
@@ -49,6 +49,55 @@ def tfidf():
             "rows": [[[int(j), float(v)] for j, v in zip(r.indices, r.data)] for r in rows],
         })
     return {"sklearn": sklearn.__version__, "docs": [" ".join(d) for d in DOCS], "cases": cases}
+
+
+# Texts for characters: cases, runs of white space, marks.
+TEXTS = ["公司ETF份额增长，增长  超预期。", "净利润下滑\t\n公司商誉减值", "etf份额\t下滑", "订单　饱满", ""]
+
+# Our parameters, scikit-learn's vectorizer, its parameters.
+VECTORIZERS = [
+    ({"formula": "count"}, CountVectorizer, {}),
+    ({"formula": "binary", "ngram_range": [2, 2]}, CountVectorizer, {"binary": True, "ngram_range": (2, 2)}),
+    ({"formula": "count", "ngram_range": [1, 3], "min_df": 2}, CountVectorizer, {"ngram_range": (1, 3), "min_df": 2}),
+    ({"ngram_range": [1, 2]}, TfidfVectorizer, {"ngram_range": (1, 2)}),
+    ({"smooth_idf": False, "sublinear_tf": True}, TfidfVectorizer, {"smooth_idf": False, "sublinear_tf": True}),
+    ({"ngram_range": [1, 2], "max_df": 0.3, "norm": "l1"}, TfidfVectorizer, {"ngram_range": (1, 2), "max_df": 0.3, "norm": "l1"}),
+    ({"analyzer": "char", "ngram_range": [1, 2]}, TfidfVectorizer, {"analyzer": "char", "ngram_range": (1, 2)}),
+    ({"analyzer": "char", "ngram_range": [3, 5], "formula": "count"}, CountVectorizer, {"analyzer": "char", "ngram_range": (3, 5)}),
+    ({"formula": "count", "norm": "l2", "buckets": 1 << 20}, HashingVectorizer, {}),
+    (
+        {"formula": "count", "buckets": 50, "alternate_sign": False, "ngram_range": [1, 2]},
+        HashingVectorizer,
+        {"n_features": 50, "alternate_sign": False, "norm": None, "ngram_range": (1, 2)},
+    ),
+    # Few columns, so that terms collide and cancel out.
+    ({"formula": "count", "buckets": 7}, HashingVectorizer, {"n_features": 7, "norm": None}),
+    (
+        {"formula": "binary", "analyzer": "char", "ngram_range": [3, 3], "buckets": 1 << 20},
+        HashingVectorizer,
+        {"analyzer": "char", "ngram_range": (3, 3), "binary": True, "norm": None},
+    ),
+]
+
+
+def vectorize():
+    cases = []
+    for ours, kind, theirs in VECTORIZERS:
+        words = theirs.get("analyzer") != "char"
+        docs = [" ".join(d) for d in DOCS] if words else TEXTS
+        # Words are what stands between spaces, as lines of tokens have them.
+        how = {"tokenizer": str.split, "token_pattern": None, "lowercase": False} if words else {}
+        model = kind(**theirs, **how)
+        rows = model.fit_transform(docs)
+        rows.eliminate_zeros()
+        rows.sort_indices()
+        cases.append({
+            "params": {"min_df": 1, **ours},
+            "docs": docs,
+            "terms": [] if kind is HashingVectorizer else model.get_feature_names_out().tolist(),
+            "rows": [[[int(j), float(v)] for j, v in zip(r.indices, r.data)] for r in rows],
+        })
+    return {"sklearn": sklearn.__version__, "cases": cases}
 
 
 def linear():
@@ -120,5 +169,5 @@ def walk():
     }
 
 
-for name, value in (("tfidf", tfidf()), ("linear", linear()), ("walk", walk())):
+for name, value in (("tfidf", tfidf()), ("vectorize", vectorize()), ("linear", linear()), ("walk", walk())):
     (HERE / f"{name}.json").write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")

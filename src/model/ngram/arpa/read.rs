@@ -112,7 +112,9 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
     }
     match lines.next() {
         Some((_, b"\\end\\")) => (),
-        Some((at, line)) => return wrong(at, format!("\\end\\ was expected after the {order}-grams, not {}", shown(line))),
+        Some((at, line)) => {
+            return wrong(at, format!("\\end\\ was expected after the {order}-grams, not {}", shown(line)));
+        }
         None => return wrong(text.len(), "the file ends without \\end\\: it is cut short"),
     }
     let (words, unigrams) = unigrams(text, &sections[0], order == 1)?;
@@ -173,7 +175,8 @@ fn section(lines: &mut Lines<'_>, n: usize) -> Result<Range<usize>, Wrong> {
     }
     let start = lines.at;
     let rest = &lines.text[start.min(lines.text.len())..];
-    let next = if rest.starts_with(b"\\") { Some(0) } else { rest.windows(2).position(|w| w == b"\n\\").map(|at| at + 1) };
+    let next =
+        if rest.starts_with(b"\\") { Some(0) } else { rest.windows(2).position(|w| w == b"\n\\").map(|at| at + 1) };
     let Some(length) = next else { return wrong(lines.text.len(), "the file ends without \\end\\: it is cut short") };
     lines.at = start + length;
     Ok(start..start + length)
@@ -206,7 +209,10 @@ fn unigrams(text: &[u8], section: &(Range<usize>, usize), highest: bool) -> Resu
     }
     for id in [BEGIN, END] {
         if marks[id as usize].is_none() {
-            return wrong(range.end, format!("the 1-grams lack {}: the model knows no document's limits", MARKS[id as usize]));
+            return wrong(
+                range.end,
+                format!("the 1-grams lack {}: the model knows no document's limits", MARKS[id as usize]),
+            );
         }
     }
     if marks[UNKNOWN as usize].is_none() {
@@ -228,7 +234,8 @@ fn grams(
     let mut start = section.start;
     while start < section.end {
         let at_least = (start + PIECE).min(section.end);
-        let end = text[at_least..section.end].iter().position(|&b| b == b'\n').map_or(section.end, |to| at_least + to + 1);
+        let end =
+            text[at_least..section.end].iter().position(|&b| b == b'\n').map_or(section.end, |to| at_least + to + 1);
         pieces.push(start..end);
         start = end;
     }
@@ -283,7 +290,12 @@ fn parse<'t>((at, line): (usize, &'t [u8]), n: usize, highest: bool) -> Result<L
     let rest: Vec<&[u8]> = fields.collect();
     if words.len() < n || rest.len() > 1 {
         let found = words.len() + rest.len();
-        return wrong(at, format!("{n} words and at the most a back-off weight were expected after the probability, not {found} fields"));
+        return wrong(
+            at,
+            format!(
+                "{n} words and at the most a back-off weight were expected after the probability, not {found} fields"
+            ),
+        );
     }
     let backoff = match rest.first() {
         None => 0.0,

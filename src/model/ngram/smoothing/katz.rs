@@ -55,13 +55,15 @@ impl Turing {
 
 /// Makes the model. Also gives the discounts by length.
 pub(super) fn katz(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram, Vec<Turing>)> {
-    let words = counts.counts[0].iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, &count)| count);
+    let words =
+        counts.counts[0].iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, &count)| count);
     let mut discounts = vec![Turing::of(words)];
     discounts.extend(counts.counts[1..].iter().map(|counts| Turing::of(counts.iter().copied())));
 
     let (all, turing) = (all_words(&counts), discounts[0]);
     let kept = |all: f64| counts.counts[0].iter().map(|&count| turing.of_count(count) / all).collect::<Vec<f64>>();
-    let left = |p: &[f64]| 1.0 - p.iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, p)| p).sum::<f64>();
+    let left =
+        |p: &[f64]| 1.0 - p.iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, p)| p).sum::<f64>();
     let mut first = kept(all);
     if left(&first) < NOTHING {
         first = kept(all + 1.0);
@@ -87,4 +89,34 @@ pub(super) fn katz(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngra
         })?;
     }
     Ok((estimate.finish(counts, Smoothing::Katz, pruning, ctx)?, discounts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn discounts(with: [usize; LIMIT + 1]) -> Turing {
+        Turing::of((1..).zip(with).flat_map(|(count, n)| std::iter::repeat_n(count, n)).chain([0, 99]))
+    }
+
+    #[test]
+    fn good_turing_discounts_are_as_by_hand() {
+        // 6 n6 / n1 = 0.3; r*/r = 0.5, 0.9, 8/9, 15/16, 0.8.
+        let turing = discounts([40, 10, 6, 4, 3, 2]);
+        assert!(!turing.fallback);
+        for (kept, ratio) in turing.kept.iter().zip([0.5, 0.9, 8.0 / 9.0, 15.0 / 16.0, 0.8]) {
+            assert!((kept - (ratio - 0.3) / 0.7).abs() < 1e-12);
+        }
+        assert!((turing.of_count(2) - 2.0 * 6.0 / 7.0).abs() < 1e-12);
+        assert_eq!((turing.of_count(0), turing.of_count(6)), (0.0, 6.0));
+    }
+
+    #[test]
+    fn where_they_fail_half_a_count_is_taken() {
+        for with in [[40, 10, 6, 4, 0, 2], [40, 10, 6, 4, 3, 0], [0, 10, 6, 4, 3, 2], [10, 10, 6, 4, 3, 9]] {
+            let turing = discounts(with);
+            assert!(turing.fallback, "{with:?}");
+            assert_eq!(turing.kept.map(|kept| kept * 60.0), [30.0, 45.0, 50.0, 52.5, 54.0]);
+        }
+    }
 }

@@ -10,7 +10,7 @@ mod katz;
 mod mle;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::ops::Range;
 
@@ -172,7 +172,7 @@ impl Estimate {
 }
 
 /// Calls `each` with every context that has continuations, their entries, its weight and their probabilities.
-fn each_context(
+pub(super) fn each_context(
     contexts: &Level,
     weights: &mut [f32],
     probabilities: &mut [f32],

@@ -4,11 +4,13 @@ use chrono::{Days, TimeDelta};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::Deserialize;
 
 use super::super::walk::CLOSE;
 use super::*;
+use crate::model::estimate::EstimatorParams;
 use crate::model::linear::LinearParams;
-use crate::model::tfidf::TfidfParams;
+use crate::model::vectorize::VectorizerParams;
 use crate::text::DfLimit;
 
 const DAYS: usize = 60;
@@ -46,7 +48,7 @@ impl Market {
     fn run(&self, walk: &WalkForward, params: &TextRegression, threads: usize) -> Result<(Predictions, Report)> {
         let mut counts = Csr::new(WORDS as usize);
         self.texts.iter().for_each(|text| counts.push_counts(&mut text.clone()));
-        fit_predict(&self.samples, &counts, &self.dates, walk, params, &Ctx::new(threads, 1)?)
+        fit_predict(&self.samples, &counts, &[], &self.dates, walk, params, &Ctx::new(threads, 1)?)
     }
 }
 
@@ -54,8 +56,13 @@ fn walk() -> WalkForward {
     WalkForward { train_days: 25, test_days: 10, min_train_rows: 50, ..WalkForward::default() }
 }
 
+fn classifier(method: Method) -> TextRegression {
+    let estimator = EstimatorParams { method, ..EstimatorParams::default() };
+    TextRegression { estimator, ..TextRegression::default() }
+}
+
 fn logistic_regression() -> TextRegression {
-    TextRegression { target: Target::Logistic, ..TextRegression::default() }
+    classifier(Method::Logistic)
 }
 
 fn bits(scores: &[f32]) -> Vec<u32> {
@@ -112,13 +119,14 @@ fn scores_equal_those_of_scikit_learn_fitted_window_by_window() {
     market.texts = reference.texts;
     let walk = WalkForward { train_days: 20, test_days: 10, min_train_rows: 1, ..WalkForward::default() };
     let linear = LinearParams { alpha: 0.5, ..LinearParams::default() };
-    for (target, expected) in [(Target::Ridge, reference.ridge), (Target::Logistic, reference.logistic)] {
-        let params = TextRegression { target, linear: linear.clone(), ..TextRegression::default() };
+    for (method, expected) in [(Method::Ridge, reference.ridge), (Method::Logistic, reference.logistic)] {
+        let mut params = classifier(method);
+        params.estimator.linear = linear.clone();
         let (predictions, _) = market.run(&walk, &params, 2).unwrap();
         for (i, (score, expected)) in predictions.score.iter().zip(expected).enumerate() {
             match expected {
                 None => assert!(score.is_nan(), "sample {i}"),
-                Some(truth) => assert!((f64::from(*score) - truth).abs() < 1e-5, "{target:?} {i}: {score}, {truth}"),
+                Some(truth) => assert!((f64::from(*score) - truth).abs() < 1e-5, "{method:?} {i}: {score}, {truth}"),
             }
         }
     }
@@ -164,10 +172,14 @@ fn an_event_never_stands_on_both_sides() {
 fn nothing_at_or_after_the_test_window_changes_its_scores() {
     let market = Market::new(5, 4);
     let params = TextRegression {
-        tfidf: TfidfParams { max_features: 30, ..TfidfParams::default() },
+        tfidf: VectorizerParams { max_features: 30, ..VectorizerParams::default() },
         ..TextRegression::default()
     };
-    for params in [TextRegression { target: Target::Logistic, ..params.clone() }, params] {
+    let of = |method| TextRegression {
+        estimator: EstimatorParams { method, ..EstimatorParams::default() },
+        ..params.clone()
+    };
+    for params in [of(Method::Logistic), of(Method::Ridge), of(Method::Svm)] {
         let before = market.run(&walk(), &params, 2).unwrap().0;
         for start in [25, 35, 45] {
             let mut changed = Market::new(5, 4);
@@ -212,15 +224,45 @@ fn the_number_of_threads_changes_no_bit() {
 #[test]
 fn a_score_is_the_sum_of_what_its_words_add() {
     let market = Market::new(2, 10);
-    let (predictions, _) = market.run(&walk(), &TextRegression::default(), 1).unwrap();
-    let i = market.samples.len() - 1;
-    let model = predictions.models[predictions.fold[i] as usize].as_ref().unwrap();
-    let mut counts = Csr::new(0);
-    counts.push_counts(&mut market.texts[i].clone());
-    let parts = model.explain(counts.row(0));
-    let sum: f64 = parts.iter().map(|(_, part)| part).sum();
-    assert!((sum + model.linear.intercept - f64::from(predictions.score[i])).abs() < 1e-6);
-    assert!(parts.iter().all(|(id, _)| market.texts[i].contains(id)));
+    let mut three = classifier(Method::Bayes);
+    three.classes.middle = true;
+    let mut calibrated = classifier(Method::Svm);
+    calibrated.classes.calibrate = CalibrationForm::Sigmoid;
+    for params in [TextRegression::default(), logistic_regression(), three, calibrated] {
+        let (predictions, _) = market.run(&walk(), &params, 1).unwrap();
+        let i = market.samples.len() - 1;
+        let model = predictions.models[predictions.fold[i] as usize].as_ref().unwrap();
+        let mut counts = Csr::new(0);
+        counts.push_counts(&mut market.texts[i].clone());
+        let (base, parts) = model.explain(counts.row(0));
+        let sum: f64 = parts.iter().map(|(_, part)| part).sum();
+        assert!((sum + base - f64::from(predictions.score[i])).abs() < 1e-5, "{params:?}");
+        assert!(parts.iter().all(|(id, _)| market.texts[i].contains(id)));
+    }
+}
+
+#[test]
+fn every_classifier_finds_a_planted_tone_with_two_classes_or_three() {
+    let market = Market::new(3, 12);
+    for method in [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted] {
+        for (middle, calibrate) in
+            [(false, CalibrationForm::None), (true, CalibrationForm::None), (true, CalibrationForm::Sigmoid)]
+        {
+            let mut params = classifier(method);
+            params.classes = ClassParams { middle, calibrate, ..ClassParams::default() };
+            params.estimator.boosted.trees = 25;
+            params.estimator.boosted.max_depth = 3;
+            params.estimator.linear.tolerance = 1e-4;
+            let (predictions, _) = market.run(&walk(), &params, 2).unwrap();
+            for fold in &predictions.folds {
+                assert_eq!(fold.middle == 0, middle);
+                assert!(fold.out_of_sample.unwrap() > 0.4, "{params:?}: {:?}", fold.out_of_sample);
+                assert!(fold.in_sample.unwrap() > 0.8);
+            }
+            let eight = market.run(&walk(), &params, 8).unwrap().0;
+            assert_eq!(bits(&predictions.score), bits(&eight.score));
+        }
+    }
 }
 
 #[test]
@@ -249,9 +291,12 @@ fn the_outer_parts_train_a_logistic_model() {
     }
     let walk = WalkForward { min_train_rows: 1, ..walk() };
     let params = TextRegression {
-        tfidf: TfidfParams { min_df: DfLimit::Count(1), ..TfidfParams::default() },
-        linear: LinearParams { alpha: 0.5, ..LinearParams::default() },
-        ..logistic_regression()
+        tfidf: VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() },
+        estimator: EstimatorParams {
+            linear: LinearParams { alpha: 0.5, ..LinearParams::default() },
+            ..EstimatorParams::default()
+        },
+        ..TextRegression::default()
     };
     let first = &market.run(&walk, &params, 1).unwrap().0.folds[0];
     // The labels 0..=22 have their cuts at 6.6 and 15.4: seven below, nine between, seven above.
@@ -262,6 +307,21 @@ fn the_outer_parts_train_a_logistic_model() {
 }
 
 #[test]
+fn words_of_titles_are_chosen_by_a_number_of_their_own() {
+    let market = Market::new(1, 10);
+    let mut counts = Csr::new(WORDS as usize);
+    market.texts.iter().for_each(|text| counts.push_counts(&mut text.clone()));
+    let titles: Vec<bool> = (0..WORDS).map(|id| id % 2 == 0).collect();
+    let tfidf = VectorizerParams { title_features: 4, max_features: 7, ..VectorizerParams::default() };
+    let params = TextRegression { tfidf, ..TextRegression::default() };
+    let ctx = Ctx::new(1, 1).unwrap();
+    let (found, _) = fit_predict(&market.samples, &counts, &titles, &market.dates, &walk(), &params, &ctx).unwrap();
+    let terms = &found.models[0].as_ref().unwrap().terms;
+    assert_eq!(terms.iter().filter(|id| titles[**id as usize]).count(), 4);
+    assert_eq!(terms.len(), 11);
+}
+
+#[test]
 fn a_cancelled_walk_ends_as_cancelled() {
     let market = Market::new(1, 10);
     let mut counts = Csr::new(WORDS as usize);
@@ -269,7 +329,7 @@ fn a_cancelled_walk_ends_as_cancelled() {
     let ctx = Ctx::new(1, 1).unwrap();
     ctx.cancel();
     let params = TextRegression::default();
-    let error = fit_predict(&market.samples, &counts, &market.dates, &walk(), &params, &ctx).unwrap_err();
+    let error = fit_predict(&market.samples, &counts, &[], &market.dates, &walk(), &params, &ctx).unwrap_err();
     assert!(error.is::<crate::job::Cancelled>(), "{error:#}");
 }
 

@@ -1,0 +1,79 @@
+//! Flags of `train tfidf`, `bow`, `onehot`, `bm25`, `hashing`, `shingles` and `event-words`: one vectorizer, whose defaults differ.
+
+use std::path::PathBuf;
+
+use clap::{Args, value_parser};
+
+use crate::cli::Corpus;
+use crate::model::{Formula, Norm, Unit};
+use crate::text::DfLimit;
+
+/// Flags of a vectorizer. What is not given is as the model's name says.
+#[derive(Debug, Args)]
+pub struct Vectorize {
+    /// What it is fitted on.
+    #[command(flatten)]
+    pub corpus: Corpus,
+    /// The model file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Also write the rows of the input: .npz, .npy, .parquet or .csv.
+    #[arg(long, value_name = "FILE")]
+    pub transform: Option<PathBuf>,
+    /// How text becomes rows.
+    #[command(flatten)]
+    pub terms: Terms,
+}
+
+/// What is a term, which terms are columns, and what a count weighs. What is not given is as the model's name says; for
+/// classifiers as TF-IDF has it.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Terms")]
+pub struct Terms {
+    /// What n-grams are made of: word or char (all characters of the text, marks and spaces included).
+    #[arg(long)]
+    pub analyzer: Option<Unit>,
+    /// Shortest and longest n-gram, as 1,2.
+    #[arg(long, value_name = "MIN,MAX", value_delimiter = ',', num_args = 1, value_parser = value_parser!(usize))]
+    pub ngram_range: Option<Vec<usize>>,
+    /// Only words of these parts of speech, as n,v,a (jieba's tags).
+    #[arg(long, value_name = "TAG,TAG", value_delimiter = ',')]
+    pub pos: Option<Vec<String>>,
+    /// Columns for the words of titles apart from bodies, the most frequent so many; 0: a word is one column wherever it
+    /// stands.
+    #[arg(long, value_name = "N")]
+    pub title_features: Option<usize>,
+    /// Hash terms into so many columns, without a vocabulary; 0 does not hash.
+    #[arg(long, value_name = "N", visible_alias = "n-features")]
+    pub buckets: Option<usize>,
+    /// Hashed terms all count upwards.
+    #[arg(long)]
+    pub no_alternate_sign: bool,
+    /// How a count becomes a weight: sklearn, textbook, bm25, log-count, count or binary.
+    #[arg(long)]
+    pub formula: Option<Formula>,
+    /// idf is ln(n / df) + 1.
+    #[arg(long)]
+    pub no_smooth_idf: bool,
+    /// Leave out terms in fewer documents: a count, or a share with a point. Default: 2.
+    #[arg(long, value_name = "N")]
+    pub min_df: Option<DfLimit>,
+    /// Leave out terms in more documents: a share with a point, or a count. Default: 1.0.
+    #[arg(long, value_name = "N")]
+    pub max_df: Option<DfLimit>,
+    /// Keep at the most this many terms, the most frequent; 0 keeps all.
+    #[arg(long, value_name = "N")]
+    pub max_features: Option<usize>,
+    /// A count enters as 1 + ln(count).
+    #[arg(long)]
+    pub sublinear_tf: bool,
+    /// What a row is divided by: formula (its own), l2, l1 or none.
+    #[arg(long)]
+    pub norm: Option<Norm>,
+    /// BM25: how soon further occurrences add nothing. Default: 1.2.
+    #[arg(long)]
+    pub k1: Option<f64>,
+    /// BM25: how much length is held against a document, 0 to 1. Default: 0.75.
+    #[arg(long)]
+    pub b: Option<f64>,
+}

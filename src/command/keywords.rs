@@ -1,0 +1,95 @@
+//! `keywords`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::cli::{KeywordPreset, Keywords};
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::model::{Idf, ModelFile, Vectorizer};
+use crate::plain::keywords::{self, Extractor, KeywordParams, Method};
+use crate::plain::{CutSpec, LineFormat, Lines, Source};
+
+/// Finds keywords and key sentences.
+pub(super) fn run(args: &Keywords, ctx: &Ctx) -> Result<Summary> {
+    let corpus = &args.corpus;
+    let format = corpus.format.or_else(|| LineFormat::by_name(&corpus.input)).unwrap_or_default();
+    let (cut, idf) = cut_and_idf(args, format)?;
+    let mut extractor = Extractor::new(&cut, params(args, format), idf, Path::new(""))?;
+    let mut reports = Vec::new();
+    let mut lines;
+    if extractor.wants_counts() {
+        let source = Source::open(&corpus.input, format, ctx)?;
+        reports.push(ctx.stage("count", "docs", None, || {
+            let mut counted = source.lines()?;
+            extractor.count(&mut counted, ctx)?;
+            counted.finish()
+        })?);
+        lines = source.lines()?;
+    } else {
+        lines = Lines::open(&corpus.input, format)?;
+    }
+    reports.push(ctx.stage("keywords", "docs", None, || keywords::run(&mut lines, &extractor, &args.output, ctx))?);
+    let mut summary = Summary::default();
+    let last = reports.last().context("a finished run has a report")?;
+    summary.partial = last.dropped_rows() > 0;
+    summary.set("output", args.output.display().to_string());
+    for name in ["documents", "without_keywords", "keywords", "sentences"] {
+        summary.set(name, &last.facts[name]);
+    }
+    summary.set("stages", reports);
+    Ok(summary)
+}
+
+fn params(args: &Keywords, format: LineFormat) -> KeywordParams {
+    let mut params = match args.preset {
+        KeywordPreset::Default => KeywordParams { method: args.method, ..KeywordParams::default() },
+        KeywordPreset::Jieba => KeywordParams::jieba(args.method),
+    };
+    match &args.pos {
+        Some(tags) if *tags == ["all"] => params.pos.clear(),
+        Some(tags) => params.pos.clone_from(tags),
+        None if format == LineFormat::Tokens => params.pos.clear(),
+        None => {}
+    }
+    params.top = args.top;
+    params.min_chars = args.min_chars;
+    params.sentences = args.sentences;
+    params.textrank.window = args.window;
+    params.textrank.damping = args.damping;
+    params.explain = args.explain;
+    params
+}
+
+/// How text is cut, and how rare words are where a file says so.
+fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<Idf>)> {
+    ensure!(
+        args.method == Method::Tfidf || (args.model.is_none() && args.idf.is_none()),
+        "--model and --idf say how rare words are, which only --method tfidf asks"
+    );
+    let tokenizer = &args.corpus.tokenizer;
+    if let Some(path) = &args.model {
+        ensure!(
+            tokenizer.dict.is_empty() && tokenizer.stopwords.is_none(),
+            "the model cuts as it was trained; drop --dict and --stopwords, or --model"
+        );
+        let file = ModelFile::open(path)?;
+        let mut cut: CutSpec = file.param("cut")?;
+        let model = Vectorizer::read(&file)?;
+        cut.format = format;
+        return Ok((cut, Some(Idf::of_model(&model)?)));
+    }
+    let mut params = super::files::tokenizer(tokenizer, "builtin");
+    if args.preset == KeywordPreset::Jieba {
+        params = super::files::tokenizer(tokenizer, "none");
+        params.lowercase = false;
+        params.keep_punctuation = true;
+        params.keep_numbers = true;
+    }
+    let idf = args.idf.as_ref().map(|path| -> Result<Idf> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {} (--idf)", path.display()))?;
+        Idf::of_table(&text, path)
+    });
+    Ok((CutSpec::new(format, params), idf.transpose()?))
+}

@@ -1,0 +1,145 @@
+//! `train logistic`, `bayes`, `svm`, `boosted` and `ridge`.
+
+use anyhow::{Result, ensure};
+
+use super::{open, trained, vectorize};
+use crate::cli::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
+use crate::command::staged;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::model::{
+    BayesParams, BoostParams, CalibrationForm, EstimatorParams, FoldParams, FoldsBy, LinearParams, Method, Preset,
+};
+use crate::plain::classify::{self, ClassifyParams};
+
+/// Tolerance of support vectors: what the gap of the objectives can be told to in reasonable time.
+const GAP: f64 = 1e-4;
+
+pub(super) fn logistic(args: &Logistic, ctx: &Ctx) -> Result<Summary> {
+    let (alpha, penalties) = inverse(&args.c)?;
+    let estimator = EstimatorParams {
+        method: Method::Logistic,
+        linear: LinearParams {
+            alpha,
+            l1_ratio: args.l1_ratio,
+            tolerance: args.solver.tolerance.unwrap_or(LinearParams::default().tolerance),
+            max_iterations: args.solver.max_iterations,
+        },
+        class_weight: args.classes.class_weight,
+        ..EstimatorParams::default()
+    };
+    run(&args.learner, estimator, penalties, args.classes.calibrate, ctx)
+}
+
+pub(super) fn bayes(args: &Bayes, ctx: &Ctx) -> Result<Summary> {
+    let (smoothing, penalties) = several(&args.alpha);
+    let estimator = EstimatorParams {
+        method: Method::Bayes,
+        bayes: BayesParams { form: args.form, smoothing },
+        class_weight: args.classes.class_weight,
+        ..EstimatorParams::default()
+    };
+    run(&args.learner, estimator, penalties, args.classes.calibrate, ctx)
+}
+
+pub(super) fn svm(args: &Svm, ctx: &Ctx) -> Result<Summary> {
+    let (alpha, penalties) = inverse(&args.c)?;
+    let estimator = EstimatorParams {
+        method: Method::Svm,
+        linear: LinearParams {
+            alpha,
+            tolerance: args.solver.tolerance.unwrap_or(GAP),
+            max_iterations: args.solver.max_iterations,
+            ..LinearParams::default()
+        },
+        svm_loss: args.loss,
+        class_weight: args.classes.class_weight,
+        ..EstimatorParams::default()
+    };
+    run(&args.learner, estimator, penalties, args.classes.calibrate, ctx)
+}
+
+pub(super) fn boosted(args: &Boosted, ctx: &Ctx) -> Result<Summary> {
+    let estimator = EstimatorParams {
+        method: Method::Boosted,
+        boosted: BoostParams {
+            trees: args.trees,
+            learning_rate: args.learning_rate,
+            max_depth: args.max_depth,
+            min_leaf_weight: args.min_leaf_weight,
+            l2: args.l2,
+            max_features: args.tree_features,
+            memory_mb: args.memory_mb,
+        },
+        class_weight: args.classes.class_weight,
+        ..EstimatorParams::default()
+    };
+    run(&args.learner, estimator, Vec::new(), args.classes.calibrate, ctx)
+}
+
+pub(super) fn ridge(args: &Ridge, ctx: &Ctx) -> Result<Summary> {
+    let (alpha, penalties) = several(&args.alpha);
+    let estimator = EstimatorParams {
+        method: Method::Ridge,
+        linear: LinearParams {
+            alpha,
+            tolerance: args.solver.tolerance.unwrap_or(LinearParams::default().tolerance),
+            max_iterations: args.solver.max_iterations,
+            ..LinearParams::default()
+        },
+        ..EstimatorParams::default()
+    };
+    run(&args.learner, estimator, penalties, CalibrationForm::None, ctx)
+}
+
+fn run(
+    args: &Learner,
+    estimator: EstimatorParams,
+    penalties: Vec<f64>,
+    calibrate: CalibrationForm,
+    ctx: &Ctx,
+) -> Result<Summary> {
+    let name = estimator.method.name();
+    ensure!(
+        args.embargo == 0 && args.label_days == 0 || args.cv_by == FoldsBy::Time,
+        "--embargo and --label-days are for folds by time; add --cv-by time"
+    );
+    let drawn = args.cv.is_some() || args.cv_by != FoldsBy::Class;
+    let folds = FoldParams {
+        folds: args.cv.unwrap_or(FoldParams::default().folds),
+        by: args.cv_by,
+        embargo_days: args.embargo,
+    };
+    let params = ClassifyParams {
+        learn: args.learn,
+        vectorizer: vectorize::params(Preset::Tfidf, &args.terms)?,
+        estimator,
+        penalties,
+        one_standard_error: args.one_se,
+        calibrate,
+        folds: drawn.then_some(folds),
+        label_days: args.label_days,
+    };
+    let (mut lines, cutter) = open(&args.corpus)?;
+    let (model, report) = staged(ctx, "train", || classify::train(&mut lines, &cutter, &params, ctx))?;
+    model.save(&args.output, cutter.spec())?;
+    let figures = report.facts.clone();
+    let mut summary = trained(name, &args.output, report);
+    for (name, value) in figures {
+        summary.fields.entry(name).or_insert(value);
+    }
+    Ok(summary)
+}
+
+/// The penalty that stands, and those to choose among when there are several.
+fn several(values: &[f64]) -> (f64, Vec<f64>) {
+    match values {
+        [one] => (*one, Vec::new()),
+        _ => (values.first().copied().unwrap_or(1.0), values.to_vec()),
+    }
+}
+
+fn inverse(c: &[f64]) -> Result<(f64, Vec<f64>)> {
+    ensure!(c.iter().all(|c| *c > 0.0 && c.is_finite()), "C must be a number above 0; {c:?}");
+    Ok(several(&c.iter().map(|c| 1.0 / c).collect::<Vec<f64>>()))
+}

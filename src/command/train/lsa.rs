@@ -1,0 +1,33 @@
+//! `train lsa`.
+
+use anyhow::Result;
+
+use super::{open, trained, vectorize};
+use crate::cli::Lsa;
+use crate::command::staged;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::model::{Preset, SvdParams};
+use crate::plain::lsa::{self, LsaParams};
+
+pub(super) fn run(args: &Lsa, ctx: &Ctx) -> Result<Summary> {
+    let flags = &args.vectorize;
+    let params = LsaParams {
+        vectorizer: vectorize::params(Preset::Tfidf, &flags.terms)?,
+        svd: SvdParams { dim: args.dim, tolerance: args.tolerance },
+    };
+    let (mut lines, cutter) = open(&flags.corpus)?;
+    let points = flags.transform.as_deref();
+    let train = || lsa::train(&mut lines, &cutter, &params, &flags.output, points, ctx);
+    let (model, report) = staged(ctx, "train", train)?;
+    model.save(&flags.output, cutter.spec())?;
+    let facts = report.facts.clone();
+    let mut summary = trained(lsa::KIND, &flags.output, report);
+    for name in ["dim", "explained_variance", "singular_value_error"] {
+        summary.set(name, &facts[name]);
+    }
+    if let Some(path) = points {
+        summary.set("rows", path.display().to_string());
+    }
+    Ok(summary)
+}
