@@ -10,7 +10,12 @@ fn corpus() -> String {
     for i in 0..240 {
         let (before, after) = (BEFORE[i % 8], AFTER[(i / 8 + i) % 8]);
         let time = format!("2024-0{}-{:02} 10:00:00", 1 + i / 80, 1 + i % 28);
-        text += &format!("{{\"text\":\"{before}{}{after}。第{i}条业绩预告\",\"time\":\"{time}\"}}\n", NAMES[i % 2]);
+        text += &format!(
+            "{{\"text\":\"{before}{}{after}。第{i}条：{}业绩预告{}\",\"time\":\"{time}\"}}\n",
+            NAMES[i % 2],
+            BEFORE[i / 3 % 8],
+            AFTER[i / 5 % 8]
+        );
     }
     text
 }
