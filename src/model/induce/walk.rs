@@ -7,8 +7,9 @@ use super::{InduceParams, InducedLexicon, induce};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::LabelForm;
+use crate::model::metrics::rank_correlation;
 use crate::model::sparse::{Csr, Row};
-use crate::model::walk_forward::{FoldReport, Sample, WalkForward, Walked, rank_correlation, walk_folds};
+use crate::model::walk_forward::{FoldReport, Sample, WalkForward, Walked, walk_folds};
 
 /// Words shown at each end of a fold's lexicon.
 const SHOWN_WORDS: usize = 20;

@@ -26,7 +26,7 @@ pub(super) fn refuse_text(word: &str) -> Option<&'static str> {
     let (first, last) = (word.chars().next()?, word.chars().next_back()?);
     if word.chars().all(|c| NUMERALS.contains(c)) {
         Some("numerals")
-    } else if !word.chars().any(|c| !c.is_ascii()) {
+    } else if word.is_ascii() {
         Some("letters alone")
     } else if NOT_FIRST.contains(first) || NOT_LAST.contains(last) {
         Some(FUNCTION_WORD)

@@ -58,7 +58,9 @@ impl Corpus {
         let mut block = Block::default();
         let mut left_out = Vec::new();
         while lines.next_block(&mut block, BLOCK)? {
-            for line in lines.documents(&block) {
+            let read_lines = lines.documents(&block);
+            let read = read_lines.len() as u64;
+            for line in read_lines {
                 let of = learn.or_else(|| learn_of(&line, prefer_value));
                 let goal = of.and_then(|learn| goal_of(&line, learn));
                 match goal {
@@ -75,7 +77,7 @@ impl Corpus {
                     }
                 }
             }
-            ctx.check()?;
+            ctx.advance(read)?;
         }
         lines.finish()?;
         lines.refuse(left_out);

@@ -141,7 +141,6 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
         let estimator = fit_estimator(&x, goal, None, &params.estimator, ctx)?;
         Ok((vectorizer, estimator))
     })?;
-    ctx.advance(corpus.len() as u64)?;
 
     if let Some(splits) = &splits {
         let scores = ctx

@@ -135,7 +135,7 @@ fn calibration_folds_and_the_choice_of_a_penalty_are_reported() {
     let (model, report) = trained(&corpus(), &params, 2).unwrap();
     assert!(model.estimator.is_calibrated());
     assert_eq!(report.facts["grid"].as_array().unwrap().len(), 3);
-    assert!(report.facts["penalty"].as_f64().unwrap() < 1e6);
+    assert!(params.penalties.contains(&report.facts["penalty"].as_f64().unwrap()));
     assert_eq!(report.facts["cross_validation"]["documents"], 90);
     assert_eq!(report.facts["cross_validation"]["probabilities"], Value::Null, "margins are no probabilities");
     assert!(report.facts["calibration"]["probabilities"]["log_loss"].as_f64().unwrap() < 0.5);
@@ -182,7 +182,7 @@ fn sets_of_labels_and_values_are_learned_too() {
 fn what_cannot_be_learned_is_refused_with_the_way_out() {
     let plain = params(Method::Logistic);
     assert!(refused("{\"text\":\"一\"}\n", &plain).contains("give each line a \"label\""));
-    assert!(refused("", &plain).contains("no line has what is to be learned"));
+    assert!(refused("", &plain).contains("the input is empty"));
     let same = "{\"text\":\"订单增长\",\"label\":1}\n{\"text\":\"业绩提升\",\"label\":1}\n";
     assert!(refused(same, &plain).contains("all rows are of one class (\"1\")"));
     let lone = corpus() + "{\"text\":\"奇闻\",\"label\":\"奇\"}\n";
@@ -211,7 +211,7 @@ fn a_model_of_another_kind_or_version_is_told_apart() {
     assert_eq!(file.header().kind, "bayes");
     assert!(is_kind("bayes") && !is_kind("ngram"));
     let mut bytes = std::fs::read(&path).unwrap();
-    let last = bytes.len() - 70;
+    let last = bytes.iter().rposition(|&byte| byte != 0).unwrap();
     bytes[last] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let damaged = ModelFile::open(&path).and_then(|file| Classifier::read(&file)).err().unwrap().to_string();

@@ -5,6 +5,7 @@ mod commands;
 mod corpus;
 #[cfg(unix)]
 mod interrupt;
+mod keywords;
 mod refusals;
 
 use std::fs;
