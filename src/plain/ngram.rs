@@ -65,7 +65,7 @@ struct Held {
 
 impl Held {
     fn holds(&self, line: &Line<'_>) -> bool {
-        self.every > 0 && line.number % self.every == 0
+        self.every > 0 && line.number.is_multiple_of(self.every)
     }
 
     fn push(&mut self, (document, time): (String, Option<NaiveDateTime>)) {
