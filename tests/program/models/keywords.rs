@@ -35,8 +35,9 @@ fn keywords_take_rarity_from_a_model_and_explain_themselves() {
     assert_ne!(weighed, ranked);
     let refusal = run(folder, &["keywords", "--input", "news.jsonl", "--output", "x.jsonl", "--model", "m"]).refusal();
     assert_says(&refusal, &["--method tfidf"]);
-    let twice = ["keywords", "--input", "-", "--format", "text", "--method", "tfidf", "--output", "x.csv"];
-    assert_says(&run_on(folder, &twice, "回购\n".as_bytes()).refusal(), &["--model or --idf"]);
+    let alone = ["keywords", "--input", "-", "--format", "text", "--method", "tfidf", "--output", "x.csv"];
+    assert_says(&run_on(folder, &alone, "公司股份\n".as_bytes()).refusal(), &["one document", "--model"]);
+    assert_says(&run_on(folder, &alone, "的\n了\n".as_bytes()).refusal(), &["no candidates", "--pos all"]);
     assert!(!folder.join("x.csv").exists());
 }
 
@@ -62,7 +63,7 @@ fn new_words_become_a_dictionary_that_the_tokenizer_reads() {
     assert_eq!(tagged.text(), "近日/t 瀚海微/nz 公告/n\n");
     let refusal = |args: &[&str]| run(folder, args).refusal();
     let base = ["train", "newwords", "--output", "x.txt", "--input"];
-    assert_says(&refusal(&[&base[..], &["-"]].concat()), &["give a file"]);
+    assert_says(&refusal(&[&base[..], &["-"]].concat()), &["the input is empty"]);
     assert_says(&refusal(&[&base[..], &["news.txt", "--format", "tokens"]].concat()), &["--format text"]);
     assert_says(&refusal(&[&base[..], &["news.txt", "--min-count", "9999"]].concat()), &["lower --min-count"]);
     assert!(!folder.join("x.txt").exists());

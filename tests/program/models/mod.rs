@@ -74,7 +74,10 @@ fn every_model_says_what_it_was_fitted_on() {
         let folder = folder();
         let json = trained(folder.path(), case);
         assert_eq!((&json["model"], &json["documents"]), (&case.name.into(), &96.into()), "{json:#}");
-        assert_eq!(json["fitted_until"], "2024-04-12T14:30:00", "{}: {json:#}", case.name);
+        // What is hashed has no vocabulary, so nothing was learned from any time.
+        let learned = !["hashing", "shingles"].contains(&case.name);
+        let until = if learned { "2024-04-12T14:30:00".into() } else { Value::Null };
+        assert_eq!(json["fitted_until"], until, "{}: {json:#}", case.name);
         for field in ["output", "tokens", "vocabulary", "seconds"] {
             assert!(!json[field].is_null(), "{}: no {field} in {json:#}", case.name);
         }
