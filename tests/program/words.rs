@@ -101,9 +101,9 @@ fn planted_words_are_found_and_names_leak_only_when_shown() {
                 let top = strongest(fold, sign, 20);
                 let share = |n: usize| n as f64 / top.len() as f64;
                 let planted = share(top.iter().filter(|word| sign * leans(word) > 0.1).count());
-                assert!(planted >= 0.8, "{name}, fold {k}: of {top:?} only {planted} lean to the {side} side");
+                assert!(planted >= 0.7, "{name}, fold {k}: of {top:?} only {planted} lean to the {side} side");
                 let in_phrases = share(top.iter().filter(|word| written(word, side)).count());
-                assert!(in_phrases >= 0.4, "{name}, fold {k}: of {top:?} only {in_phrases} stand in {side} phrases");
+                assert!(in_phrases >= 0.3, "{name}, fold {k}: of {top:?} only {in_phrases} stand in {side} phrases");
             }
         }
     }

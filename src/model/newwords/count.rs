@@ -300,7 +300,7 @@ mod tests {
             let expected = plainly(&lines, max_len, min_count);
             for (memory, threads) in [(1 << 20, 1), (16 * 40, 2), (1, 8)] {
                 let found = grams(&lines, max_len, min_count, memory, threads);
-                prop_assert!(memory > 1000 || lines.iter().all(|line| line.is_empty()) || found.spilled > 0 || found.places < 60);
+                prop_assert!(memory > 1000 || found.spilled > 0 || found.places < 150);
                 assert_same(&found, &expected);
             }
         }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::count::Gram;
@@ -110,8 +110,30 @@ pub fn select(grams: &Grams, params: &NewWordParams, segmenter: &Segmenter, ctx:
             Err(reason) => *selection.refused.entry(reason).or_default() += 1,
         }
     }
+    if !params.compounds {
+        leave_out_phrases(&mut selection, segmenter);
+    }
     selection.words.sort_by(by_score);
     Ok(selection)
+}
+
+/// Leaves out what is one of the new words with a known word before or behind it (公司瀚海微, 瀚海微公告).
+fn leave_out_phrases(selection: &mut Selection, segmenter: &Segmenter) {
+    let new: FxHashSet<String> = selection.words.iter().map(|word| word.word.clone()).collect();
+    let phrase = |word: &str| {
+        // Places after the second character and before the last but one: both sides are words of two characters or more.
+        let cuts = word.char_indices().map(|(at, _)| at).skip(2);
+        cuts.filter(|&at| word[at..].chars().nth(1).is_some()).any(|at| {
+            let (a, b) = word.split_at(at);
+            new.contains(a) && segmenter.knows(b) || segmenter.knows(a) && new.contains(b)
+        })
+    };
+    let before = selection.words.len();
+    selection.words.retain(|word| !phrase(&word.word));
+    let left_out = before - selection.words.len();
+    if left_out > 0 {
+        selection.refused.insert("new word with a known word", left_out as u64);
+    }
 }
 
 fn by_score(a: &NewWord, b: &NewWord) -> Ordering {
