@@ -6,6 +6,7 @@ mod corpus;
 #[cfg(unix)]
 mod interrupt;
 mod keywords;
+mod ngram;
 mod refusals;
 
 use std::fs;
