@@ -9,7 +9,7 @@ use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::{Idf, ModelFile, Vectorizer};
 use crate::plain::keywords::{self, Extractor, KeywordParams, Method};
-use crate::plain::{CutSpec, LineFormat, Lines};
+use crate::plain::{CutSpec, LineFormat, Lines, Source};
 
 /// Finds keywords and key sentences.
 pub(super) fn run(args: &Keywords, ctx: &Ctx) -> Result<Summary> {
@@ -18,21 +18,19 @@ pub(super) fn run(args: &Keywords, ctx: &Ctx) -> Result<Summary> {
     let (cut, idf) = cut_and_idf(args, format)?;
     let mut extractor = Extractor::new(&cut, params(args, format), idf, Path::new(""))?;
     let mut reports = Vec::new();
+    let mut lines;
     if extractor.wants_counts() {
-        ensure!(
-            corpus.input.as_os_str() != "-",
-            "tfidf reads its input twice, to count words and to weigh them, and the standard input cannot be; give a file, or \
-             --model or --idf"
-        );
+        let source = Source::open(&corpus.input, format, ctx)?;
         reports.push(ctx.stage("count", "docs", None, || {
-            let mut lines = Lines::open(&corpus.input, format)?;
-            extractor.count(&mut lines, ctx)?;
-            Ok(lines.report())
+            let mut counted = source.lines()?;
+            extractor.count(&mut counted, ctx)?;
+            counted.finish()
         })?);
+        lines = source.lines()?;
+    } else {
+        lines = Lines::open(&corpus.input, format)?;
     }
-    reports.push(ctx.stage("keywords", "docs", None, || {
-        keywords::run(&mut Lines::open(&corpus.input, format)?, &extractor, &args.output, ctx)
-    })?);
+    reports.push(ctx.stage("keywords", "docs", None, || keywords::run(&mut lines, &extractor, &args.output, ctx))?);
     let mut summary = Summary::default();
     let last = reports.last().context("a finished run has a report")?;
     summary.partial = last.dropped_rows() > 0;

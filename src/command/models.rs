@@ -118,17 +118,16 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     };
     let mut lines = Lines::open(input, format)?;
     let sought = args.text.as_deref().map_or(Sought::Ids(&args.ids), Sought::Text);
-    let (near, report) =
-        staged(ctx, "nearest", || plain::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx))?;
+    let search = || plain::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx);
+    let (found, report) = staged(ctx, "nearest", search)?;
     summary.set("documents", report.rows_out);
-    summary.set("nearest", near);
+    summary.set("nearest", found);
     ended(&mut summary, report);
     Ok(summary)
 }
 
 fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {
-    let (model, format) =
-        plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
+    let (model, format) = plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
     Ok((model, Lines::open(&reading.input, format)?))
 }
 

@@ -5,7 +5,7 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::regression::read_table;
+use super::regression::{read_table, some_fold_fitted};
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
@@ -32,6 +32,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         Ok(report)
     })?;
     let walked = walked.context("a finished walk has tones")?;
+    some_fold_fitted(feature, &walked.folds)?;
 
     let dim = feature.columns().len();
     let spec = SetSpec {

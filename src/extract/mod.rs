@@ -89,8 +89,8 @@ pub struct Feature {
     pub lexicon: LexiconParams,
     /// For `tfidf`, `lsa` and all models that learn from returns.
     pub tfidf: VectorizerParams,
-    /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A factor refuses the
-    /// values of earlier days.
+    /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A
+    /// factor refuses the values of earlier days.
     pub fit_until: Option<NaiveDate>,
     /// For models that learn from returns (all but `lexicon`, `tfidf`, `lsa` and `surprise`): windows of training and test.
     pub walk_forward: WalkForward,
@@ -149,7 +149,9 @@ impl Feature {
     /// The estimator of a model that is one.
     fn estimator(&self) -> Option<EstimatorParams> {
         let method = match self.model {
-            Model::Lexicon | Model::Tfidf | Model::Lsa | Model::Surprise | Model::Sestm | Model::Induced => return None,
+            Model::Lexicon | Model::Tfidf | Model::Lsa | Model::Surprise | Model::Sestm | Model::Induced => {
+                return None;
+            }
             Model::Ridge => Method::Ridge,
             Model::Logistic => Method::Logistic,
             Model::Bayes => Method::Bayes,

@@ -5,7 +5,7 @@
 //! may reach back before the document (Huatai's T-1 to T+1 is delay -1, close, horizon 2): it teaches what words meant, and
 //! trains only folds that begin after it was known.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market, Panel, Price};
-use crate::model::{Analyzer, Csr, Sample, TITLE_TEXT, TextRegression, fit_predict};
+use crate::model::{Analyzer, Csr, FoldReport, Sample, TITLE_TEXT, TextRegression, fit_predict};
 use crate::stats::mean;
 use crate::store::{RowKind, Rows, SetSpec, Store, Writer};
 use crate::text::Segmenter;
@@ -126,6 +126,21 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("folds", &predictions.folds);
     let meta = json!({"columns": feature.columns(), "folds": predictions.folds});
     Ok((writer.finish(&order, meta)?.id(), report))
+}
+
+/// Fails when no fold had enough to learn from: there would be no value on any day.
+pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Result<()> {
+    if folds.iter().any(|fold| fold.fitted_until.is_some()) {
+        return Ok(());
+    }
+    let most = folds.iter().map(|fold| fold.train_rows).max().unwrap_or(0);
+    let unlabelled: usize = folds.iter().map(|fold| fold.unlabelled).sum();
+    bail!(
+        "feature {:?} learns nothing: of {} training windows none has walk_forward.min_train_rows = {} documents with a return, the          fullest has {most} ({unlabelled} documents without a return over all windows); lengthen train_days, lower min_train_rows,          or see that prices reach around the documents (label)",
+        feature.name,
+        folds.len(),
+        feature.walk_forward.min_train_rows
+    )
 }
 
 /// Reads the corpus into samples with their labels, and word counts.
@@ -280,6 +295,20 @@ mod tests {
             [(9, 0), (9, 15), (14, 59), (15, 0), (23, 59)].map(|(h, m)| day.and_hms_opt(h, m, 0).unwrap())
         });
         times.filter_map(|time| sample(&reading(time), market, cutoff, &labels, label).ok()).collect()
+    }
+
+    #[test]
+    fn windows_without_a_label_say_so() {
+        let feature = Feature { name: "tone".into(), ..Feature::default() };
+        let fold = FoldReport { train_rows: 12, unlabelled: 30, ..FoldReport::default() };
+        let error = some_fold_fitted(&feature, &[fold.clone(), fold.clone()]).unwrap_err().to_string();
+        for words in
+            ["\"tone\" learns nothing", "min_train_rows = 200", "fullest has 12", "60 documents without a return"]
+        {
+            assert!(error.contains(words), "{error}");
+        }
+        let fitted = FoldReport { fitted_until: Some(NaiveDateTime::default()), ..fold.clone() };
+        some_fold_fitted(&feature, &[fold, fitted]).unwrap();
     }
 
     fn every_alignment(check: impl Fn(Cutoff, &Label)) {

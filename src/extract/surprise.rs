@@ -31,7 +31,7 @@ use crate::text::{Cut, Mode, Segmenter};
 
 /// Documents that one thread codes or scores at once.
 const CHUNK: usize = 64;
-/// For `jelinek-mercer`, every document of a window whose number is a multiple of this is held out for its weights.
+/// For `jelinek-mercer`, one document in so many is held out for its weights, the first of a window among them.
 const HELD_OUT: usize = 20;
 
 /// How surprise is measured.
@@ -77,10 +77,6 @@ pub enum Unit {
 }
 
 impl SurpriseParams {
-    fn ngram(&self) -> NgramParams {
-        NgramParams { order: self.order, smoothing: self.smoothing, ..NgramParams::default() }
-    }
-
     /// Fails where these make no sense.
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(self.window_days > 0, "surprise.window_days is 0: a model needs the documents of at least one day");
@@ -88,6 +84,11 @@ impl SurpriseParams {
         ensure!((1..=6).contains(&self.order), "surprise.order {} is not between 1 and 6", self.order);
         ensure!(self.min_train_documents > 0, "surprise.min_train_documents is 0: a model needs at least one document");
         Ok(())
+    }
+
+    /// Whether the document of this number in its window, from 1, is held out.
+    fn holds(&self, number: usize) -> bool {
+        self.smoothing == Smoothing::JelinekMercer && number % HELD_OUT == 1
     }
 
     /// The step that a moment falls into.
@@ -152,7 +153,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         let first = begin - TimeDelta::days(i64::from(params.window_days));
         let window = &corpus.places[corpus.places.partition_point(|place| place.time < first)..end];
         let mut fitted_until = None;
-        let enough = window.len() >= params.min_train_documents && window.iter().any(|place| !place.tokens.is_empty());
+        let some = window.iter().zip(1..).any(|(place, number)| !params.holds(number) && !place.tokens.is_empty());
+        let enough = some && window.len() >= params.min_train_documents;
         if enough {
             let model = corpus.train(window, params, ctx)?;
             fitted_until = window.last().map(|place| place.time);
@@ -184,7 +186,10 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         }
     }
     report.rows_out = (corpus.places.len() - without_history) as u64;
-    report.drop_rows("with too few documents in the window before (surprise.min_train_documents)", without_history as u64);
+    report.drop_rows(
+        "with too few documents in the window before (surprise.min_train_documents)",
+        without_history as u64,
+    );
     report.fact("models", windows.iter().filter(|window| window.scored > 0).count());
     report.fact("words", corpus.words.len());
     let order: Vec<Key> = corpus.batches.iter().map(|batch| batch.0).collect();
@@ -193,7 +198,13 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 }
 
 /// Reads the corpus part by part and puts its tokens into an unnamed file.
-fn read(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter, report: &mut Report, ctx: &Ctx) -> Result<Corpus> {
+fn read(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    segmenter: &Segmenter,
+    report: &mut Report,
+    ctx: &Ctx,
+) -> Result<Corpus> {
     let cannot = "cannot write a temporary file for the tokens of the corpus";
     let file: File = tempfile::tempfile().context(cannot)?;
     let mut out = BufWriter::with_capacity(1 << 18, &file);
@@ -240,14 +251,17 @@ impl Corpus {
     }
 
     fn train(&self, window: &[Place], params: &SurpriseParams, ctx: &Ctx) -> Result<LanguageModel> {
-        let ngram = params.ngram();
+        // A window of very short documents has no longer n-grams than these, their marks included.
+        let counted = (1..).zip(window).filter(|(number, _)| !params.holds(*number));
+        let longest = counted.map(|(_, place)| place.tokens.len() + 2).max().unwrap_or_default();
+        let ngram =
+            NgramParams { order: params.order.min(longest), smoothing: params.smoothing, ..NgramParams::default() };
         let mut counter = Counter::new(ngram.order, &Room::in_folder(&std::env::temp_dir()))?;
-        let holds = |number: usize| ngram.smoothing == Smoothing::JelinekMercer && number.is_multiple_of(HELD_OUT);
         let mut held_out = Vec::new();
         for (chunk, documents) in window.chunks(CHUNK).enumerate() {
             let mut coder = counter.coder();
             for (number, place) in (1 + chunk * CHUNK..).zip(documents) {
-                match holds(number) {
+                match params.holds(number) {
                     true => held_out.push(self.tokens(place).collect::<Vec<&str>>().join(" ")),
                     false => coder.document(self.tokens(place), Some(place.time)),
                 }
@@ -285,7 +299,9 @@ mod tests {
     fn texts() -> Vec<Text> {
         const BODIES: [&str; 4] =
             ["公司订单大幅增长。", "公司净利润同比下降。", "控股股东拟回购股份。", "公司收到交易所问询函。"];
-        let at = |day: u64, hour| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap().and_hms_opt(hour, 0, 0).unwrap() + chrono::Days::new(day);
+        let at = |day: u64, hour| {
+            NaiveDate::from_ymd_opt(2024, 1, 1).unwrap().and_hms_opt(hour, 0, 0).unwrap() + chrono::Days::new(day)
+        };
         let mut texts: Vec<Text> = (0..21)
             .flat_map(|day| BODIES.iter().zip(9..).map(move |(body, hour)| (at(day, hour), Kind::News, "", *body)))
             .collect();
@@ -320,7 +336,13 @@ mod tests {
         assert_eq!(repeated[1], 0.0);
         assert!(new[1] > 0.5 && new[2] >= 4.0, "{new:?}");
         // The first week has nothing before it; the others are scored by a model each.
-        let scored = |week: i64| texts.iter().zip(&rows).filter(|(t, r)| (t.0.date() - texts[83].0.date()).num_days() / 7 == week && !r[0].is_nan()).count();
+        let scored = |week: i64| {
+            texts
+                .iter()
+                .zip(&rows)
+                .filter(|(t, r)| (t.0.date() - texts[83].0.date()).num_days() / 7 == week && !r[0].is_nan())
+                .count()
+        };
         assert_eq!([0, 1, 2, 3].map(scored), [0, 28, 28, 2]);
         assert_eq!((report.rows_in, report.rows_out, &report.facts["models"]), (86, 58, &3.into()));
         let reason = "with too few documents in the window before (surprise.min_train_documents)";
@@ -335,7 +357,8 @@ mod tests {
             feature.surprise.smoothing = smoothing;
             let whole = rows(&Corpus::new(0), &texts, &feature).0;
             for threads in [1, 8] {
-                let corpus = Corpus { ctx: Ctx::new(threads, 1).unwrap(), ..Corpus::new(0) };
+                let mut corpus = Corpus::new(0);
+                corpus.ctx = Ctx::new(threads, 1).unwrap();
                 assert_eq!(bits(&rows(&corpus, &texts, &feature).0), bits(&whole));
             }
             // Without everything after some moment, what came before is the same.

@@ -9,7 +9,7 @@ use super::reading::{Reading, key_of, read_part};
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::{Analyzer, Fields, TermCounts, Vectorizer};
+use crate::model::{Analyzer, TermCounts, Vectorizer};
 use crate::store::{RowKind, Rows, SetSpec, Store};
 use crate::text::Segmenter;
 
@@ -91,7 +91,7 @@ fn count(readings: &[Reading], feature: &Feature, analyzer: &Analyzer, ctx: &Ctx
 }
 
 fn weigh(readings: &[Reading], model: &Vectorizer, analyzer: &Analyzer, ctx: &Ctx) -> Rows {
-    let row = |reading: &Reading| model.transform(analyzer, reading.fields().unwrap_or(Fields::default()));
+    let row = |reading: &Reading| model.transform(analyzer, reading.fields().unwrap_or_default());
     let weighed: Vec<Vec<(u32, f32)>> = ctx.install(|| readings.par_iter().map(row).collect());
     let mut indptr = vec![0];
     let (mut indices, mut values) = (Vec::new(), Vec::new());

@@ -7,12 +7,12 @@
 mod bayes;
 mod boost;
 mod calibration;
-mod estimate;
 mod cooccurrence;
+mod estimate;
 mod explain;
 mod file;
-mod keywords;
 mod induce;
+mod keywords;
 mod lexicon;
 mod linear;
 mod lsa;
@@ -33,34 +33,32 @@ mod walk_forward;
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
 pub use calibration::{CalibrationForm, Calibrator};
+pub(crate) use cooccurrence::PairWords;
+pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiModel, PpmiParams};
 pub use estimate::{
-    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Method, Task, calibrate, fit_estimator, out_of_fold,
-    search_penalty,
+    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Method, Task, calibrate,
+    fit_estimator, out_of_fold, search_penalty,
 };
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
-pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
-pub use linear::{
-    Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm,
-};
-pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
 pub use induce::{
-    InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic, induce,
-    induce_walk,
+    InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic,
+    induce, induce_walk,
 };
+pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
+pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
+pub use lsa::Lsa;
+pub(crate) use lsa::component_names;
+pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
+pub use nearest::{Nearest, Neighbour};
+pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
 };
-pub(crate) use cooccurrence::PairWords;
-pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiModel, PpmiParams};
-pub use lsa::Lsa;
-pub(crate) use lsa::component_names;
-pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
-pub use nearest::{Nearest, Neighbour};
 pub use sparse::{Csr, Row};
 pub use svd::SvdParams;
 pub(crate) use svd::{RowsWriter, SparseRows};

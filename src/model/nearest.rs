@@ -1,8 +1,9 @@
 //! Nearest rows by cosine, exactly: every row is looked at.
 //!
-//! Rows are `[rows, dim] f32`, row after row, and stay where they are (a model's memory, a mapped file); a length a row is all that is added.
-//! Sums are f32 in sixteen lanes, added up in one order, so that the result depends on neither threads nor on what else is
-//! asked. Equal similarities stand in the order of the rows. A row of zeros, or with a value that is no number, is near to nothing.
+//! Rows are `[rows, dim] f32`, row after row, and stay where they are (a model's memory, a mapped file); a length a row is
+//! all that is added. Sums are f32 in sixteen lanes, added up in one order, so that the result depends on neither threads
+//! nor on what else is asked. Equal similarities stand in the order of the rows. A row of zeros, or with a value that is no
+//! number, is near to nothing.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

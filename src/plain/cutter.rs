@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LineFormat;
 use crate::data::Key;
-use crate::text::{Segmenter, TokenizerParams};
+use crate::text::{Entry, Segmenter, TokenizerParams};
 
 /// How lines are cut; part of every model file, so that what a model reads later is cut as what it was fitted on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,10 +37,15 @@ pub struct Cutter {
 
 impl Cutter {
     /// Makes the cutter ready; dictionaries are read relative to `base`.
-    pub fn new(mut spec: CutSpec, base: &Path) -> Result<Cutter> {
+    pub fn new(spec: CutSpec, base: &Path) -> Result<Cutter> {
+        Cutter::with_words(spec, base, &[])
+    }
+
+    /// The same with more words that are to be cut whole, such as those of a lexicon.
+    pub fn with_words(mut spec: CutSpec, base: &Path, words: &[Entry]) -> Result<Cutter> {
         let segmenter = match spec.format {
             LineFormat::Tokens => None,
-            LineFormat::Text | LineFormat::Jsonl => Some(Segmenter::new(&spec.tokenizer, base)?),
+            LineFormat::Text | LineFormat::Jsonl => Some(Segmenter::with_words(&spec.tokenizer, base, words)?),
         };
         let key = segmenter.as_ref().map(Segmenter::key);
         ensure!(
@@ -54,11 +59,15 @@ impl Cutter {
 
     /// The cutter of a fitted model for lines of another format: lines of tokens are taken as they are.
     pub fn for_lines(spec: CutSpec, format: LineFormat, base: &Path) -> Result<Cutter> {
-        let mut cutter = Cutter::new(spec, base)?;
+        Ok(Cutter::new(spec, base)?.for_format(format))
+    }
+
+    /// This cutter for lines of another format.
+    pub(super) fn for_format(mut self, format: LineFormat) -> Cutter {
         if format == LineFormat::Tokens {
-            cutter.segmenter = None;
+            self.segmenter = None;
         }
-        Ok(cutter)
+        self
     }
 
     /// What cuts the text; none for lines of tokens.

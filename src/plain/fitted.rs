@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
 use super::{
-    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordVectors, classify, lsa, ppmi, sestm, vectorize,
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordVectors, classify, lsa, ppmi, sestm, tone, vectorize,
 };
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
-use crate::text::TokenizerParams;
 use crate::model::{Explanation, ModelFile, ModelHeader};
+use crate::text::TokenizerParams;
 
 /// What a fitted model of any kind can do with documents.
 pub trait Fitted: Send + Sync {
@@ -109,6 +109,7 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
         Cutter::for_lines(spec, format, base)
     };
     Ok(match kind.as_str() {
+        tone::KIND => Box::new(tone::FittedTone::open(&file, format, base)?),
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
         lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
         ppmi::KIND => Box::new(ppmi::FittedPpmi::open(&file, cutter()?)?),

@@ -73,8 +73,8 @@ pub fn from_seeds(
             tokens += n;
         }
     }
+    let mut report = lines.finish()?;
     let lexicon = seeds.lexicon(params)?;
-    let mut report = lines.report();
     report.fact("documents", lexicon.documents);
     report.fact("tokens", tokens);
     describe(&lexicon, &mut report);

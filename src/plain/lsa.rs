@@ -161,6 +161,6 @@ impl Fitted for FittedLsa {
             "kept_share": if of_rows > 0.0 { of_points / of_rows } else { 0.0 },
             "components": components.collect::<Vec<_>>(),
         });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.report()))
+        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
     }
 }

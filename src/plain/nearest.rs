@@ -132,7 +132,7 @@ pub fn nearest_documents(
         let others = found.into_iter().filter(|n| Some(n.row) != place).take(k);
         Near { of, neighbours: others.map(|n| Named { name: ids[n.row].clone(), similarity: n.similarity }).collect() }
     });
-    Ok((near.collect(), lines.report()))
+    Ok((near.collect(), lines.finish()?))
 }
 
 /// Proposes the known words that are written most alike.

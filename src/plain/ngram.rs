@@ -65,7 +65,7 @@ struct Held {
 
 impl Held {
     fn holds(&self, line: &Line<'_>) -> bool {
-        self.every > 0 && line.number % self.every == 0
+        self.every > 0 && line.number.is_multiple_of(self.every)
     }
 
     fn push(&mut self, (document, time): (String, Option<NaiveDateTime>)) {
@@ -118,9 +118,9 @@ fn count(
         std::mem::swap(&mut full, &mut free);
     }
     let tally = counter.tally();
+    let mut report = lines.finish()?;
     let runs = counter.runs();
     let counts = counter.finish(ctx)?;
-    let mut report = lines.report();
     report.stage = "train".to_owned();
     report.fact("documents", tally.documents);
     report.fact("empty_documents", tally.empty);
@@ -163,4 +163,77 @@ fn code(block: &Block, cutter: &Cutter, counter: &Counter, held: &Held, ctx: &Ct
         ctx.advance(batch.len() as u64)?;
     }
     Ok(CodedBlock { coded: coder.finish(), refused, held: held_out })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::model::ngram::{LanguageModel, Pruning};
+    use crate::plain::CutSpec;
+    use crate::text::TokenizerParams;
+
+    const TEXT: &str = include_str!("../../tests/reference/kenlm/text.txt");
+
+    fn lines(text: &str) -> Lines {
+        Lines::of(std::io::Cursor::new(text.to_owned()), LineFormat::Tokens)
+    }
+
+    fn trained(text: &str, held_out: HeldOut, params: &NgramParams, threads: usize) -> Result<(Ngram, Report)> {
+        let spec = CutSpec::new(LineFormat::Tokens, TokenizerParams::default());
+        let room = Room::in_folder(&std::env::temp_dir());
+        let ctx = Ctx::new(threads, 1).unwrap();
+        train_ngram(&mut lines(text), held_out, &Cutter::new(spec, Path::new("")).unwrap(), params, &room, &ctx)
+    }
+
+    #[test]
+    fn every_smoothing_gives_the_same_bytes_whatever_the_threads() {
+        let all = [Smoothing::KneserNey, Smoothing::Katz, Smoothing::JelinekMercer, Smoothing::AddK, Smoothing::Mle];
+        let dir = tempfile::tempdir().unwrap();
+        for smoothing in all {
+            let params = NgramParams { smoothing, prune: Pruning(vec![0, 0, 1]), ..NgramParams::default() };
+            let bytes = [1, 2, 8].map(|threads| {
+                let (model, report) = trained(TEXT, HeldOut::Share, &params, threads).unwrap();
+                assert_eq!(report.facts["smoothing"], serde_json::to_value(smoothing).unwrap());
+                let path = dir.path().join("m");
+                let ready = LanguageModel::new(&model, &Ctx::new(threads, 1).unwrap()).unwrap();
+                ready.save(&path, &"tokens", &params).unwrap();
+                std::fs::read(path).unwrap()
+            });
+            assert!(bytes[0] == bytes[1] && bytes[1] == bytes[2], "{smoothing:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_held_out_is_not_counted() {
+        let share = NgramParams { smoothing: Smoothing::JelinekMercer, held_out_share: 0.1, ..NgramParams::default() };
+        let documents = TEXT.lines().count() as u64;
+        let (_, report) = trained(TEXT, HeldOut::Share, &share, 2).unwrap();
+        assert_eq!(report.facts["held_out_documents"], documents / 10);
+        assert_eq!(report.facts["documents"], documents - documents / 10);
+        // The same documents as two files.
+        let numbered = || TEXT.lines().zip(1u64..);
+        let text = |held: bool| -> String {
+            numbered().filter(|(_, n)| (n % 10 == 0) == held).map(|(line, _)| format!("{line}\n")).collect()
+        };
+        let (by_share, _) = trained(TEXT, HeldOut::Share, &share, 2).unwrap();
+        let (by_file, report) = trained(&text(false), HeldOut::Lines(lines(&text(true))), &share, 2).unwrap();
+        assert!(by_share == by_file);
+        assert!(report.facts["weights"]["perplexity"].as_f64().unwrap() > 1.0);
+    }
+
+    #[test]
+    fn settings_that_cannot_work_are_told_before_anything_is_read() {
+        let refused = |held_out, params: NgramParams| trained(TEXT, held_out, &params, 1).err().unwrap().to_string();
+        let params = |smoothing| NgramParams { smoothing, ..NgramParams::default() };
+        let error = refused(HeldOut::Lines(lines("")), params(Smoothing::Katz));
+        assert!(error.contains("only --smoothing jelinek-mercer"), "{error}");
+        let error = refused(HeldOut::Lines(lines("")), params(Smoothing::JelinekMercer));
+        assert!(error.contains("no held-out document"), "{error}");
+        let error = refused(HeldOut::Share, NgramParams { k: 0.0, ..params(Smoothing::AddK) });
+        assert!(error.contains("--k 0"), "{error}");
+        let error = refused(HeldOut::Share, NgramParams { held_out_share: 0.9, ..params(Smoothing::JelinekMercer) });
+        assert!(error.contains("--held-out-share 0.9"), "{error}");
+    }
 }

@@ -165,6 +165,90 @@ impl Fitted for FittedNgram {
             "documents": documents, "perplexity": total.perplexity(), "perplexity_no_oov": total.perplexity_no_oov(),
             "oov": total.oov, "tokens": total.tokens, "log10_prob": total.log10(), "impossible_tokens": impossible,
         });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.report()))
+        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::plain::open_model;
+
+    /// What KenLM says of documents by model: log10 probability, order and whether the word is unknown, token by token.
+    #[derive(Deserialize)]
+    struct Reference {
+        documents: Vec<String>,
+        models: BTreeMap<String, Vec<Vec<(f64, f64, bool)>>>,
+    }
+
+    fn reference() -> (String, Vec<Vec<(f64, f64, bool)>>) {
+        let text = include_str!("../../tests/reference/kenlm/query.json");
+        let mut reference: Reference = serde_json::from_str(text).unwrap();
+        (reference.documents.join("\n") + "\n", reference.models.remove("order3").unwrap())
+    }
+
+    fn model(ctx: &Ctx) -> Box<dyn Fitted> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/kenlm/order3.arpa");
+        let (model, format) = open_model(&path, None, None, Path::new(""), ctx).unwrap();
+        assert_eq!(format, LineFormat::Tokens, "an ARPA file says nothing of how text was cut");
+        model
+    }
+
+    fn lines(text: &str) -> Lines {
+        Lines::of(std::io::Cursor::new(text.to_owned()), LineFormat::Tokens)
+    }
+
+    #[test]
+    fn figures_are_those_of_kenlms_query() {
+        let (text, expected) = reference();
+        for threads in [1, 2, 8] {
+            let ctx = Ctx::new(threads, 1).unwrap();
+            let (figures, _) = model(&ctx).evaluate(&mut lines(&text), &EvalParams::default(), &ctx).unwrap();
+            let tokens: Vec<(f64, f64, bool)> = expected.concat();
+            let sum = |oov: bool| tokens.iter().filter(|t| t.2 <= oov).map(|t| t.0).sum::<f64>();
+            let number = |name: &str| figures[name].as_f64().unwrap();
+            let oov = tokens.iter().filter(|t| t.2).count() as f64;
+            let n = tokens.len() as f64;
+            assert_eq!((number("tokens"), number("oov"), number("documents")), (n, oov, expected.len() as f64));
+            assert!((number("log10_prob") - sum(true)).abs() < 1e-4);
+            assert!((number("perplexity") / 10f64.powf(-sum(true) / n) - 1.0).abs() < 1e-5);
+            assert!((number("perplexity_no_oov") / 10f64.powf(-sum(false) / (n - oov)) - 1.0).abs() < 1e-5);
+            assert_eq!(number("impossible_tokens"), 0.0);
+        }
+    }
+
+    #[test]
+    fn tables_have_a_row_a_document_or_a_token() {
+        let (text, expected) = reference();
+        let ctx = Ctx::new(2, 1).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let table = |per, name: &str| {
+            let path = dir.path().join(name);
+            let params = EvalParams { table: Some((per, path.clone())) };
+            model(&ctx).evaluate(&mut lines(&text), &params, &ctx).unwrap();
+            let text = std::fs::read_to_string(path).unwrap();
+            text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect::<Vec<Vec<String>>>()
+        };
+        let documents = table(Per::Document, "d.csv");
+        assert_eq!(documents[0].join(","), "id,surprise,log10_prob,perplexity,perplexity_no_oov,oov,tokens");
+        assert_eq!(documents.len(), 1 + expected.len());
+        for (row, tokens) in documents[1..].iter().zip(&expected) {
+            let log10: f64 = tokens.iter().map(|t| t.0).sum();
+            let number = |i: usize| row[i].parse::<f64>().unwrap();
+            assert!((number(2) - log10).abs() < 1e-4 && (number(1) + log10 / tokens.len() as f64).abs() < 1e-4);
+            assert_eq!(number(6), tokens.len() as f64);
+        }
+        let tokens = table(Per::Token, "t.csv");
+        assert_eq!(tokens[0].join(","), "id,token,log10_prob,order");
+        let flat: Vec<(f64, f64, bool)> = expected.concat();
+        assert_eq!(tokens.len(), 1 + flat.len());
+        assert_eq!((tokens[1][0].as_str(), tokens[1][1].as_str()), ("1", "公司"));
+        let ends = tokens.iter().filter(|row| row[1] == "</s>").count();
+        assert_eq!(ends, expected.len());
+        assert!(tokens[1..].iter().zip(&flat).all(|(row, token)| row[3].parse::<f64>().unwrap() == token.1));
     }
 }

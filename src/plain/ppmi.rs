@@ -87,7 +87,7 @@ fn count(
         numbered.documents += documents.len() as u64;
         numbered.last = documents.iter().map(|line| line.time).fold(numbered.last, Option::max);
     }
-    let mut report = lines.report();
+    let mut report = lines.finish()?;
     report.fact("documents", numbered.documents);
     report.fact("tokens", numbered.counts.iter().sum::<u64>());
     report.fact("fitted_until", numbered.last);
@@ -278,6 +278,6 @@ impl Fitted for FittedPpmi {
         }
         let figures =
             json!({"documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty});
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.report()))
+        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
     }
 }

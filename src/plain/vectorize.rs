@@ -83,6 +83,7 @@ fn fit(
     }
     refused.sort_by_key(|refused| refused.number);
     lines.refuse(refused);
+    lines.finish()?;
     let (model, columns) = match hashing {
         Some(model) => (model, None),
         None => {

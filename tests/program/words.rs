@@ -1,6 +1,6 @@
 //! Models that learn words from returns, on the demo market: they find what was planted, and only what they may see.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -13,8 +13,13 @@ use serde_json::Value;
 use crate::demo::whole;
 use crate::{assert_says, run, stage};
 
-/// Features that learn from the three days about a text, and a factor of each.
-const FEATURES: [(&str, &str); 3] = [("sestm", ""), ("named", "mask_names = false\n"), ("induced", "")];
+/// Features that learn from the three days about a text: name, model, settings. The last two look at rare words, with names and without.
+const FEATURES: [(&str, &str, &str); 4] = [
+    ("sestm", "sestm", "sestm = { words = 50, kappa = 0.02 }"),
+    ("induced", "induced", ""),
+    ("named", "sestm", "mask_names = false\nsestm = { words = 50, kappa = 8 }"),
+    ("masked", "sestm", "sestm = { words = 50, kappa = 8 }"),
+];
 
 /// The words of each fold of a feature: the most telling first.
 fn words(folder: &Path, name: &str) -> Vec<Vec<(String, f64)>> {
@@ -33,16 +38,27 @@ fn words(folder: &Path, name: &str) -> Vec<Vec<(String, f64)>> {
     folds.iter().filter(|fold| !fold.is_null()).map(of).collect()
 }
 
-/// Of the `n` strongest words of a side, the share that stands in a phrase of this side and in none of the other.
-fn precision(fold: &[(String, f64)], sign: f64, n: usize, truth: &Value) -> f64 {
+/// The `n` strongest words of a side.
+fn strongest(fold: &[(String, f64)], sign: f64, n: usize) -> Vec<&str> {
     let mut side: Vec<&(String, f64)> = fold.iter().filter(|word| word.1 * sign > 0.0).collect();
     side.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()).then_with(|| a.0.cmp(&b.0)));
-    let stands = |word: &str, side: &str| {
-        truth["phrases"][side].as_array().unwrap().iter().any(|phrase| phrase.as_str().unwrap().contains(word))
-    };
-    let (own, other) = if sign > 0.0 { ("positive", "negative") } else { ("negative", "positive") };
-    let hits = side.iter().take(n).filter(|word| stands(&word.0, own) && !stands(&word.0, other)).count();
-    hits as f64 / n.min(side.len()) as f64
+    side.iter().take(n).map(|word| word.0.as_str()).collect()
+}
+
+/// Every document of the market with its written tone.
+fn toned(folder: &Path) -> Vec<(String, f64)> {
+    let truth = disk::read_parquet(&folder.join("data/truth_tone.parquet"), Some(&["doc_id", "tone"])).unwrap();
+    let (ids, tones) = (truth.column("doc_id").unwrap().str().unwrap(), truth.column("tone").unwrap().f64().unwrap());
+    let tones: BTreeMap<&str, f64> = ids.iter().flatten().zip(tones.iter().flatten()).collect();
+    let mut all = Vec::new();
+    for path in Project::new(folder.join(".inkstone")).clean().files().unwrap() {
+        let frame = disk::read_parquet(&path, Some(&["doc_id", "title", "body"])).unwrap();
+        let [ids, titles, bodies] = ["doc_id", "title", "body"].map(|name| frame.column(name).unwrap().str().unwrap());
+        for ((id, title), body) in ids.iter().zip(titles.iter()).zip(bodies.iter()) {
+            all.push((format!("{}\n{}", title.unwrap_or_default(), body.unwrap()), tones[id.unwrap()]));
+        }
+    }
+    all
 }
 
 #[test]
@@ -50,10 +66,9 @@ fn planted_words_are_found_and_names_leak_only_when_shown() {
     let copy = whole().copy();
     let config = copy.path().join("workbench.toml");
     let mut text = fs::read_to_string(&config).unwrap();
-    for (name, more) in FEATURES {
-        let model = if name == "named" { "sestm" } else { name };
+    for (name, model, settings) in FEATURES {
         text += &format!(
-            "\n[[feature]]\nname = \"{name}\"\nmodel = \"{model}\"\n{more}\
+            "\n[[feature]]\nname = \"{name}\"\nmodel = \"{model}\"\n{settings}\n\
              walk_forward = {{ train_days = 120, test_days = 20, min_train_rows = 50 }}\n\
              label = {{ delay = -2, price = \"close\", horizon = 3 }}\n\
              \n[[factor]]\nname = \"{name}\"\nfeature = \"{name}\"\ndecay = \"exponential:0.7\"\n"
@@ -61,15 +76,34 @@ fn planted_words_are_found_and_names_leak_only_when_shown() {
     }
     fs::write(&config, text).unwrap();
     let json = run(copy.path(), &["run", "--headless"]).finished();
-    assert_eq!(stage(&json, "extract sestm")["facts"]["names_masked"], true);
-    let truth: Value = disk::read_json(&copy.path().join("data/truth.json")).unwrap();
+    for (name, masked) in [("sestm", true), ("induced", true), ("named", false)] {
+        assert_eq!(stage(&json, &format!("extract {name}"))["facts"]["names_masked"], masked, "{name}");
+    }
 
+    // Where a planted word stands, the written tone leans its way.
+    let documents = toned(copy.path());
+    let mean = |tones: Vec<f64>| tones.iter().sum::<f64>() / tones.len() as f64;
+    let usual = mean(documents.iter().map(|document| document.1).collect());
+    let mut leanings: BTreeMap<String, f64> = BTreeMap::new();
+    let mut leans = |word: &str| {
+        *leanings.entry(word.to_owned()).or_insert_with(|| {
+            mean(documents.iter().filter(|document| document.0.contains(word)).map(|document| document.1).collect())
+                - usual
+        })
+    };
+    let truth: Value = disk::read_json(&copy.path().join("data/truth.json")).unwrap();
+    let written = |word: &str, side: &str| {
+        truth["phrases"][side].as_array().unwrap().iter().any(|phrase| phrase.as_str().unwrap().contains(word))
+    };
     for name in ["sestm", "induced"] {
         for (k, fold) in words(copy.path(), name).iter().enumerate() {
-            for sign in [1.0, -1.0] {
-                let precision = precision(fold, sign, 20, &truth);
-                eprintln!("{name} fold {k} side {sign}: {precision}");
-                assert!(precision >= 0.7, "{name}, fold {k}, side {sign}: {precision} {fold:?}");
+            for (side, sign) in [("positive", 1.0), ("negative", -1.0)] {
+                let top = strongest(fold, sign, 20);
+                let share = |n: usize| n as f64 / top.len() as f64;
+                let planted = share(top.iter().filter(|word| sign * leans(word) > 0.1).count());
+                assert!(planted >= 0.7, "{name}, fold {k}: of {top:?} only {planted} lean to the {side} side");
+                let in_phrases = share(top.iter().filter(|word| written(word, side)).count());
+                assert!(in_phrases >= 0.4, "{name}, fold {k}: of {top:?} only {in_phrases} stand in {side} phrases");
             }
         }
     }
@@ -79,13 +113,16 @@ fn planted_words_are_found_and_names_leak_only_when_shown() {
     let full = securities.lines().skip(1).filter_map(|line| line.split(',').nth(1));
     let full = full.map(|name| name.trim_start_matches(['*', 'S', 'T'])).filter(|name| name.chars().count() > 2);
     let names: BTreeSet<String> = full.map(|name| name.chars().take(2).collect()).collect();
-    let leaks = |fold: &Vec<(String, f64)>| fold.iter().filter(|word| names.iter().any(|n| word.0.contains(n))).count();
-    let leaked = |name: &str| words(copy.path(), name).iter().map(leaks).collect::<Vec<usize>>();
-    eprintln!("leaks {:?} {:?}", leaked("sestm"), leaked("named"));
-    assert!(leaked("sestm").iter().all(|n| *n == 0), "{:?}", leaked("sestm"));
-    assert!(leaked("named").iter().all(|n| *n > 0), "{:?}", leaked("named"));
+    let leaks = |name: &str| -> BTreeSet<String> {
+        let words = words(copy.path(), name).into_iter().flatten().map(|word| word.0);
+        words.filter(|word| names.iter().any(|name| word.contains(name))).collect()
+    };
+    for masked in ["sestm", "induced", "masked"] {
+        assert!(leaks(masked).is_empty(), "{masked}: {:?}", leaks(masked));
+    }
+    assert!(leaks("named").len() >= 5, "{:?}", leaks("named"));
 
-    // The score is worth something on days that it did not learn from.
+    // The scores are worth something on days that they did not learn from.
     for name in ["sestm", "induced"] {
         let factors = json["factors"].as_array().unwrap();
         let factor = factors.iter().find(|factor| factor["name"] == name).unwrap();
@@ -94,8 +131,9 @@ fn planted_words_are_found_and_names_leak_only_when_shown() {
     }
 }
 
-/// Invented news with the returns that followed, as JSON lines: two phrases go with good returns, two with bad ones.
-fn news() -> String {
+/// Invented news with the returns that followed, as JSON lines: two phrases go with good returns, two with bad ones. All returns
+/// are `lift` higher.
+fn news(lift: f64) -> String {
     let phrases = [
         ("订单饱满，产能利用率回升", 0.03),
         ("获批新产品，营收大增", 0.02),
@@ -104,7 +142,7 @@ fn news() -> String {
     ];
     let line = |i: usize| {
         let (phrase, tone) = phrases[i * 7 % 4];
-        let value = tone + ((i * 37 % 101) as f64 - 50.0) / 2000.0;
+        let value = lift + tone + ((i * 37 % 101) as f64 - 50.0) / 2000.0;
         format!(
             "{{\"text\":\"公司公告第{i}号，{phrase}。\",\"value\":{value:.4},\"time\":\"2024-03-{:02} 10:00:00\"}}\n",
             1 + i % 28
@@ -116,8 +154,8 @@ fn news() -> String {
 #[test]
 fn an_induced_list_is_a_lexicon_at_once_with_what_it_has_seen() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("news.jsonl"), news()).unwrap();
-    let seeds = ["--method", "seeds", "--positive", "饱满,获批", "--negative", "立案,逾期", "--min-count", "5"];
+    fs::write(folder.path().join("news.jsonl"), news(0.0)).unwrap();
+    let seeds = ["--method", "seeds", "--positive", "回升,获批", "--negative", "立案,逾期", "--min-count", "5"];
     for (name, flags) in
         [("returns", &["--min-df", "5"][..]), ("odds", &["--min-df", "5", "--statistic", "odds"]), ("seeds", &seeds)]
     {
@@ -159,10 +197,9 @@ fn an_induced_list_is_a_lexicon_at_once_with_what_it_has_seen() {
 #[test]
 fn words_that_cannot_be_found_say_why() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("news.jsonl"), news()).unwrap();
+    fs::write(folder.path().join("news.jsonl"), news(0.0)).unwrap();
     fs::write(folder.path().join("bare.jsonl"), "{\"text\":\"订单饱满\"}\n").unwrap();
-    let flat: String = news().lines().map(|line| format!("{}\n", line.replace("\"value\":-", "\"value\":"))).collect();
-    fs::write(folder.path().join("flat.jsonl"), flat).unwrap();
+    fs::write(folder.path().join("flat.jsonl"), news(1.0)).unwrap();
     let says = |args: &[&str], words: &[&str]| {
         let fixed = ["train", args[0], "--output", "out.tsv"];
         assert_says(&run(folder.path(), &[&fixed, &args[1..]].concat()).refusal(), words);

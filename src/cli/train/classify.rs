@@ -67,10 +67,13 @@ pub struct Solver {
 /// Flags of `train logistic`.
 #[derive(Debug, Args)]
 pub struct Logistic {
+    /// What all of them take.
     #[command(flatten)]
     pub learner: Learner,
+    /// How classes are weighed and calibrated.
     #[command(flatten)]
     pub classes: Classes,
+    /// When the solver stops.
     #[command(flatten)]
     pub solver: Solver,
     /// Inverse strength of the penalty; of several the best is chosen by cross-validation.
@@ -84,8 +87,10 @@ pub struct Logistic {
 /// Flags of `train bayes`.
 #[derive(Debug, Args)]
 pub struct Bayes {
+    /// What all of them take.
     #[command(flatten)]
     pub learner: Learner,
+    /// How classes are weighed and calibrated.
     #[command(flatten)]
     pub classes: Classes,
     /// multinomial, or complement for classes of unlike size.
@@ -99,10 +104,13 @@ pub struct Bayes {
 /// Flags of `train svm`.
 #[derive(Debug, Args)]
 pub struct Svm {
+    /// What all of them take.
     #[command(flatten)]
     pub learner: Learner,
+    /// How classes are weighed and calibrated.
     #[command(flatten)]
     pub classes: Classes,
+    /// When the solver stops.
     #[command(flatten)]
     pub solver: Solver,
     /// Inverse strength of the penalty; of several the best is chosen by cross-validation.
@@ -116,8 +124,10 @@ pub struct Svm {
 /// Flags of `train boosted`.
 #[derive(Debug, Args)]
 pub struct Boosted {
+    /// What all of them take.
     #[command(flatten)]
     pub learner: Learner,
+    /// How classes are weighed and calibrated.
     #[command(flatten)]
     pub classes: Classes,
     /// Rounds: trees, or trees a class.
@@ -146,8 +156,10 @@ pub struct Boosted {
 /// Flags of `train ridge`.
 #[derive(Debug, Args)]
 pub struct Ridge {
+    /// What all of them take.
     #[command(flatten)]
     pub learner: Learner,
+    /// When the solver stops.
     #[command(flatten)]
     pub solver: Solver,
     /// Strength of the penalty; of several the best is chosen by cross-validation.

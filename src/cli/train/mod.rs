@@ -1,32 +1,30 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
 mod classify;
-mod newwords;
-mod ngram;
-mod sestm;
 mod lexicon;
 mod lsa;
+mod newwords;
+mod ngram;
 mod ppmi;
+mod sestm;
+mod tone;
 mod vectorize;
 
 use clap::Subcommand;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
-pub use newwords::Newwords;
-pub use ngram::Ngram;
-pub use sestm::Sestm;
-pub use vectorize::{Terms, Vectorize};
 pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
+pub use newwords::Newwords;
+pub use ngram::Ngram;
 pub use ppmi::Ppmi;
+pub use sestm::Sestm;
+pub use tone::Tone;
+pub use vectorize::{Terms, Vectorize};
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
 pub enum Train {
-    /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
-    Lexicon(Lexicon),
-    /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
-    Sestm(Sestm),
     /// An n-gram language model, as KenLM's lmplz.
     Ngram(Ngram),
     /// TF-IDF weights of words or n-grams, as scikit-learn's TfidfVectorizer.
@@ -43,6 +41,16 @@ pub enum Train {
     Shingles(Vectorize),
     /// ln(1 + count) of the most frequent nouns, verbs and adjectives, those of titles apart: Huatai's event factors.
     EventWords(Vectorize),
+    /// Latent semantic analysis: documents and words as points of few dimensions, as scikit-learn's TruncatedSVD.
+    Lsa(Lsa),
+    /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
+    Ppmi(Ppmi),
+    /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
+    Sestm(Sestm),
+    /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
+    Lexicon(Lexicon),
+    /// A lexicon of word lists, formal or informal, made ready to give tones; nothing is fitted.
+    Tone(Tone),
     /// Logistic regression on the texts' terms, with L2 penalty or elastic net, as scikit-learn's LogisticRegression.
     Logistic(Logistic),
     /// Naive Bayes on the texts' terms, multinomial or complement.
@@ -55,10 +63,6 @@ pub enum Train {
     Boosted(Boosted),
     /// Ridge regression of a value on the texts' terms.
     Ridge(Ridge),
-    /// Latent semantic analysis: documents and words as points of few dimensions, as scikit-learn's TruncatedSVD.
-    Lsa(Lsa),
-    /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
-    Ppmi(Ppmi),
     /// New words of raw text, as a dictionary for jieba: cohesion and branching entropy.
     Newwords(Newwords),
 }

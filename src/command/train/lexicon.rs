@@ -1,9 +1,10 @@
 //! `train lexicon`.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::{open, trained};
 use crate::cli::{Lexicon, Method};
+use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::{InduceParams, SeedParams};
@@ -11,33 +12,28 @@ use crate::plain::lexicon;
 
 pub(super) fn run(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, cutter) = open(&args.corpus)?;
-    let mut found = None;
-    let report = ctx.stage("train", "docs", None, || {
-        let (words, report) = match args.method {
-            Method::Returns => {
-                let params = InduceParams {
-                    statistic: args.statistic,
-                    min_df: args.min_df,
-                    fdr: args.fdr,
-                    max_words: args.max_words,
-                };
-                lexicon::from_returns(&mut lines, &cutter, args.label_form, &params, ctx)?
-            }
-            Method::Seeds => {
-                let params = SeedParams {
-                    positive: args.positive.clone(),
-                    negative: args.negative.clone(),
-                    window: args.window,
-                    min_count: args.min_count,
-                    fdr: args.fdr,
-                    max_words: args.max_words,
-                };
-                lexicon::from_seeds(&mut lines, &cutter, &params, ctx)?
-            }
-        };
-        found = Some(words);
-        Ok(report)
+    let (found, report) = staged(ctx, "train", || match args.method {
+        Method::Returns => {
+            let params = InduceParams {
+                statistic: args.statistic,
+                min_df: args.min_df,
+                fdr: args.fdr,
+                max_words: args.max_words,
+            };
+            lexicon::from_returns(&mut lines, &cutter, args.label_form, &params, ctx)
+        }
+        Method::Seeds => {
+            let params = SeedParams {
+                positive: args.positive.clone(),
+                negative: args.negative.clone(),
+                window: args.window,
+                min_count: args.min_count,
+                fdr: args.fdr,
+                max_words: args.max_words,
+            };
+            lexicon::from_seeds(&mut lines, &cutter, &params, ctx)
+        }
     })?;
-    found.context("a finished training has words")?.save(&args.output)?;
+    found.save(&args.output)?;
     Ok(trained("lexicon", &args.output, report))
 }

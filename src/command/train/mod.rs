@@ -1,12 +1,13 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
 mod classify;
-mod newwords;
-mod ngram;
-mod sestm;
 mod lexicon;
 mod lsa;
+mod newwords;
+mod ngram;
 mod ppmi;
+mod sestm;
+mod tone;
 mod vectorize;
 
 use std::path::Path;
@@ -23,8 +24,6 @@ use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
     match args {
-        Train::Lexicon(args) => lexicon::run(args, ctx),
-        Train::Sestm(args) => sestm::run(args, ctx),
         Train::Ngram(args) => ngram::run(args, ctx),
         Train::Tfidf(args) => vectorize::run(Preset::Tfidf, args, ctx),
         Train::Bow(args) => vectorize::run(Preset::Bow, args, ctx),
@@ -32,15 +31,18 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Bm25(args) => vectorize::run(Preset::Bm25, args, ctx),
         Train::Hashing(args) => vectorize::run(Preset::Hashing, args, ctx),
         Train::Shingles(args) => vectorize::run(Preset::Shingles, args, ctx),
+        Train::EventWords(args) => vectorize::run(Preset::EventWords, args, ctx),
+        Train::Sestm(args) => sestm::run(args, ctx),
+        Train::Lexicon(args) => lexicon::run(args, ctx),
+        Train::Tone(args) => tone::run(args, ctx),
+        Train::Lsa(args) => lsa::run(args, ctx),
+        Train::Ppmi(args) => ppmi::run(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
         Train::Bayes(args) => classify::bayes(args, ctx),
         Train::Svm(args) => classify::svm(args, ctx),
         Train::Boosted(args) => classify::boosted(args, ctx),
         Train::Ridge(args) => classify::ridge(args, ctx),
-        Train::EventWords(args) => vectorize::run(Preset::EventWords, args, ctx),
-        Train::Lsa(args) => lsa::run(args, ctx),
         Train::Newwords(args) => newwords::run(args, ctx),
-        Train::Ppmi(args) => ppmi::run(args, ctx),
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::trained;
 use crate::cli::Newwords;
+use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::NewWordParams;
-use crate::plain::{LineFormat, Lines, newwords};
+use crate::plain::{LineFormat, Source, newwords};
 
 pub(super) fn run(args: &Newwords, ctx: &Ctx) -> Result<Summary> {
     let corpus = &args.corpus;
@@ -18,10 +19,7 @@ pub(super) fn run(args: &Newwords, ctx: &Ctx) -> Result<Summary> {
         format != LineFormat::Tokens,
         "new words are found in text that has not been cut; give --format text or jsonl"
     );
-    ensure!(
-        corpus.input.as_os_str() != "-",
-        "new words take two passes over the text, and the standard input can be read once; give a file"
-    );
+    let source = Source::open(&corpus.input, format, ctx)?;
     let params = NewWordParams {
         max_len: args.max_len,
         min_count: args.min_count,
@@ -33,14 +31,9 @@ pub(super) fn run(args: &Newwords, ctx: &Ctx) -> Result<Summary> {
         memory_mb: args.memory,
     };
     let tokenizer = crate::command::files::tokenizer(&corpus.tokenizer, "builtin");
-    let mut found = None;
-    let report = ctx.stage("train", "docs", None, || {
-        let open = || Lines::open(&corpus.input, format);
-        let (words, report) = newwords::find(open, &params, args.until, &tokenizer, Path::new(""), ctx)?;
-        found = Some(words);
-        Ok(report)
+    let (found, report) = staged(ctx, "train", || {
+        newwords::find(|| source.lines(), &params, args.until, &tokenizer, Path::new(""), ctx)
     })?;
-    let found = found.context("a finished training has words")?;
     found.save_dictionary(&args.output)?;
     if let Some(table) = &args.table {
         found.save_table(table)?;

@@ -2,7 +2,7 @@
 //!
 //! Binary: log loss, one score, log-odds; more classes: softmax, one score and one tree a round for each; values: squared
 //! loss. Trees work on dense columns of two bytes a cell, so they get those columns that tell most of the goal (see
-//! [`columns`]), and memory is checked before anything is built. A column's value of 0 is "not there", as sparse input is
+//! `columns`), and memory is checked before anything is built. A column's value of 0 is "not there", as sparse input is
 //! to XGBoost: each split learns where such rows go. The same data gives the same trees on any number of threads.
 
 mod columns;

@@ -40,7 +40,8 @@ pub struct CooccurrenceParams {
     pub min_count: u64,
     /// Words kept at the most, the most frequent; 0 (default) keeps all.
     pub max_words: usize,
-    /// Memory for pairs that are not yet sorted, in MB; what is over goes to scratch files. Results do not depend on it. Default 1024.
+    /// Memory for pairs that are not yet sorted, in MB; what is over goes to scratch files. Default 1024. Results do not
+    /// depend on it.
     pub memory: usize,
 }
 

@@ -101,7 +101,10 @@ pub fn search_penalty(
     alphas: &[f64],
     ctx: &Ctx,
 ) -> Result<Vec<GridPoint>> {
-    ensure!(params.method != Method::Boosted, "a grid of penalties is for linear models and naive Bayes, not for trees");
+    ensure!(
+        params.method != Method::Boosted,
+        "a grid of penalties is for linear models and naive Bayes, not for trees"
+    );
     let mut figures = vec![Vec::with_capacity(splits.len()); alphas.len()];
     for (at, split) in splits.iter().enumerate() {
         let (trained, tested) = x.fold(split).with_context(|| format!("fold {} of {}", at + 1, splits.len()))?;

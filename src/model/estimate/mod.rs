@@ -2,7 +2,7 @@
 //!
 //! Ridge, logistic regression (elastic net), naive Bayes, linear support vector machines and boosted trees give scores
 //! `[rows, outputs]`; what a score means is its [`Link`]. Two classes have one score, the log-odds (or margin) of the second.
-//! Label sets have one for each label, of itself against all else. [`cross`] has what needs several fits: calibration, figures
+//! Label sets have one for each label, of itself against all else. `cross` has what needs several fits: calibration, figures
 //! out of fold, the choice of a penalty.
 
 mod cross;

@@ -160,7 +160,13 @@ impl Estimator {
             return (least(of) / least(against)).ln();
         }
         match scores {
-            &[z] => if of == 1 { z } else { -z },
+            &[z] => {
+                if of == 1 {
+                    z
+                } else {
+                    -z
+                }
+            }
             _ => scores[of] - scores[against],
         }
     }

@@ -7,8 +7,9 @@ use super::{InduceParams, InducedLexicon, induce};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::LabelForm;
+use crate::model::metrics::rank_correlation;
 use crate::model::sparse::{Csr, Row};
-use crate::model::walk_forward::{FoldReport, Sample, WalkForward, Walked, rank_correlation, walk_folds};
+use crate::model::walk_forward::{FoldReport, Sample, WalkForward, Walked, walk_folds};
 
 /// Words shown at each end of a fold's lexicon.
 const SHOWN_WORDS: usize = 20;
@@ -127,4 +128,62 @@ pub fn induce_walk<W: AsRef<str> + Sync>(
     })?;
     let Walked { models, folds, .. } = walked;
     Ok((InduceWalk { tones, models, folds }, report))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::sestm::tests::market;
+    use crate::text::DfLimit;
+
+    type Market = (Vec<Sample>, Csr, Vec<NaiveDate>);
+
+    fn walked((samples, counts, dates): &Market, threads: usize) -> InduceWalk {
+        let walk = WalkForward { train_days: 25, test_days: 10, min_train_rows: 50, ..WalkForward::default() };
+        let params = InduceParams { min_df: DfLimit::Count(10), ..InduceParams::default() };
+        // The names run against the columns, so that an order by name would be told from one by column.
+        let words: Vec<String> = (0..60).map(|j| format!("词{:02}", 59 - j)).collect();
+        let ctx = Ctx::new(threads, 1).unwrap();
+        induce_walk(samples, counts, &words, dates, &walk, LabelForm::Ranked, &params, &ctx).unwrap().0
+    }
+
+    #[test]
+    fn a_walk_finds_the_words_that_move_returns() {
+        let walk = walked(&market(3), 2);
+        for (fold, model) in walk.folds.iter().zip(&walk.models) {
+            assert!(fold.out_of_sample.unwrap() > 0.5, "{fold:?}");
+            let model = model.as_ref().unwrap();
+            let right = model
+                .weights
+                .iter()
+                .filter(|(id, weight)| (*id < 10 && *weight > 0.0) || ((10..20).contains(id) && *weight < 0.0));
+            assert!(right.count() as f64 > 0.8 * model.weights.len() as f64, "{:?}", model.weights);
+            assert_eq!(model.lexicon.fitted_until, fold.fitted_until);
+        }
+        let fold = InducedFold { weights: vec![(2, 0.5), (7, -1.0)], lexicon: InducedLexicon::default() };
+        let tone = fold.tone(Row { indices: &[1, 2, 7], values: &[4.0, 3.0, 1.0] });
+        assert_eq!(tone, InducedTone { tone: 0.2, positive: 1.5, negative: 1.0, words: 4.0 });
+        assert_eq!(fold.tone(Row { indices: &[1], values: &[4.0] }), InducedTone::default());
+    }
+
+    #[test]
+    fn nothing_at_or_after_the_test_window_changes_its_tones() {
+        let mut market = market(4);
+        let before = walked(&market, 2);
+        market.0.iter_mut().filter(|s| s.date >= 23).for_each(|s| s.label = -3.0 * s.label + 1.0);
+        let after = walked(&market, 2);
+        assert_eq!(before.tones[..35 * 12], after.tones[..35 * 12]);
+        assert_eq!(before.models[0], after.models[0]);
+        assert_ne!(before.tones[35 * 12..], after.tones[35 * 12..]);
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_no_bit() {
+        let market = market(5);
+        let one = walked(&market, 1);
+        for threads in [2, 8] {
+            let other = walked(&market, threads);
+            assert_eq!((&one.tones, &one.models), (&other.tones, &other.models));
+        }
+    }
 }

@@ -13,6 +13,7 @@
 
 mod clause;
 mod explain;
+mod file;
 mod lists;
 mod shapes;
 mod tone;
@@ -36,7 +37,7 @@ use user::{Side, UserLists};
 const VERSION: u32 = 2;
 
 /// What a tone is a share of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum ToneScale {
     /// `(P - N) / (P + N)`, from -1 to 1; 0 without tone words.
@@ -86,7 +87,7 @@ impl Default for LexiconParams {
 }
 
 /// What an entry does.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Role {
     /// Adds its weight: above 0 to the positive side, below 0 to the negative one.
     Tone { weight: f32, kind: Kind },
@@ -105,7 +106,7 @@ enum Role {
 }
 
 /// How a tone word acts on its neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     /// Not at all.
     Plain,
@@ -126,7 +127,7 @@ impl Kind {
 }
 
 /// How far boilerplate reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Extent {
     /// To the end of the sentence, and over the numbered sentences behind it: a warning of risks.
     Sentences,
@@ -177,13 +178,23 @@ impl Lexicon {
         let (lists, fitted_until) = (user.reports.clone(), user.fitted_until());
         builder.replace_by(user.roles());
         let (entries, words) = builder.finish();
+        Ok(Lexicon::of(entries, words, params.clone(), lists, fitted_until))
+    }
+
+    fn of(
+        entries: FxHashMap<String, Role>,
+        words: Vec<String>,
+        params: LexiconParams,
+        lists: Vec<ListReport>,
+        fitted_until: Option<NaiveDateTime>,
+    ) -> Lexicon {
         let mut longest: FxHashMap<char, usize> = FxHashMap::default();
         for entry in entries.keys() {
             let first = entry.chars().next().expect("an entry has at least one character");
             let length = longest.entry(first).or_default();
             *length = entry.len().max(*length);
         }
-        Ok(Lexicon { entries, longest, words, params: params.clone(), lists, fitted_until })
+        Lexicon { entries, longest, words, params, lists, fitted_until }
     }
 
     /// The tokens of a text as a lexicon reads them. Segmenters drop blanks; the ends of lines are kept here, since they end

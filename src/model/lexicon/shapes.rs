@@ -2,7 +2,7 @@
 //!
 //! - a word a line (NTUSD, and most lists of papers);
 //! - word and weight, apart by a tab, a comma or a blank (BosonNLP's `word score`);
-//! - a title with the number of words before a word a line (HowNet);
+//! - a title that speaks of words (词), with their number, before a word a line (HowNet);
 //! - a table whose header names its columns in English or Chinese: word, strength, polarity (the emotion ontology of the Dalian
 //!   University of Technology, and what spreadsheets export), commas or tabs between them.
 //!
@@ -69,8 +69,10 @@ pub(super) fn read(text: &str) -> Result<Shaped> {
         return Ok(shaped);
     }
     let (word, weight) = parted(header);
+    // A number near that of the lines, and no weight on any of them.
     let title = weight.and_then(|n| n.parse::<usize>().ok()).filter(|n| n.abs_diff(content.len() - 1) <= 1 + n / 20);
-    let skipped = if title.is_some() && word.chars().count() > 3 && content.len() > 2 {
+    let bare = content[1..].iter().all(|(_, line)| parted(line).1.is_none());
+    let skipped = if title.is_some() && bare && word.contains('词') {
         shaped.shape = "title, then a word a line";
         true
     } else {
@@ -264,6 +266,7 @@ mod tests {
         assert_eq!(words("word,weight\n走强,1.5,extra\n"), owned(&[("走强", Some(1.5))]));
         let titled = read("中文正面评价词\t3\n走强  \n回暖\n跃升\n").unwrap();
         assert_eq!((titled.lines.len(), titled.lines[0].number, titled.shape), (3, 2, "title, then a word a line"));
+        assert_eq!(words("走强\t1\n回暖\n")[0], ("走强".to_owned(), Some(1.0)), "a weight is no number of words");
     }
 
     #[test]

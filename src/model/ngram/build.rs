@@ -55,7 +55,7 @@ impl Builder {
         }
         spread(&mut self.entries, start);
         let mut places = vec![0; n];
-        for (place, entry) in (start..).zip(&self.entries[start..]).filter(|(_, entry)| !is_empty(*entry)) {
+        for (place, entry) in (start..).zip(&self.entries[start..]).filter(|(_, entry)| !is_empty(entry)) {
             places[entry[4] as usize] = place as u32;
         }
         for i in 0..n {
@@ -88,7 +88,7 @@ impl Builder {
             let entry = &below[suffix as usize];
             if entry[2] & CONTEXT != 0 { suffix } else { entry[4] }
         };
-        newest.par_iter_mut().filter(|entry| !is_empty(*entry)).for_each(|entry| entry[4] = next(entry[4]));
+        newest.par_iter_mut().filter(|entry| !is_empty(entry)).for_each(|entry| entry[4] = next(entry[4]));
     }
 
     /// Entries and orders, ready for [`Index::new`].

@@ -52,11 +52,15 @@ mod tests {
         let model = LanguageModel::new(&trained(&texts, &NgramParams::default()), &Ctx::new(1, 1).unwrap()).unwrap();
         let tokens = ["订单", "增长", "未见", "超出", "下降"];
         let explained = model.explain(&tokens);
-        assert_eq!(explained.terms.iter().map(|part| &*part.token).collect::<Vec<_>>(), [&tokens[..], &["</s>"]].concat());
+        assert_eq!(
+            explained.terms.iter().map(|part| &*part.token).collect::<Vec<_>>(),
+            [&tokens[..], &["</s>"]].concat()
+        );
         let sum: f64 = explained.terms.iter().map(|part| part.value).sum();
         assert!((sum - explained.score).abs() < 1e-9 && (model.score(tokens).log10() - sum).abs() < 1e-9);
         for part in &explained.terms {
-            let detail = |name: &str| part.detail.iter().filter(|(n, _)| n.starts_with(name)).map(|(_, v)| v).sum::<f64>();
+            let detail =
+                |name: &str| part.detail.iter().filter(|(n, _)| n.starts_with(name)).map(|(_, v)| v).sum::<f64>();
             assert!((detail("log10_ngram") + detail("backoff_") - part.value).abs() < 1e-6, "{part:?}");
         }
         // 增长 stands after <s> 订单, which the model knows; 下降 after 超出, which nothing but 预期 followed.

@@ -148,8 +148,10 @@ impl<'a> Index<'a> {
     #[inline]
     pub(super) fn look(&self, state: State, word: u32) -> Look {
         if state.place == ROOT {
-            let there = self.entries.get(word as usize).map_or(u64::MAX, hash_of);
-            return Look { hash: u64::from(word), place: word as usize, there, ..Look::default() };
+            // A word is always there, whatever lies at its place; it is read so that it is near when it is needed.
+            let weight = self.entries.get(word as usize).map_or(0.0, |entry| f32::from_bits(entry[3]));
+            let hash = u64::from(word);
+            return Look { hash, place: word as usize, there: hash, weight, ..Look::default() };
         }
         let [start, n] = self.orders.get(state.order as usize).copied().unwrap_or([u64::MAX, 0]);
         let hash = key(state.place, word);

@@ -26,7 +26,13 @@ pub struct NgramParams {
 
 impl Default for NgramParams {
     fn default() -> NgramParams {
-        NgramParams { order: 3, smoothing: Smoothing::KneserNey, prune: Pruning::default(), k: 1.0, held_out_share: 0.05 }
+        NgramParams {
+            order: 3,
+            smoothing: Smoothing::KneserNey,
+            prune: Pruning::default(),
+            k: 1.0,
+            held_out_share: 0.05,
+        }
     }
 }
 

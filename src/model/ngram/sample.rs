@@ -152,7 +152,7 @@ mod tests {
     use crate::model::ngram::smoothing::tests::trained;
 
     fn model() -> LanguageModel {
-        let texts = ["订单 增长", "订单 下降 。", "订单 增长 。"];
+        let texts = ["订单 增长 。", "订单 下降 。", "订单 增长 。", "增长"];
         LanguageModel::new(&trained(&texts, &NgramParams::default()), &Ctx::new(2, 1).unwrap()).unwrap()
     }
 
@@ -190,7 +190,9 @@ mod tests {
         let samples = model.sample(&params(n), &Ctx::new(2, 7).unwrap()).unwrap();
         let view = model.view();
         for word in ["订单", "增长", "。"] {
-            let p = |word: &str| 10f64.powf(f64::from(view.index.step(view.begin(), view.vocabulary.id(word.as_bytes())).log10));
+            let p = |word: &str| {
+                10f64.powf(f64::from(view.index.step(view.begin(), view.vocabulary.id(word.as_bytes())).log10))
+            };
             // Unknown words are not drawn: their share falls to the others.
             let expected = p(word) / (1.0 - p("未见"));
             let first = samples.iter().filter(|s| s.tokens.split(' ').next() == Some(word)).count() as f64 / n as f64;
@@ -206,7 +208,7 @@ mod tests {
         assert!(best.iter().all(|sample| sample.tokens.starts_with("订单 增长") && *sample == best[0]));
         assert_eq!(best, cold);
         let short = model().sample(&SampleParams { max_length: 1, ..params(1) }, &Ctx::new(1, 3).unwrap()).unwrap();
-        assert!(short[0].broken_off && short[0].tokens == "订单", "{short:?}");
+        assert!(short[0].broken_off && !short[0].tokens.contains(' '), "{short:?}");
     }
 
     #[test]

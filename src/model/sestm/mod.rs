@@ -24,7 +24,7 @@ mod tune;
 mod walk;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};

@@ -184,7 +184,7 @@ fn the_best_of_several_values_is_chosen_on_the_latest_documents() {
 const DAYS: usize = 60;
 
 /// Twelve samples a day; words 0..10 go with returns above 0, 10..20 with those below.
-fn market(seed: u64) -> (Vec<Sample>, Csr, Vec<NaiveDate>) {
+pub(in crate::model) fn market(seed: u64) -> (Vec<Sample>, Csr, Vec<NaiveDate>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let first = NaiveDate::from_ymd_opt(2024, 1, 1).unwrap();
     let dates: Vec<NaiveDate> = (0..DAYS as u64).map(|d| first + Days::new(d)).collect();

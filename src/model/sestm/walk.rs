@@ -8,8 +8,9 @@ use super::tune::{SestmTrial, choose};
 use super::{SestmFit, SestmParams, SestmScore, Topics};
 use crate::data::Report;
 use crate::job::Ctx;
+use crate::model::metrics::rank_correlation;
 use crate::model::sparse::Csr;
-use crate::model::walk_forward::{FoldReport, Sample, WalkForward, Walked, rank_correlation, walk_folds};
+use crate::model::walk_forward::{FoldReport, Sample, WalkForward, Walked, walk_folds};
 
 /// Words shown at each end of a fold's topics.
 const SHOWN_WORDS: usize = 20;

@@ -58,8 +58,9 @@ fn row(model: &(Vectorizer, Analyzer), text: &str) -> Vec<(String, f32)> {
 }
 
 #[test]
-fn rows_equal_those_of_scikit_learn() {
+fn rows_equal_those_of_scikit_learn_and_bm25s() {
     for reference in [
+        include_str!("../../../tests/reference/bm25s/bm25.json"),
         include_str!("../../../tests/reference/sklearn/tfidf.json"),
         include_str!("../../../tests/reference/sklearn/vectorize.json"),
     ] {

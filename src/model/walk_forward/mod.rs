@@ -14,7 +14,6 @@ use std::ops::Range;
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-pub(super) use super::metrics::rank_correlation;
 pub use fit::{TextModel, fit_predict};
 pub use text::{ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
 pub(super) use walk::{Walked, walk_folds};

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{Block, Line, Lines, Refused};
 use crate::job::Ctx;
-use crate::model::{Analyzer, Csr, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams};
+use crate::model::{
+    Analyzer, Csr, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams,
+};
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
@@ -56,7 +58,9 @@ impl Corpus {
         let mut block = Block::default();
         let mut left_out = Vec::new();
         while lines.next_block(&mut block, BLOCK)? {
-            for line in lines.documents(&block) {
+            let read_lines = lines.documents(&block);
+            let read = read_lines.len() as u64;
+            for line in read_lines {
                 let of = learn.or_else(|| learn_of(&line, prefer_value));
                 let goal = of.and_then(|learn| goal_of(&line, learn));
                 match goal {
@@ -73,8 +77,9 @@ impl Corpus {
                     }
                 }
             }
-            ctx.check()?;
+            ctx.advance(read)?;
         }
+        lines.finish()?;
         lines.refuse(left_out);
         let Some(learn) = learn.filter(|_| !goals.is_empty()) else {
             bail!(
@@ -83,10 +88,14 @@ impl Corpus {
             );
         };
         let goal = match learn {
-            Learn::Value => Goal::Values(goals.into_iter().map(|goal| if let Written::Value(v) = goal { v } else { f64::NAN }).collect()),
+            Learn::Value => Goal::Values(
+                goals.into_iter().map(|goal| if let Written::Value(v) = goal { v } else { f64::NAN }).collect(),
+            ),
             Learn::Label | Learn::Labels => {
-                let rows: Vec<Vec<String>> =
-                    goals.into_iter().map(|goal| if let Written::Names(names) = goal { names } else { Vec::new() }).collect();
+                let rows: Vec<Vec<String>> = goals
+                    .into_iter()
+                    .map(|goal| if let Written::Names(names) = goal { names } else { Vec::new() })
+                    .collect();
                 let names: BTreeSet<String> = rows.iter().flatten().cloned().collect();
                 goal_among(&rows, names.into_iter().collect(), learn)
             }

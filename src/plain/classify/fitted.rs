@@ -39,13 +39,16 @@ impl FittedEstimator {
             let places = (0..guess.columns).filter(|c| Some(*c) != skip);
             places.max_by(|&a, &b| guess.log_odds[a].total_cmp(&guess.log_odds[b]).then(b.cmp(&a)))
         };
-        let of = match of {
-            None => best(None).context("an estimator has an output")?,
-            Some(_) if self.names().is_empty() => bail!("the model estimates a value: there is no class to name with --of"),
-            Some(name) => self.names().iter().position(|known| known == name).with_context(|| {
-                format!("the model knows no class {name:?}; it knows {}", self.names().join(", "))
-            })?,
-        };
+        let of =
+            match of {
+                None => best(None).context("an estimator has an output")?,
+                Some(_) if self.names().is_empty() => {
+                    bail!("the model estimates a value: there is no class to name with --of")
+                }
+                Some(name) => self.names().iter().position(|known| known == name).with_context(|| {
+                    format!("the model knows no class {name:?}; it knows {}", self.names().join(", "))
+                })?,
+            };
         let against = if estimator.link() == Link::Joint { best(Some(of)) } else { None };
         Ok((of, against))
     }
@@ -149,7 +152,6 @@ impl Fitted for FittedEstimator {
             let x = corpus.rows(0..corpus.len(), &self.analyzer, &self.model.vectorizer);
             self.model.estimator.guess(&x)
         });
-        ctx.advance(corpus.len() as u64)?;
         let judgement = serde_json::to_value(guess.judge(&corpus.goal))?;
         let mut figures = Figures::new();
         figures.insert("documents".to_owned(), json!(corpus.len()));

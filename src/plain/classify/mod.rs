@@ -22,8 +22,8 @@ use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::{
     Analyzer, CalibrationForm, Estimator, EstimatorParams, FoldParams, Goal, GridPoint, Judgement, Method, ModelFile,
-    ModelHeader, Split, Vectorizer, VectorizerParams, calibrate, choose_penalty, draw_folds, fit_estimator, out_of_fold,
-    search_penalty, write_model,
+    ModelHeader, Split, Vectorizer, VectorizerParams, calibrate, choose_penalty, draw_folds, fit_estimator,
+    out_of_fold, search_penalty, write_model,
 };
 use corpus::{Corpus, Folded};
 
@@ -115,12 +115,7 @@ impl Classifier {
 ///
 /// The report has `documents`, `vocabulary`, `fitted_until`, `classes` (documents of each), how the solver ended, and, as far
 /// as asked for: `grid` with the chosen `penalty`, `cross_validation` and `calibration`.
-pub fn train(
-    lines: &mut Lines,
-    cutter: &Cutter,
-    params: &ClassifyParams,
-    ctx: &Ctx,
-) -> Result<(Classifier, Report)> {
+pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &Ctx) -> Result<(Classifier, Report)> {
     let method = params.estimator.method;
     let corpus = Corpus::read(lines, params.learn, method == Method::Ridge, ctx)?;
     let mut facts = Report::new("facts");
@@ -146,7 +141,6 @@ pub fn train(
         let estimator = fit_estimator(&x, goal, None, &params.estimator, ctx)?;
         Ok((vectorizer, estimator))
     })?;
-    ctx.advance(corpus.len() as u64)?;
 
     if let Some(splits) = &splits {
         let scores = ctx

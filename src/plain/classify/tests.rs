@@ -68,7 +68,8 @@ fn sum(explanation: &Explanation) -> f64 {
 
 #[test]
 fn a_saved_model_says_the_same_and_takes_its_scores_apart() {
-    let mut all: Vec<ClassifyParams> = [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted].map(params).into();
+    let mut all: Vec<ClassifyParams> =
+        [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted].map(params).into();
     all[3].estimator.boosted.trees = 20;
     let mut complement = params(Method::Bayes);
     complement.estimator.bayes.form = BayesForm::Complement;
@@ -115,7 +116,8 @@ fn a_model_is_measured_on_labels_it_knows_and_others() {
     assert_eq!(figures["confusion"], json!([[30, 0, 0], [0, 30, 0], [0, 0, 30]]));
     assert_eq!(figures["probabilities"]["auc"], 1.0);
     assert_eq!(report.rows_out, 90);
-    let strange = "{\"text\":\"订单增长\",\"label\":\"利好\"}\n{\"text\":\"未见\",\"label\":\"奇\"}\n{\"text\":\"无\"}\n";
+    let strange =
+        "{\"text\":\"订单增长\",\"label\":\"利好\"}\n{\"text\":\"未见\",\"label\":\"奇\"}\n{\"text\":\"无\"}\n";
     let (figures, report) = fitted.evaluate(&mut lines(strange), &EvalParams::default(), &ctx).unwrap();
     assert_eq!((figures["accuracy"].as_f64(), &figures["probabilities"]), (Some(0.5), &Value::Null));
     assert_eq!(figures["classes"][3]["label"], "奇");
@@ -133,7 +135,7 @@ fn calibration_folds_and_the_choice_of_a_penalty_are_reported() {
     let (model, report) = trained(&corpus(), &params, 2).unwrap();
     assert!(model.estimator.is_calibrated());
     assert_eq!(report.facts["grid"].as_array().unwrap().len(), 3);
-    assert!(report.facts["penalty"].as_f64().unwrap() < 1e6);
+    assert!(params.penalties.contains(&report.facts["penalty"].as_f64().unwrap()));
     assert_eq!(report.facts["cross_validation"]["documents"], 90);
     assert_eq!(report.facts["cross_validation"]["probabilities"], Value::Null, "margins are no probabilities");
     assert!(report.facts["calibration"]["probabilities"]["log_loss"].as_f64().unwrap() < 0.5);
@@ -157,7 +159,9 @@ fn sets_of_labels_and_values_are_learned_too() {
     let (model, report) = trained(&text, &params(Method::Logistic), 2).unwrap();
     assert_eq!(report.facts["classes"], json!({"公司": 40, "利好": 20, "利空": 20}));
     let (_dir, _, fitted) = saved(&model);
-    let Rows::Table { texts, .. } = fitted.rows(&[line("订单增长"), line("指数下滑")]).unwrap() else { panic!() };
+    let Rows::Table { texts, .. } = fitted.rows(&[line("订单增长"), line("指数下滑")]).unwrap() else {
+        panic!()
+    };
     assert_eq!(texts, ["公司|利好", "利空"]);
     let split = ClassifyParams { learn: Some(Learn::Labels), ..params(Method::Logistic) };
     let bars = text.replace("\"labels\":[\"利好\",\"公司\"]", "\"label\":\"利好|公司\"");
@@ -178,7 +182,7 @@ fn sets_of_labels_and_values_are_learned_too() {
 fn what_cannot_be_learned_is_refused_with_the_way_out() {
     let plain = params(Method::Logistic);
     assert!(refused("{\"text\":\"一\"}\n", &plain).contains("give each line a \"label\""));
-    assert!(refused("", &plain).contains("no line has what is to be learned"));
+    assert!(refused("", &plain).contains("the input is empty"));
     let same = "{\"text\":\"订单增长\",\"label\":1}\n{\"text\":\"业绩提升\",\"label\":1}\n";
     assert!(refused(same, &plain).contains("all rows are of one class (\"1\")"));
     let lone = corpus() + "{\"text\":\"奇闻\",\"label\":\"奇\"}\n";
@@ -187,10 +191,8 @@ fn what_cannot_be_learned_is_refused_with_the_way_out() {
     let said = refused(&ungrouped, &folded);
     assert!(said.contains("class \"奇\" has 1 row, and needs 2") && said.contains("leave it out"), "{said}");
     assert!(refused(&lone, &folded).contains("90 of 91 lines have a group"));
-    let timeless = ClassifyParams {
-        folds: Some(FoldParams { by: FoldsBy::Time, ..FoldParams::default() }),
-        ..plain.clone()
-    };
+    let timeless =
+        ClassifyParams { folds: Some(FoldParams { by: FoldsBy::Time, ..FoldParams::default() }), ..plain.clone() };
     assert!(refused(&corpus().replace("\"time\"", "\"other\""), &timeless).contains("need the time of each row"));
     let values = ClassifyParams { calibrate: CalibrationForm::Sigmoid, ..params(Method::Ridge) };
     assert!(refused(&corpus(), &values).contains("values have no probabilities"));
@@ -209,7 +211,7 @@ fn a_model_of_another_kind_or_version_is_told_apart() {
     assert_eq!(file.header().kind, "bayes");
     assert!(is_kind("bayes") && !is_kind("ngram"));
     let mut bytes = std::fs::read(&path).unwrap();
-    let last = bytes.len() - 70;
+    let last = bytes.iter().rposition(|&byte| byte != 0).unwrap();
     bytes[last] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let damaged = ModelFile::open(&path).and_then(|file| Classifier::read(&file)).err().unwrap().to_string();

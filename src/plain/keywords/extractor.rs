@@ -164,7 +164,7 @@ impl Extractor {
         if !self.params.pos.is_empty() {
             wants += &format!(" is of the parts of speech {}", self.params.pos.join(", "));
         }
-        let stopwords = self.segmenter.is_some().then_some(", or --stopwords none").unwrap_or_default();
+        let stopwords = if self.segmenter.is_some() { ", or --stopwords none" } else { "" };
         format!("the file has no candidates: {wants}; try --pos all, --min-chars 1{stopwords}")
     }
 }

@@ -87,7 +87,7 @@ pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, ctx: &Ctx) -
                 sums.add(&more);
             }
         }
-        ensure!(sums.documents > 0, "the file has no documents; a line is a document");
+        lines.finish()?;
         ensure!(sums.keywords > 0 || extractor.params.top == 0, extractor.nothing());
         Ok(())
     })?;

@@ -127,7 +127,7 @@ fn what_cannot_have_keywords_is_told_with_the_way_out() {
     let error = case.error("k.jsonl");
     assert!(error.contains("parts of speech vg") && error.contains("--pos all"), "{error}");
     case.text = String::new();
-    assert!(case.error("k.jsonl").contains("the file has no documents"));
+    assert!(case.error("k.jsonl").contains("the input is empty"));
     case.format = LineFormat::Tokens;
     assert!(case.error("k.jsonl").contains("--format text"));
     let mut case = Case::new(KeywordParams { method: Method::Tfidf, ..KeywordParams::default() });

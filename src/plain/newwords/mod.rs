@@ -78,7 +78,7 @@ impl<O: Fn() -> Result<Lines>> Corpus<'_, O> {
             })?;
             results.into_iter().try_for_each(&mut take)?;
         }
-        let mut report = lines.report();
+        let mut report = lines.finish()?;
         report.rows_out -= late + untimed;
         report.drop_rows("later than --until", late);
         report.drop_rows("no time, with --until given", untimed);
@@ -113,7 +113,7 @@ pub fn find(
         fitted_until = fitted_until.max(last);
         counter.add(&places)
     })?;
-    ensure!(documents > 0, "the file has no documents{}", if until.is_some() { " up to --until" } else { "" });
+    ensure!(documents > 0, "the file has no documents up to --until");
     let Selection { mut words, frequent, mut refused, places, spilled_bytes } =
         select(&counter.finish(ctx)?, params, &segmenter, ctx)?;
 

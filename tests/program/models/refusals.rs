@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{CASES, folder, train, trained};
+use super::{CASES, TFIDF, folder, train, trained};
 use crate::{assert_says, files_below, run, run_on};
 
 #[test]
@@ -81,7 +81,7 @@ fn labels_that_are_no_numbers() {
 #[test]
 fn a_model_of_another_kind() {
     let folder = folder();
-    trained(folder.path(), &CASES[0]);
+    trained(folder.path(), &TFIDF);
     let error = run(folder.path(), &["eval", "ngram", "-m", "model", "-i", "news.jsonl"]).refusal();
     assert_says(&error, &["a model of kind tfidf, not ngram"]);
 }
@@ -97,7 +97,7 @@ fn a_vocabulary_emptied_by_its_limits() {
 #[test]
 fn an_output_of_an_unknown_format_and_an_id_that_is_not_there() {
     let folder = folder();
-    trained(folder.path(), &CASES[0]);
+    trained(folder.path(), &TFIDF);
     let error = run(folder.path(), &["embed", "-m", "model", "-i", "news.jsonl", "-o", "rows.xls"]).refusal();
     assert_says(&error, &["rows.xls", ".csv"]);
     let error = run(folder.path(), &["explain", "-m", "model", "-i", "news.jsonl", "--ids", "n1,absent"]).refusal();

@@ -104,9 +104,10 @@ fn lines_stand_in_the_order_of_their_words_and_the_highest_order_has_no_weights(
 #[test]
 fn a_model_without_an_unknown_word_gives_it_what_kenlm_gives_it() {
     let text = GAPS.replace("-2.5\t<unk>\n", "").replace("ngram 1=8", "ngram 1=7");
-    assert_eq!(tokens(&load(&text).unwrap(), "未见")[0], (-100.0, 1, true));
+    // After <s>, whose back-off weight is -0.30103.
+    assert_eq!(tokens(&load(&text).unwrap(), "未见")[0], (-100.30103, 1, true));
     let upper = GAPS.replace("<unk>", "<UNK>");
-    assert_eq!(tokens(&load(&upper).unwrap(), "未见")[0].0, -2.5);
+    assert_eq!(tokens(&load(&upper).unwrap(), "未见")[0].0, -2.80103);
 }
 
 #[test]
@@ -115,10 +116,15 @@ fn a_damaged_file_is_refused_with_its_line_and_what_was_expected() {
         ("ngram 2=5", "ngram 2=x", 5, "\"ngram 2=\" and a number was expected, not \"ngram 2=x\""),
         ("ngram 3=2\n", "ngram 4=2\n", 6, "\"ngram 3=\" and a number was expected"),
         ("\\2-grams:", "\\3-grams:", 18, "\\2-grams: was expected, not \"\\\\3-grams:\""),
-        ("-1.1\t增长", "增长", 12, "a log10 probability was expected at the start of"),
-        ("-1.1\t增长", "0.5\t增长", 12, "the log10 probability 0.5 is above 0"),
-        ("-1.1\t增长", "NaN\t增长", 12, "a log10 probability was expected"),
-        ("-0.7\t增长 </s>", "-0.7\t增长", 22, "2 words and at the most a back-off weight were expected after the probability, not 1"),
+        ("-1.1\t增长", "增长", 13, "a log10 probability was expected at the start of"),
+        ("-1.1\t增长", "0.5\t增长", 13, "the log10 probability 0.5 is above 0"),
+        ("-1.1\t增长", "NaN\t增长", 13, "a log10 probability was expected"),
+        (
+            "-0.7\t增长 </s>",
+            "-0.7\t增长",
+            22,
+            "2 words and at the most a back-off weight were expected after the probability, not 1",
+        ),
         ("-0.6\t公司 净利润\t-0.1", "-0.6\t公司 净利润\t-0.1x", 19, "a back-off weight was expected, not \"-0.1x\""),
         ("-0.6\t公司 净利润\t-0.1", "-0.6\t公司 净利润\tinf", 19, "a back-off weight was expected"),
         ("-0.2\t净利润 同比 下降", "-0.2\t净利润 同比 下降\t-0.3", 26, "the highest order has no back-off weights"),
@@ -129,9 +135,9 @@ fn a_damaged_file_is_refused_with_its_line_and_what_was_expected() {
         ("ngram 1=8", "ngram 1=9", 18, "there are 8 1-grams, \\data\\ says 9"),
         ("-99\t<s>\t-0.30103\n", "-99\t<t>\t-0.30103\n", 18, "the 1-grams lack <s>"),
         ("-1.2\t</s>\n", "-1.2\t</s>\n-1.2\t</s>\n", 10, "</s> stands twice"),
-        ("\n\\end\\\n", "\n", 28, "the file ends without \\end\\: it is cut short"),
+        ("\n\\end\\\n", "\n", 29, "the file ends without \\end\\: it is cut short"),
         ("\\end\\", "\\5-grams:", 29, "\\end\\ was expected after the 3-grams, not \"\\\\5-grams:\""),
-        ("\\data\\", "\\date\\", 31, "\\data\\ was expected, but the file ends: it is no ARPA file"),
+        ("\\data\\", "\\date\\", 30, "\\data\\ was expected, but the file ends: it is no ARPA file"),
     ];
     for (right, wrong, line, expected) in cases {
         assert!(GAPS.contains(right), "{right}");

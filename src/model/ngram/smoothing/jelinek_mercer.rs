@@ -146,8 +146,8 @@ fn expectation_maximisation(looks: &[Look], order: usize, words: f64, ctx: &Ctx)
     let (mut before, mut rounds) = (f64::NEG_INFINITY, 0);
     loop {
         ctx.check()?;
-        let pieces: Vec<(Given, f64)> =
-            ctx.install(|| looks.par_chunks(PIECE * order).map(|piece| expect(piece, order, words, &by_order)).collect());
+        let pieces: Vec<(Given, f64)> = ctx
+            .install(|| looks.par_chunks(PIECE * order).map(|piece| expect(piece, order, words, &by_order)).collect());
         let mut given: Given = vec![[[0.0; 2]; BUCKETS]; order];
         let mut log10 = 0.0;
         for (piece, piece_log10) in &pieces {

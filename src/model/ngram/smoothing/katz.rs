@@ -55,13 +55,15 @@ impl Turing {
 
 /// Makes the model. Also gives the discounts by length.
 pub(super) fn katz(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram, Vec<Turing>)> {
-    let words = counts.counts[0].iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, &count)| count);
+    let words =
+        counts.counts[0].iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, &count)| count);
     let mut discounts = vec![Turing::of(words)];
     discounts.extend(counts.counts[1..].iter().map(|counts| Turing::of(counts.iter().copied())));
 
     let (all, turing) = (all_words(&counts), discounts[0]);
     let kept = |all: f64| counts.counts[0].iter().map(|&count| turing.of_count(count) / all).collect::<Vec<f64>>();
-    let left = |p: &[f64]| 1.0 - p.iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, p)| p).sum::<f64>();
+    let left =
+        |p: &[f64]| 1.0 - p.iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, p)| p).sum::<f64>();
     let mut first = kept(all);
     if left(&first) < NOTHING {
         first = kept(all + 1.0);

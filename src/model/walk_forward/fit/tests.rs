@@ -245,7 +245,9 @@ fn a_score_is_the_sum_of_what_its_words_add() {
 fn every_classifier_finds_a_planted_tone_with_two_classes_or_three() {
     let market = Market::new(3, 12);
     for method in [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted] {
-        for (middle, calibrate) in [(false, CalibrationForm::None), (true, CalibrationForm::None), (true, CalibrationForm::Sigmoid)] {
+        for (middle, calibrate) in
+            [(false, CalibrationForm::None), (true, CalibrationForm::None), (true, CalibrationForm::Sigmoid)]
+        {
             let mut params = classifier(method);
             params.classes = ClassParams { middle, calibrate, ..ClassParams::default() };
             params.estimator.boosted.trees = 25;
@@ -313,8 +315,7 @@ fn words_of_titles_are_chosen_by_a_number_of_their_own() {
     let tfidf = VectorizerParams { title_features: 4, max_features: 7, ..VectorizerParams::default() };
     let params = TextRegression { tfidf, ..TextRegression::default() };
     let ctx = Ctx::new(1, 1).unwrap();
-    let (found, _) =
-        fit_predict(&market.samples, &counts, &titles, &market.dates, &walk(), &params, &ctx).unwrap();
+    let (found, _) = fit_predict(&market.samples, &counts, &titles, &market.dates, &walk(), &params, &ctx).unwrap();
     let terms = &found.models[0].as_ref().unwrap().terms;
     assert_eq!(terms.iter().filter(|id| titles[**id as usize]).count(), 4);
     assert_eq!(terms.len(), 11);

@@ -1,0 +1,161 @@
+//! Fitting classifiers on sparse rows against scikit-learn: same rows, same classes, same objective.
+//!
+//! `PYTHON=path/to/python cargo bench --bench classify` makes 20,000 rows of about 60 terms and three classes. The contenders
+//! take turns within each round; times are medians over the rounds, ratios the medians of each round's. scikit-learn
+//! runs with its default tolerances, ours with tighter ones.
+
+#![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use inkstone::job::Ctx;
+use inkstone::model::{Csr, EstimatorParams, Goal, Method, fit_estimator, write_npz};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Zipf};
+
+const ROUNDS: usize = 3;
+const ROWS: usize = 20_000;
+const COLUMNS: usize = 30_000;
+const CLASSES: usize = 3;
+
+/// Fits the model that each line names; answers with the seconds and the share of rows called rightly.
+const PEER: &str = "
+import sys, time
+import numpy as np, scipy.sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.svm import LinearSVC
+rows = scipy.sparse.load_npz(sys.argv[1])
+y = np.loadtxt(sys.argv[2], dtype=int)
+models = {
+    'logistic': lambda: LogisticRegression(max_iter=2000),
+    'elastic': lambda: LogisticRegression(l1_ratio=0.5, solver='saga', max_iter=2000),
+    'bayes': MultinomialNB,
+    'svm': LinearSVC,
+}
+print('ready', flush=True)
+for line in sys.stdin:
+    model = models[line.strip()]()
+    began = time.perf_counter()
+    model.fit(rows, y)
+    print(time.perf_counter() - began, model.score(rows, y), flush=True)
+";
+
+fn main() -> Result<()> {
+    let (x, class) = made()?;
+    let names = (0..CLASSES).map(|c| c.to_string()).collect();
+    let goal = Goal::Classes { class: class.clone(), names };
+    let folder = tempfile::tempdir()?;
+    let (rows, classes) = (folder.path().join("x.npz"), folder.path().join("y.txt"));
+    write_npz(&rows, &x)?;
+    std::fs::write(&classes, class.iter().map(|c| format!("{c}\n")).collect::<String>())?;
+    let ctx = Ctx::new(0, 1)?;
+    let mut peer = std::env::var("PYTHON").ok().map(|python| Peer::start(&python, &rows, &classes)).transpose()?;
+    println!("{ROWS} rows, {CLASSES} classes, {} threads, median of {ROUNDS} rounds", ctx.threads());
+    for (name, params) in contenders() {
+        let (mut ours, mut theirs, mut right) = (Vec::new(), Vec::new(), (0.0, 0.0));
+        for _ in 0..ROUNDS {
+            let began = Instant::now();
+            let model = ctx.install(|| fit_estimator(&x, &goal, None, &params, &ctx))?;
+            ours.push(began.elapsed().as_secs_f64());
+            right.0 = ctx.install(|| model.guess(&x)).judge(&goal).figure();
+            if let Some(peer) = &mut peer {
+                let (seconds, share) = peer.run(name)?;
+                theirs.push(seconds);
+                right.1 = share;
+            }
+        }
+        let ratios = theirs.iter().zip(&ours).map(|(theirs, ours)| theirs / ours).collect();
+        println!(
+            "{name:<9} {:>8.3} s, scikit-learn {:>8.3} s, {:>6.1} of its speed; right in training {:.5} and {:.5}",
+            median(ours.clone()),
+            median(theirs.clone()),
+            median(ratios),
+            right.0,
+            right.1
+        );
+    }
+    Ok(())
+}
+
+fn contenders() -> Vec<(&'static str, EstimatorParams)> {
+    let of = |method| EstimatorParams { method, ..EstimatorParams::default() };
+    let (mut logistic, mut elastic, mut svm) = (of(Method::Logistic), of(Method::Logistic), of(Method::Svm));
+    logistic.linear.tolerance = 1e-5;
+    elastic.linear.tolerance = 1e-4;
+    elastic.linear.l1_ratio = 0.5;
+    svm.linear.tolerance = 1e-4;
+    vec![("logistic", logistic), ("elastic", elastic), ("bayes", of(Method::Bayes)), ("svm", svm)]
+}
+
+/// Rows of length 1 whose terms follow Zipf's law; a class by planted weights and noise.
+fn made() -> Result<(Csr, Vec<u32>)> {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let zipf = Zipf::new(COLUMNS as f64, 1.0)?;
+    let weights: Vec<f64> = (0..COLUMNS * CLASSES).map(|_| random.random_range(-3.0..3.0)).collect();
+    let (mut x, mut class) = (Csr::new(COLUMNS), Vec::with_capacity(ROWS));
+    for _ in 0..ROWS {
+        let mut ids: Vec<u32> = (0..90).map(|_| zipf.sample(&mut random) as u32 - 1).collect();
+        ids.sort_unstable();
+        let counts: Vec<(u32, f32)> =
+            ids.chunk_by(|a, b| a == b).map(|run| (run[0], (1.0 + run.len() as f32).ln())).collect();
+        let length = counts.iter().map(|(_, v)| v * v).sum::<f32>().sqrt();
+        let score =
+            |c: usize| counts.iter().map(|&(j, v)| weights[j as usize * CLASSES + c] * f64::from(v)).sum::<f64>();
+        let scores: Vec<f64> = (0..CLASSES).map(|c| score(c) + random.random_range(-4.0..4.0)).collect();
+        class.push(
+            (0..CLASSES as u32).fold(0, |best, c| if scores[c as usize] > scores[best as usize] { c } else { best }),
+        );
+        x.push_row(counts.into_iter().map(|(j, v)| (j, v / length)));
+    }
+    Ok((x, class))
+}
+
+/// scikit-learn in a process of its own.
+struct Peer {
+    process: Child,
+    input: Option<ChildStdin>,
+    answers: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Peer {
+    fn start(python: &str, rows: &Path, classes: &Path) -> Result<Peer> {
+        let mut process = Command::new(python)
+            .args(["-W", "ignore", "-c", PEER])
+            .args([rows, classes])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {python}"))?;
+        let input = process.stdin.take();
+        let answers = BufReader::new(process.stdout.take().context("its output was piped")?).lines();
+        let mut peer = Peer { process, input, answers };
+        peer.answers.next().context("scikit-learn did not start")??;
+        Ok(peer)
+    }
+
+    fn run(&mut self, name: &str) -> Result<(f64, f64)> {
+        writeln!(self.input.as_mut().context("its input was piped")?, "{name}")?;
+        let answer = self.answers.next().context("scikit-learn stopped")??;
+        let (seconds, share) = answer.split_once(' ').context("scikit-learn answers with two numbers")?;
+        Ok((seconds.parse()?, share.parse()?))
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // It ends when its input does.
+        drop(self.input.take());
+        let _ = self.process.wait();
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
