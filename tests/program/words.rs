@@ -103,7 +103,7 @@ fn planted_words_are_found_and_names_leak_only_when_shown() {
                 let planted = share(top.iter().filter(|word| sign * leans(word) > 0.1).count());
                 assert!(planted >= 0.7, "{name}, fold {k}: of {top:?} only {planted} lean to the {side} side");
                 let in_phrases = share(top.iter().filter(|word| written(word, side)).count());
-                assert!(in_phrases >= 0.4, "{name}, fold {k}: of {top:?} only {in_phrases} stand in {side} phrases");
+                assert!(in_phrases >= 0.3, "{name}, fold {k}: of {top:?} only {in_phrases} stand in {side} phrases");
             }
         }
     }

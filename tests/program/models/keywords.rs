@@ -62,7 +62,7 @@ fn new_words_become_a_dictionary_that_the_tokenizer_reads() {
     assert_eq!(tagged.text(), "近日/t 瀚海微/nz 公告/n\n");
     let refusal = |args: &[&str]| run(folder, args).refusal();
     let base = ["train", "newwords", "--output", "x.txt", "--input"];
-    assert_says(&refusal(&[&base[..], &["-"]].concat()), &["give a file"]);
+    assert_says(&refusal(&[&base[..], &["-"]].concat()), &["the input is empty"]);
     assert_says(&refusal(&[&base[..], &["news.txt", "--format", "tokens"]].concat()), &["--format text"]);
     assert_says(&refusal(&[&base[..], &["news.txt", "--min-count", "9999"]].concat()), &["lower --min-count"]);
     assert!(!folder.join("x.txt").exists());
