@@ -145,6 +145,11 @@ impl Counter {
         }
     }
 
+    /// Whether no word was counted.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     /// Takes in the counts of other documents.
     pub fn merge(&mut self, other: Counter) {
         for (word, theirs) in other.words {

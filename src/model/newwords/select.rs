@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::count::Gram;
@@ -117,19 +117,21 @@ pub fn select(grams: &Grams, params: &NewWordParams, segmenter: &Segmenter, ctx:
     Ok(selection)
 }
 
-/// Leaves out what is one of the new words with a known word before or behind it (公司瀚海微, 瀚海微公告).
+/// Leaves out what is one of the new words with a known word before or behind it (公司瀚海微, 瀚海微公告), unless the new word
+/// mostly occurs so: then that is its full name (康美药业).
 fn leave_out_phrases(selection: &mut Selection, segmenter: &Segmenter) {
-    let new: FxHashSet<String> = selection.words.iter().map(|word| word.word.clone()).collect();
-    let phrase = |word: &str| {
+    let new: FxHashMap<String, u64> = selection.words.iter().map(|word| (word.word.clone(), word.count)).collect();
+    let phrase = |word: &NewWord| {
+        let rarer_than_half = |part: &str| new.get(part).is_some_and(|&count| 2 * word.count < count);
         // Places after the second character and before the last but one: both sides are words of two characters or more.
-        let cuts = word.char_indices().map(|(at, _)| at).skip(2);
-        cuts.filter(|&at| word[at..].chars().nth(1).is_some()).any(|at| {
-            let (a, b) = word.split_at(at);
-            new.contains(a) && segmenter.knows(b) || segmenter.knows(a) && new.contains(b)
+        let cuts = word.word.char_indices().map(|(at, _)| at).skip(2);
+        cuts.filter(|&at| word.word[at..].chars().nth(1).is_some()).any(|at| {
+            let (a, b) = word.word.split_at(at);
+            rarer_than_half(a) && segmenter.knows(b) || segmenter.knows(a) && rarer_than_half(b)
         })
     };
     let before = selection.words.len();
-    selection.words.retain(|word| !phrase(&word.word));
+    selection.words.retain(|word| !phrase(word));
     let left_out = before - selection.words.len();
     if left_out > 0 {
         selection.refused.insert("new word with a known word", left_out as u64);

@@ -163,7 +163,7 @@ impl Counter {
         })
     }
 
-    /// Keys sorted at once: they take less than half the memory that the ids do.
+    /// Keys sorted at once: they take half as much memory as the ids.
     fn most_keys(&self) -> usize {
         self.most_words / 8
     }

@@ -48,11 +48,13 @@ pub fn kneser_ney(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram
 /// Adjusted counts by level, in place of the raw ones.
 fn adjust(trie: &Trie, counts: Vec<Vec<u32>>, ctx: &Ctx) -> Result<Vec<Vec<u32>>, Cancelled> {
     // What begins with <s>, by level: neighbours, since they share their first word.
-    let mut begun = vec![BEGIN as usize..BEGIN as usize + 1];
-    for level in &trie.levels[..trie.order() - 1] {
-        let last = &begun[begun.len() - 1];
-        begun.push(level.first_child[last.start] as usize..level.first_child[last.end] as usize);
-    }
+    let marks = BEGIN as usize..BEGIN as usize + 1;
+    let begun = trie.levels.iter().scan(marks, |entries, level| {
+        let next = (level.first_child.get(entries.start), level.first_child.get(entries.end));
+        let longer = if let (Some(&start), Some(&end)) = next { start as usize..end as usize } else { 0..0 };
+        Some(std::mem::replace(entries, longer))
+    });
+    let begun: Vec<std::ops::Range<usize>> = begun.collect();
     let mut adjusted: Vec<Vec<u32>> = (counts.into_par_iter().enumerate())
         .map(|(n, seen)| {
             ctx.check()?;

@@ -91,7 +91,8 @@ impl Extractor {
             })?;
             counted.into_iter().for_each(|more| counts.merge(more));
         }
-        self.idf = Some(Idf::of_counts(&counts).with_context(|| self.nothing())?);
+        ensure!(!counts.is_empty(), self.nothing());
+        self.idf = Some(Idf::of_counts(&counts)?);
         Ok(())
     }
 

@@ -42,12 +42,20 @@ pub(super) fn jsonl(n: usize) -> String {
     text
 }
 
+/// Their texts alone, a line each.
+pub(super) fn text(n: usize) -> String {
+    let texts = jsonl(n).lines().map(|line| {
+        let document: serde_json::Value = serde_json::from_str(line).expect("the corpus is JSON");
+        format!("{}\n", document["text"].as_str().unwrap_or_default())
+    });
+    texts.collect()
+}
+
 /// The same, cut, a line a document.
 pub(super) fn tokens(n: usize) -> String {
     let mut text = String::new();
-    for line in jsonl(n).lines() {
-        let document: serde_json::Value = serde_json::from_str(line).expect("the corpus is JSON");
-        let words: Vec<String> = document["text"].as_str().unwrap_or_default().chars().map(String::from).collect();
+    for line in self::text(n).lines() {
+        let words: Vec<String> = line.chars().map(String::from).collect();
         text.push_str(&words.chunks(2).map(|pair| pair.concat()).collect::<Vec<_>>().join(" "));
         text.push('\n');
     }

@@ -35,8 +35,9 @@ fn keywords_take_rarity_from_a_model_and_explain_themselves() {
     assert_ne!(weighed, ranked);
     let refusal = run(folder, &["keywords", "--input", "news.jsonl", "--output", "x.jsonl", "--model", "m"]).refusal();
     assert_says(&refusal, &["--method tfidf"]);
-    let twice = ["keywords", "--input", "-", "--format", "text", "--method", "tfidf", "--output", "x.csv"];
-    assert_says(&run_on(folder, &twice, "回购\n".as_bytes()).refusal(), &["or --idf"]);
+    let alone = ["keywords", "--input", "-", "--format", "text", "--method", "tfidf", "--output", "x.csv"];
+    assert_says(&run_on(folder, &alone, "公司股份\n".as_bytes()).refusal(), &["one document", "--model"]);
+    assert_says(&run_on(folder, &alone, "的\n了\n".as_bytes()).refusal(), &["no candidates", "--pos all"]);
     assert!(!folder.join("x.csv").exists());
 }
 

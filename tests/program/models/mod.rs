@@ -1,10 +1,12 @@
 //! Models on plain files: every model is trained, measured, used and explained through the program, with the same bytes
 //! on any number of threads, and refuses what it cannot use with the way out.
 
+mod commands;
 mod corpus;
 #[cfg(unix)]
 mod interrupt;
 mod keywords;
+mod ngram;
 mod refusals;
 
 use std::fs;

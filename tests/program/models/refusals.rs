@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{CASES, TFIDF, folder, train, trained};
+use super::{CASES, TFIDF, corpus, folder, train, trained};
 use crate::{assert_says, files_below, run, run_on};
 
 #[test]
@@ -84,6 +84,48 @@ fn a_model_of_another_kind() {
     trained(folder.path(), &TFIDF);
     let error = run(folder.path(), &["eval", "ngram", "-m", "model", "-i", "news.jsonl"]).refusal();
     assert_says(&error, &["a model of kind tfidf, not ngram"]);
+}
+
+#[test]
+fn one_document_is_fitted_or_refused_with_a_reason() {
+    for case in CASES {
+        let folder = folder();
+        fs::write(folder.path().join("news.jsonl"), corpus::jsonl(1)).unwrap();
+        let ran = train(folder.path(), case, "model", &[]);
+        if ran.code == Some(0) {
+            trained(folder.path(), case);
+            run(folder.path(), &["explain", "--model", "model", "--text", "净利润增长"]).finished();
+        } else {
+            let error = ran.refusal();
+            assert!(!error.contains("internal error") && error.len() > 20, "{}: {error}", case.name);
+            assert!(!folder.path().join("model").exists(), "{}", case.name);
+        }
+    }
+}
+
+#[test]
+fn an_order_longer_than_any_document() {
+    let folder = folder();
+    fs::write(folder.path().join("two.tok"), "净利润 增长\n回购\n").unwrap();
+    let flags = ["train", "ngram", "-i", "two.tok", "-o", "model", "--format", "tokens", "--order", "5"];
+    assert_says(&run(folder.path(), &flags).refusal(), &["5 words", "has 2 words", "choose --order 4 or lower"]);
+    assert!(!folder.path().join("model").exists());
+}
+
+#[test]
+fn a_class_with_one_member_and_one_class_alone() {
+    let folder = folder();
+    let path = folder.path().join("news.jsonl");
+    let text = fs::read_to_string(&path).unwrap();
+    let flags = ["train", "logistic", "-i", "news.jsonl", "-o", "model", "--cv", "5"];
+    fs::write(&path, text.replacen("\"label\":\"up\"", "\"label\":\"odd\"", 1)).unwrap();
+    assert_says(&run(folder.path(), &flags).refusal(), &["\"odd\"", "leave it out"]);
+    fs::write(&path, text.replace("\"label\":\"down\"", "\"label\":\"up\"")).unwrap();
+    assert_says(&run(folder.path(), &flags).refusal(), &["all rows are of one class (\"up\")"]);
+    let bare = text.replace("\"label\"", "\"was\"").replace("\"value\"", "\"were\"");
+    fs::write(&path, bare).unwrap();
+    assert_says(&run(folder.path(), &flags).refusal(), &["no line has what is to be learned", "\"label\""]);
+    assert!(!folder.path().join("model").exists());
 }
 
 #[test]

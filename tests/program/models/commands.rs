@@ -1,0 +1,158 @@
+//! What goes with models: ARPA files, sampling, neighbours, keywords, new words, and lists of tone words.
+
+use std::fs;
+use std::path::Path;
+
+use super::{TFIDF, case, corpus, folder, train, trained, without_time};
+use crate::{assert_says, run, run_on};
+
+fn figure(json: &serde_json::Value, name: &str) -> f64 {
+    json[name].as_f64().unwrap_or_else(|| panic!("no {name} in {json:#}"))
+}
+
+#[test]
+fn a_language_model_is_the_same_as_a_file_of_its_own_and_as_arpa() {
+    let folder = folder();
+    let ngram = case("ngram", &[], "rows.csv");
+    for name in ["lm.bin", "lm.arpa"] {
+        train(folder.path(), &ngram, name, &[]).finished();
+    }
+    // An ARPA file does not know how its text was cut: it is given tokens.
+    let tokens = run_on(folder.path(), &["tokenize"], corpus::text(96).as_bytes()).text();
+    fs::write(folder.path().join("cut.tok"), tokens).unwrap();
+    let eval = |model: &str| {
+        let args = ["eval", "ngram", "--model", model, "--input", "cut.tok", "--format", "tokens"];
+        run(folder.path(), &args).finished()
+    };
+    let (own, arpa) = (eval("lm.bin"), eval("lm.arpa"));
+    assert_eq!((&own["tokens"], &own["oov"]), (&arpa["tokens"], &arpa["oov"]));
+    for name in ["perplexity", "perplexity_no_oov", "log10_prob"] {
+        let (own, arpa) = (figure(&own, name), figure(&arpa, name));
+        assert!((own - arpa).abs() < 1e-4 * own.abs(), "{name}: {own} and {arpa}");
+    }
+    for per in ["document", "token"] {
+        let args = ["eval", "--model", "lm.bin", "--input", "news.jsonl", "--per", per, "--output", "per.csv"];
+        run(folder.path(), &args).finished();
+        let rows = fs::read_to_string(folder.path().join("per.csv")).unwrap().lines().count() - 1;
+        assert!(if per == "document" { rows == 96 } else { rows > 960 }, "{per}: {rows}");
+    }
+}
+
+#[test]
+fn a_damaged_arpa_file_names_the_line() {
+    let folder = folder();
+    let ngram = case("ngram", &["--order", "2"], "rows.csv");
+    train(folder.path(), &ngram, "lm.arpa", &[]).finished();
+    let text = fs::read_to_string(folder.path().join("lm.arpa")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let damaged = lines.iter().position(|line| *line == "\\2-grams:").unwrap() + 1;
+    let said = |lines: &[&str]| {
+        fs::write(folder.path().join("lm.arpa"), lines.join("\n")).unwrap();
+        run(folder.path(), &["eval", "--model", "lm.arpa", "--input", "news.tok"]).refusal()
+    };
+    let mut wrong = lines.clone();
+    wrong[damaged] = "half\ta line";
+    assert_says(&said(&wrong), &["lm.arpa", &format!("line {}", damaged + 1), "was expected"]);
+    assert_says(&said(&lines[..damaged + 2]), &["lm.arpa", "line ", "the file ends"]);
+}
+
+#[test]
+fn samples_follow_the_seed_alone() {
+    let folder = folder();
+    train(folder.path(), &case("ngram", &[], "rows.csv"), "model", &[]).finished();
+    let sample = |seed: &str, threads: &str| {
+        let args = ["sample", "--model", "model", "--n", "4", "--seed", seed, "--threads", threads];
+        run(folder.path(), &args).finished()["samples"].clone()
+    };
+    let first = sample("1", "1");
+    assert_eq!(first.as_array().unwrap().len(), 4);
+    assert_eq!(first, sample("1", "8"));
+    assert_ne!(first, sample("2", "1"));
+    trained(folder.path(), &TFIDF);
+    assert_says(&run(folder.path(), &["sample", "--model", "model"]).refusal(), &["tfidf", "ngram"]);
+}
+
+#[test]
+fn neighbours_of_words_and_documents() {
+    let folder = folder();
+    for model in [case("lsa", &["--dim", "5"], ""), case("ppmi", &["--dim", "5", "--min-count", "2"], "")] {
+        trained(folder.path(), &model);
+        let near = |args: &[&str]| run(folder.path(), &[&["nearest", "--model", "model", "-k", "3"], args].concat());
+        let words = near(&["--words", "回购,减持"]).finished();
+        assert_eq!(words["nearest"].as_array().unwrap().len(), 2, "{words:#}");
+        let unknown = near(&["--words", "回够"]).refusal();
+        assert_says(&unknown, &["knows no word \"回够\"", "did you mean"]);
+        let documents = near(&["--input", "news.jsonl", "--ids", "n3"]);
+        let other = near(&["--input", "news.jsonl", "--ids", "n3", "--threads", "8"]);
+        assert_eq!(without_time(documents.finished()), without_time(other.finished()));
+        assert_says(&near(&["--input", "news.jsonl", "--ids", "absent"]).refusal(), &["absent"]);
+    }
+}
+
+/// The bytes that a command writes to `output`, which must not depend on the threads nor on where its input comes from.
+fn same_bytes(folder: &Path, args: &[&str], output: &str) -> String {
+    let path = folder.join(output);
+    let mut first = None;
+    for threads in ["1", "2", "8"] {
+        run(folder, &[args, &["--input", "news.jsonl", "--threads", threads]].concat()).finished();
+        let bytes = fs::read(&path).unwrap();
+        assert!(*first.get_or_insert_with(|| bytes.clone()) == bytes, "{args:?}: others with {threads} threads");
+    }
+    let text = fs::read(folder.join("news.jsonl")).unwrap();
+    run_on(folder, &[args, &["--input", "-", "--format", "jsonl"]].concat(), &text).finished();
+    let first = first.unwrap();
+    assert!(first == fs::read(&path).unwrap(), "{args:?}: others from a pipe");
+    String::from_utf8(first).unwrap()
+}
+
+#[test]
+fn keywords_of_each_document() {
+    let folder = folder();
+    for method in ["textrank", "tfidf"] {
+        for output in ["words.jsonl", "words.csv"] {
+            let args = ["keywords", "--method", method, "--sentences", "1", "--output", output];
+            let text = same_bytes(folder.path(), &args, output);
+            if output == "words.jsonl" {
+                assert_eq!(text.lines().count(), 96);
+                assert_says(text.lines().next().unwrap(), &["\"n0\""]);
+            }
+        }
+    }
+    trained(folder.path(), &TFIDF);
+    let args = ["keywords", "--input", "news.jsonl", "--method", "tfidf", "--model", "model", "--output", "k.jsonl"];
+    run(folder.path(), &args).finished();
+    let error = run(folder.path(), &["keywords", "-i", "news.jsonl", "-o", "words.xls"]).refusal();
+    assert_says(&error, &["words.xls", ".jsonl", ".csv"]);
+}
+
+#[test]
+fn new_words_are_a_dictionary_at_once() {
+    let folder = folder();
+    let limits = ["--min-count", "5", "--min-documents", "2", "--min-pmi", "1", "--min-entropy", "0.5"];
+    let args = [&["train", "newwords", "--output", "words.txt", "--table", "words.csv"][..], &limits].concat();
+    let dictionary = same_bytes(folder.path(), &args, "words.txt");
+    let words: Vec<&str> = dictionary.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(!words.is_empty(), "no word in {dictionary}");
+    let table = fs::read_to_string(folder.path().join("words.csv")).unwrap();
+    assert_says(&table, &["first_seen", "fitted_until"]);
+    let cut = run_on(folder.path(), &["tokenize", "--dict", "words.txt"], words.join("\n").as_bytes()).text();
+    assert_eq!(cut.lines().collect::<Vec<_>>(), words);
+}
+
+#[test]
+fn lists_of_tone_words_are_a_model() {
+    let folder = folder();
+    fs::write(folder.path().join("good.txt"), "回购\n中标\n").unwrap();
+    fs::write(folder.path().join("bad.txt"), "减持\n亏损\n").unwrap();
+    let lists = ["--positive", "good.txt", "--negative", "bad.txt", "--no-builtin"];
+    run(folder.path(), &[&["train", "tone", "--output", "model"][..], &lists].concat()).finished();
+    let json = run(folder.path(), &["eval", "tone", "--model", "model", "--input", "news.jsonl"]).finished();
+    assert_eq!((&json["model"], &json["documents"]), (&"tone".into(), &96.into()));
+    let json = run(folder.path(), &["explain", "--model", "model", "--text", "公司拟回购股份"]).finished();
+    assert_eq!(
+        (&json["explanations"][0]["score"], &json["explanations"][0]["terms"][0]["token"]),
+        (&1.0.into(), &"回购".into())
+    );
+    run(folder.path(), &["embed", "--model", "model", "--input", "news.jsonl", "--output", "rows.csv"]).finished();
+    assert_eq!(fs::read_to_string(folder.path().join("rows.csv")).unwrap().lines().count(), 97);
+}
