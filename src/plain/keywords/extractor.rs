@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 use serde::Serialize;
 

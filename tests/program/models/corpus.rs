@@ -44,7 +44,8 @@ pub(super) fn jsonl(n: usize) -> String {
 
 /// Their texts alone, a line each.
 pub(super) fn text(n: usize) -> String {
-    let texts = jsonl(n).lines().map(|line| {
+    let documents = jsonl(n);
+    let texts = documents.lines().map(|line| {
         let document: serde_json::Value = serde_json::from_str(line).expect("the corpus is JSON");
         format!("{}\n", document["text"].as_str().unwrap_or_default())
     });
