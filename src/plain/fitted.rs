@@ -82,7 +82,7 @@ fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>)
     given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_else(trained)
 }
 
-/// Makes a model ready for lines of a format, which is chosen as [`format_for`] does where none is `given`. A language model may
+/// Makes a model ready for lines of a format, which is chosen as `format_for` does where none is `given`. A language model may
 /// be an ARPA file, whose text is taken as tokens unless the format says otherwise. Dictionaries are read relative to `base`.
 pub fn open_model(
     path: &Path,
