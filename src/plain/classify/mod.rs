@@ -113,7 +113,7 @@ impl Classifier {
 
 /// Fits a model on all lines that have what it learns.
 ///
-/// The report has `documents`, `vocabulary`, `fitted_until`, `classes` (documents of each), how the solver ended, and, as far
+/// The report has `documents`, `tokens`, `vocabulary`, `fitted_until`, `classes` (documents of each), how the solver ended, and, as far
 /// as asked for: `grid` with the chosen `penalty`, `cross_validation` and `calibration`.
 pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &Ctx) -> Result<(Classifier, Report)> {
     let method = params.estimator.method;
@@ -165,6 +165,7 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
     facts.fact("classes", classes);
     let mut report = lines.report();
     report.fact("documents", corpus.len());
+    report.fact("tokens", vectorizer.length());
     report.fact("vocabulary", vectorizer.width());
     report.fact("fitted_until", corpus.last_time());
     report.facts.extend(facts.facts);

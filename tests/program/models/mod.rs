@@ -79,7 +79,7 @@ fn every_model_says_what_it_was_fitted_on() {
         let learned = !matches!(case.name, "hashing" | "shingles");
         let until = if learned { Value::from("2024-04-12T14:30:00") } else { Value::Null };
         assert_eq!(json["fitted_until"], until, "{}: {json:#}", case.name);
-        for field in ["output", "vocabulary", "seconds"] {
+        for field in ["output", "tokens", "vocabulary", "seconds"] {
             assert!(!json[field].is_null(), "{}: no {field} in {json:#}", case.name);
         }
     }
