@@ -69,7 +69,7 @@ fn samples_follow_the_seed_alone() {
     assert_eq!(first, sample("1", "8"));
     assert_ne!(first, sample("2", "1"));
     trained(folder.path(), &TFIDF);
-    assert_says(&run(folder.path(), &["sample", "--model", "model"]).refusal(), &["tfidf", "ngram"]);
+    assert_says(&run(folder.path(), &["sample", "--model", "model"]).refusal(), &["vectorizer", "ngram"]);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn neighbours_of_words_and_documents() {
     for model in [case("lsa", &["--dim", "5"], ""), case("ppmi", &["--dim", "5", "--min-count", "2"], "")] {
         trained(folder.path(), &model);
         let near = |args: &[&str]| run(folder.path(), &[&["nearest", "--model", "model", "-k", "3"], args].concat());
-        let words = near(&["--words", "回购,减持"]).finished();
+        let words = near(&["--words", "回购,减值"]).finished();
         assert_eq!(words["nearest"].as_array().unwrap().len(), 2, "{words:#}");
         let unknown = near(&["--words", "回够"]).refusal();
         assert_says(&unknown, &["knows no word \"回够\"", "did you mean"]);
@@ -128,7 +128,13 @@ fn keywords_of_each_document() {
 #[test]
 fn new_words_are_a_dictionary_at_once() {
     let folder = folder();
-    let limits = ["--min-count", "5", "--min-documents", "2", "--min-pmi", "1", "--min-entropy", "0.5"];
+    let (before, after) = (["近日", "公司", "据悉", "客户"], ["公告", "回购", "中标", "停牌"]);
+    let line = |i: usize| {
+        let text = format!("{}瀚海微{}。", before[i % 4], after[i / 4 % 4]);
+        format!("{{\"text\":\"{text}\",\"time\":\"2024-03-01 10:00:00\"}}\n")
+    };
+    fs::write(folder.path().join("news.jsonl"), (0..96).map(line).collect::<String>()).unwrap();
+    let limits = ["--min-pmi", "1.5"];
     let args = [&["train", "newwords", "--output", "words.txt", "--table", "words.csv"][..], &limits].concat();
     let dictionary = same_bytes(folder.path(), &args, "words.txt");
     let words: Vec<&str> = dictionary.lines().filter_map(|line| line.split(' ').next()).collect();
