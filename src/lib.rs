@@ -6,6 +6,7 @@ pub mod data;
 pub mod disk;
 pub mod job;
 pub mod project;
+mod simd;
 mod stats;
 
 pub mod demo;

@@ -1,22 +1,24 @@
 //! Logistic regression with an elastic net, binary and multinomial: scikit-learn's `LogisticRegression(l1_ratio=r)`.
 //!
 //! Minimises `sum s loss + alpha (r |W|_1 + (1 - r) / 2 |W|^2)` over weights and free intercepts; r is `l1_ratio`, alpha is
-//! 1/C. Cyclic coordinate descent: each weight takes the Newton step of its own coordinate with the soft threshold, shortened
-//! until the objective falls (Yuan, Chang, Hsieh and Lin 2010, as LIBLINEAR). Passes go over all weights, then over
-//! those that are not zero until these have settled. It runs on one thread, so its bytes depend on nothing else.
+//! 1/C. Newton's method with the penalty kept whole: each step minimises the quadratic model of the loss plus the penalty by
+//! cyclic coordinate descent over the weights that are not at rest, then goes as far along it as the objective falls (Yuan, Ho and
+//! Lin 2012, "An improved GLMNET for L1-regularized logistic regression", here with the whole Hessian of all classes). The descent
+//! runs on one thread and sums over rows are taken in order, so that bytes depend on nothing else.
 //!
-//! Of a row only `e^(z_k)` and their sum are kept: two classes have one score and `e^0` for the other, more have one each.
+//! Two classes have one score, the log-odds of the second; more have one each.
 
 use anyhow::{Result, ensure};
+use rayon::prelude::*;
 
 use super::map::product;
-use super::softmax::{log_sum_exp, totals};
+use super::softmax::totals;
 use super::{Convergence, LinearMap, LinearParams};
 use crate::job::Ctx;
 use crate::model::sparse::{Csr, Row};
 
-/// Passes after which the rows' scores are computed afresh, since rounding gathers in what is only ever multiplied.
-const REFRESH: usize = 16;
+/// Newton steps at the most; ten are usual.
+const MAX_STEPS: usize = 200;
 
 /// Share of the expected fall that a step must bring.
 const ENOUGH: f64 = 0.01;
@@ -36,41 +38,32 @@ pub fn elastic_net(
     let ones = vec![1.0; x.rows()];
     let s = weights.unwrap_or(&ones);
     let total = totals(class, classes, s)?;
-    let mut descent = Descent::new(x, class, s, &total, params);
+    let mut fit = Fit::new(x, class, s, &total, params);
     let mut convergence = Convergence::default();
-    let first = descent.violation();
-    let goal = params.tolerance * first.max(f64::MIN_POSITIVE);
-    let everything: Vec<u32> = (0..x.cols() as u32).collect();
-    while convergence.iterations < params.max_iterations {
-        ctx.check()?;
-        convergence.iterations += 1;
-        descent.pass(&everything, ctx)?;
-        let active: Vec<u32> = everything.iter().copied().filter(|&j| descent.is_active(j)).collect();
-        let mut last = f64::INFINITY;
-        while convergence.iterations < params.max_iterations {
-            convergence.iterations += 1;
-            let violation = descent.pass(&active, ctx)?;
-            if convergence.iterations % REFRESH == 0 {
-                descent.refresh();
-            }
-            // Below the goal, or at rest as far as rounding allows.
-            if violation <= 0.5 * goal || (violation >= last && violation <= 1e-12 * first) {
-                break;
-            }
-            last = violation;
+    let mut first = None;
+    for _ in 0..MAX_STEPS {
+        let gradient = fit.gradient();
+        let violation = fit.violation(&gradient);
+        let first = *first.get_or_insert(violation);
+        convergence.gradient = if first > 0.0 { violation / first } else { 0.0 };
+        convergence.converged = convergence.gradient <= params.tolerance;
+        let left = params.max_iterations.saturating_sub(convergence.iterations);
+        if convergence.converged || left == 0 {
+            break;
         }
-        descent.refresh();
-        let left = descent.violation();
-        convergence.gradient = if first > 0.0 { left / first } else { 0.0 };
-        if left <= goal {
-            convergence.converged = true;
+        // The nearer the end, the more exact the step, so that errors shrink faster than by a constant share.
+        let exactness = convergence.gradient.sqrt().clamp(1e-3, 0.1);
+        let mut model = Model::new(&fit, &gradient, ctx)?;
+        convergence.iterations += model.descend(exactness * violation, left)?;
+        if !fit.advance(&gradient, &model.step) {
             break;
         }
     }
-    Ok((descent.finish(), convergence))
+    Ok((fit.finish(), convergence))
 }
 
-struct Descent<'a> {
+/// Where the fit stands.
+struct Fit<'a> {
     x: &'a Csr,
     transposed: Csr,
     class: &'a [u32],
@@ -79,51 +72,31 @@ struct Descent<'a> {
     k: usize,
     l1: f64,
     l2: f64,
-    /// `[columns, outputs]`.
+    /// `[columns + 1, outputs]`; the last row has the intercepts.
     weights: Vec<f64>,
-    intercepts: Vec<f64>,
-    /// `e^(z_k)`, `[rows, outputs]`.
-    exp: Vec<f64>,
-    /// Their sum by row, and 1 more for two classes.
-    sum: Vec<f64>,
-    /// The values that one step gives a column's rows, so that a step that is taken need not be computed again.
-    tried: Vec<f64>,
-    all_rows: Vec<u32>,
-    all_ones: Vec<f32>,
+    /// `[rows, outputs]`.
+    margins: Vec<f64>,
+    /// Probabilities, `[rows, outputs]`.
+    p: Vec<f64>,
+    value: f64,
 }
 
-impl<'a> Descent<'a> {
-    fn new(x: &'a Csr, class: &'a [u32], s: &'a [f64], total: &[f64], params: &LinearParams) -> Descent<'a> {
+impl<'a> Fit<'a> {
+    fn new(x: &'a Csr, class: &'a [u32], s: &'a [f64], total: &[f64], params: &LinearParams) -> Fit<'a> {
         let k = if total.len() == 2 { 1 } else { total.len() };
-        let intercepts = match total {
-            [first, second] => vec![(second / first).ln()],
-            total => {
-                let mean = total.iter().map(|t| t.ln()).sum::<f64>() / k as f64;
-                total.iter().map(|t| t.ln() - mean).collect()
-            }
-        };
-        let mut descent = Descent {
-            x,
-            transposed: x.transpose(),
-            class,
-            s,
-            k,
-            l1: params.alpha * params.l1_ratio,
-            l2: params.alpha * (1.0 - params.l1_ratio),
-            weights: vec![0.0; x.cols() * k],
-            intercepts,
-            exp: vec![0.0; x.rows() * k],
-            sum: vec![0.0; x.rows()],
-            tried: Vec::new(),
-            all_rows: (0..x.rows() as u32).collect(),
-            all_ones: vec![1.0; x.rows()],
-        };
-        descent.refresh();
-        descent
-    }
-
-    fn is_active(&self, j: u32) -> bool {
-        self.weights[j as usize * self.k..][..self.k].iter().any(|w| *w != 0.0)
+        let mut weights = vec![0.0; (x.cols() + 1) * k];
+        let intercepts = &mut weights[x.cols() * k..];
+        match total {
+            [first, second] => intercepts[0] = (second / first).ln(),
+            total => intercepts.iter_mut().zip(total).for_each(|(b, t)| *b = t.ln()),
+        }
+        let margins = intercepts.repeat(x.rows());
+        let (l1, l2) = (params.alpha * params.l1_ratio, params.alpha * (1.0 - params.l1_ratio));
+        let transposed = x.transpose();
+        let mut fit = Fit { x, transposed, class, s, k, l1, l2, weights, p: Vec::new(), value: f64::INFINITY, margins };
+        (fit.value, fit.p) = fit.at(&fit.margins);
+        fit.value += fit.penalty(&fit.weights);
+        fit
     }
 
     /// 1 when the row's class is the one that output `c` speaks of.
@@ -131,120 +104,225 @@ impl<'a> Descent<'a> {
         f64::from(u8::from(self.class[row] as usize == if self.k == 1 { 1 } else { c }))
     }
 
-    /// Computes the rows' scores from the weights.
-    fn refresh(&mut self) {
-        product(self.x, &self.weights, self.k, &mut self.exp);
-        let rest = if self.k == 1 { Some(0.0) } else { None };
-        for (exp, sum) in self.exp.chunks_mut(self.k).zip(&mut self.sum) {
-            exp.iter_mut().zip(&self.intercepts).for_each(|(z, b)| *z += b);
-            // Of more than two classes only the relations count, so that the sum can be 1.
-            let shift = if rest.is_some() { 0.0 } else { log_sum_exp(exp.iter().copied()) };
-            exp.iter_mut().for_each(|z| *z = (*z - shift).min(700.0).exp());
-            *sum = exp.iter().sum::<f64>() + if rest.is_some() { 1.0 } else { 0.0 };
-        }
+    /// Loss and probabilities at these margins.
+    fn at(&self, margins: &[f64]) -> (f64, Vec<f64>) {
+        let mut p = margins.to_vec();
+        // Of two classes the first has a margin of 0.
+        let rest = if self.k == 1 { 0.0 } else { f64::NEG_INFINITY };
+        let losses: Vec<f64> = p
+            .par_chunks_mut(self.k)
+            .zip(margins.par_chunks(self.k))
+            .enumerate()
+            .map(|(i, (p, margins))| {
+                let top = margins.iter().copied().fold(rest, f64::max);
+                p.iter_mut().for_each(|z| *z = (*z - top).exp());
+                let sum = p.iter().sum::<f64>() + (rest - top).exp();
+                p.iter_mut().for_each(|z| *z /= sum);
+                let own: f64 = margins.iter().enumerate().map(|(c, z)| self.is(i, c) * z).sum();
+                self.s[i] * (top + sum.ln() - own)
+            })
+            .collect();
+        (losses.iter().sum(), p)
     }
 
-    /// Slope and curvature of the loss along a column of output `c`.
-    fn slope(&self, column: Row<'_>, c: usize) -> (f64, f64) {
-        let (mut slope, mut curvature) = (0.0, 0.0);
-        for (i, v) in column.iter() {
-            let (i, v) = (i as usize, f64::from(v));
-            let p = self.exp[i * self.k + c] / self.sum[i];
-            slope += v * self.s[i] * (p - self.is(i, c));
-            curvature += v * v * self.s[i] * p * (1.0 - p);
+    fn penalty(&self, weights: &[f64]) -> f64 {
+        let of = |w: &f64| self.l1 * w.abs() + 0.5 * self.l2 * w * w;
+        weights[..self.x.cols() * self.k].iter().map(of).sum()
+    }
+
+    /// The loss's and the L2 part's, `[columns + 1, outputs]`.
+    fn gradient(&self) -> Vec<f64> {
+        let (d, k) = (self.x.cols(), self.k);
+        let pull = |(at, p): (usize, &f64)| self.s[at / k] * (p - self.is(at / k, at % k));
+        let pull: Vec<f64> = self.p.iter().enumerate().map(pull).collect();
+        let mut gradient = vec![0.0; (d + 1) * k];
+        product(&self.transposed, &pull, k, &mut gradient[..d * k]);
+        gradient[..d * k].iter_mut().zip(&self.weights).for_each(|(g, w)| *g += self.l2 * w);
+        for row in pull.chunks(k) {
+            gradient[d * k..].iter_mut().zip(row).for_each(|(g, v)| *g += v);
         }
-        (slope, curvature)
+        gradient
+    }
+
+    /// The L1 penalty of a weight, none of the intercepts.
+    fn l1_of(&self, at: usize) -> f64 {
+        if at < self.x.cols() * self.k { self.l1 } else { 0.0 }
     }
 
     /// The sum of the absolute values of the least subgradient.
-    fn violation(&self) -> f64 {
-        let mut sum = 0.0;
-        for c in 0..self.k {
-            sum += (0..self.x.rows())
-                .map(|i| self.s[i] * (self.exp[i * self.k + c] / self.sum[i] - self.is(i, c)))
-                .sum::<f64>()
-                .abs();
-            for j in 0..self.x.cols() {
-                let w = self.weights[j * self.k + c];
-                sum += self.off(self.slope(self.transposed.row(j), c).0 + self.l2 * w, w);
-            }
-        }
-        sum
+    fn violation(&self, gradient: &[f64]) -> f64 {
+        let of = |(at, (&g, &w)): (usize, (&f64, &f64))| off(g, w, self.l1_of(at));
+        gradient.iter().zip(&self.weights).enumerate().map(of).sum()
     }
 
-    /// How far a weight is from rest, given the slope of all but the L1 part.
-    fn off(&self, slope: f64, w: f64) -> f64 {
-        if w == 0.0 { (slope.abs() - self.l1).max(0.0) } else { (slope + self.l1 * w.signum()).abs() }
-    }
-
-    /// One step for each weight of these columns and each intercept; returns the violation met on the way.
-    fn pass(&mut self, columns: &[u32], ctx: &Ctx) -> Result<f64> {
-        let transposed = std::mem::take(&mut self.transposed);
-        let (rows, ones) = (std::mem::take(&mut self.all_rows), std::mem::take(&mut self.all_ones));
-        let every_row = Row { indices: &rows, values: &ones };
-        let mut violation = 0.0;
-        let mut result = Ok(());
-        for c in 0..self.k {
-            for chunk in columns.chunks(1024) {
-                for &j in chunk {
-                    let at = j as usize * self.k + c;
-                    let (w, column) = (self.weights[at], transposed.row(j as usize));
-                    let (slope, curvature) = self.slope(column, c);
-                    let (slope, curvature) = (slope + self.l2 * w, (curvature + self.l2).max(1e-12));
-                    violation += self.off(slope, w);
-                    let step = soft_step(slope, curvature, w, self.l1);
-                    if step != 0.0 {
-                        self.weights[at] += self.take(column, c, step, slope, w, self.l1, self.l2);
-                    }
-                }
-                result = result.and_then(|()| ctx.check());
-            }
-            let (slope, curvature) = self.slope(every_row, c);
-            violation += slope.abs();
-            let step = -slope / curvature.max(1e-12);
-            self.intercepts[c] += self.take(every_row, c, step, slope, 0.0, 0.0, 0.0);
-        }
-        (self.transposed, self.all_rows, self.all_ones) = (transposed, rows, ones);
-        result?;
-        Ok(violation)
-    }
-
-    /// Takes a step along a column, shortened until the objective falls; returns what was taken.
-    #[allow(clippy::too_many_arguments)]
-    fn take(&mut self, column: Row<'_>, c: usize, step: f64, slope: f64, w: f64, l1: f64, l2: f64) -> f64 {
-        let pulled: f64 = column.iter().map(|(i, v)| f64::from(v) * self.s[i as usize] * self.is(i as usize, c)).sum();
+    /// Goes along the step as far as the objective falls enough; false when it falls nowhere.
+    fn advance(&mut self, gradient: &[f64], step: &[f64]) -> bool {
+        let (d, k) = (self.x.cols(), self.k);
+        let mut along = vec![0.0; self.margins.len()];
+        product(self.x, &step[..d * k], k, &mut along);
+        along.chunks_mut(k).for_each(|row| row.iter_mut().zip(&step[d * k..]).for_each(|(a, b)| *a += b));
+        let moved = |from: &[f64], by: &[f64], length: f64| -> Vec<f64> {
+            from.iter().zip(by).map(|(a, b)| a + length * b).collect()
+        };
+        let (old, l1) = (&self.weights, |w: &[f64]| self.l1 * w[..d * k].iter().map(|w| w.abs()).sum::<f64>());
+        let slope = gradient.iter().zip(step).map(|(g, b)| g * b).sum::<f64>() + l1(&moved(old, step, 1.0)) - l1(old);
         let mut length = 1.0;
         while length > 1e-10 {
-            let d = length * step;
-            self.tried.clear();
-            let mut fall = l1 * ((w + d).abs() - w.abs()) + l2 * (w * d + 0.5 * d * d) - d * pulled;
-            for (i, v) in column.iter() {
-                let old = self.exp[i as usize * self.k + c];
-                let new = old * (d * f64::from(v)).exp();
-                fall += self.s[i as usize] * ((new - old) / self.sum[i as usize]).ln_1p();
-                self.tried.push(new);
-            }
-            let expected = slope * d + l1 * ((w + d).abs() - w.abs());
-            // The fall drowns in rounding near the optimum.
-            if fall <= ENOUGH * expected || expected.abs() < 1e-12 {
-                for ((i, _), &new) in column.iter().zip(&self.tried) {
-                    let exp = &mut self.exp[i as usize * self.k + c];
-                    self.sum[i as usize] += new - *exp;
-                    *exp = new;
-                }
-                return d;
+            let (weights, margins) = (moved(&self.weights, step, length), moved(&self.margins, &along, length));
+            let (loss, p) = self.at(&margins);
+            let value = loss + self.penalty(&weights);
+            // Near the optimum the fall drowns in rounding; a full step is right there.
+            if value <= self.value + ENOUGH * length * slope + 1e-12 * self.value.abs() {
+                (self.weights, self.margins, self.p, self.value) = (weights, margins, p, value);
+                return slope < 0.0;
             }
             length *= 0.5;
         }
-        0.0
+        false
     }
 
     fn finish(mut self) -> LinearMap {
+        let mut intercepts = self.weights.split_off(self.x.cols() * self.k);
         if self.k > 1 {
-            let mean = self.intercepts.iter().sum::<f64>() / self.k as f64;
-            self.intercepts.iter_mut().for_each(|b| *b -= mean);
+            let mean = intercepts.iter().sum::<f64>() / self.k as f64;
+            intercepts.iter_mut().for_each(|b| *b -= mean);
         }
-        LinearMap { outputs: self.k, weights: self.weights, intercepts: self.intercepts }
+        LinearMap { outputs: self.k, weights: self.weights, intercepts }
+    }
+}
+
+/// How far a weight is from rest, given the slope of all but the L1 part.
+fn off(slope: f64, w: f64, l1: f64) -> f64 {
+    if w == 0.0 { (slope.abs() - l1).max(0.0) } else { (slope + l1 * w.signum()).abs() }
+}
+
+/// The quadratic model of the objective around a point.
+struct Model<'a> {
+    fit: &'a Fit<'a>,
+    gradient: &'a [f64],
+    ctx: &'a Ctx,
+    rows: Rows,
+    /// Weights to be moved, class by class.
+    active: Vec<usize>,
+    /// Their curvatures.
+    curvature: Vec<f64>,
+    /// `[columns + 1, outputs]`.
+    step: Vec<f64>,
+}
+
+/// What the model knows of rows.
+struct Rows {
+    /// Output by output, `[outputs, rows]`.
+    cells: Vec<Cell>,
+    /// The mean of a row's moves under its probabilities.
+    mean: Vec<f64>,
+}
+
+/// A row in one output.
+#[derive(Clone, Copy)]
+struct Cell {
+    p: f64,
+    /// p times the row's weight.
+    pull: f64,
+    /// By how much the step so far moves the margin.
+    moved: f64,
+}
+
+impl<'a> Model<'a> {
+    fn new(fit: &'a Fit<'a>, gradient: &'a [f64], ctx: &'a Ctx) -> Result<Model<'a>> {
+        ctx.check()?;
+        let (n, k) = (fit.x.rows(), fit.k);
+        let cell = |at: usize| {
+            let (c, i) = (at / n, at % n);
+            Cell { p: fit.p[i * k + c], pull: fit.s[i] * fit.p[i * k + c], moved: 0.0 }
+        };
+        let rows = Rows { cells: (0..n * k).map(cell).collect(), mean: vec![0.0; n] };
+        // Intercepts first, since all else leans on them.
+        let by_class = |c: usize| (0..=fit.x.cols()).rev().map(move |j| j * k + c);
+        let active: Vec<usize> = (0..k)
+            .flat_map(by_class)
+            .filter(|&at| fit.weights[at] != 0.0 || off(gradient[at], fit.weights[at], fit.l1_of(at)) > 0.0)
+            .collect();
+        let curvature = active.par_iter().map(|&at| rows.curvature(fit, at)).collect();
+        Ok(Model { fit, gradient, ctx, rows, active, curvature, step: vec![0.0; gradient.len()] })
+    }
+
+    /// Passes over the weights until the violation met on the way is below the goal; says how many passes.
+    fn descend(&mut self, goal: f64, most: usize) -> Result<usize> {
+        for pass in 1..=most {
+            self.ctx.check()?;
+            if self.pass() <= goal {
+                return Ok(pass);
+            }
+        }
+        Ok(most)
+    }
+
+    fn pass(&mut self) -> f64 {
+        let fit = self.fit;
+        let mut violation = 0.0;
+        for (&at, &curvature) in self.active.iter().zip(&self.curvature) {
+            let l2 = if at < fit.x.cols() * fit.k { fit.l2 } else { 0.0 };
+            let slope = self.gradient[at] + l2 * self.step[at] + self.rows.pulled(fit, at);
+            let (w, l1) = (fit.weights[at] + self.step[at], fit.l1_of(at));
+            violation += off(slope, w, l1);
+            let by = soft_step(slope, (curvature + l2).max(1e-12), w, l1);
+            if by != 0.0 {
+                self.step[at] += by;
+                self.rows.shift(fit, at, by);
+            }
+        }
+        violation
+    }
+}
+
+impl Rows {
+    /// The rows in which a weight's column has a value, None for the intercept, which has 1 in all; and the weight's output.
+    fn column<'f>(fit: &'f Fit<'_>, at: usize) -> (Option<Row<'f>>, usize) {
+        let (j, c) = (at / fit.k, at % fit.k);
+        ((j < fit.x.cols()).then(|| fit.transposed.row(j)), c)
+    }
+
+    fn curvature(&self, fit: &Fit<'_>, at: usize) -> f64 {
+        let (column, c) = Rows::column(fit, at);
+        let cells = &self.cells[c * self.mean.len()..][..self.mean.len()];
+        let of = |cell: &Cell| cell.pull * (1.0 - cell.p);
+        match column {
+            Some(column) => column.iter().map(|(i, v)| f64::from(v).powi(2) * of(&cells[i as usize])).sum(),
+            None => cells.iter().map(of).sum(),
+        }
+    }
+
+    /// By how much the step so far changes a weight's slope.
+    fn pulled(&self, fit: &Fit<'_>, at: usize) -> f64 {
+        let (column, c) = Rows::column(fit, at);
+        let cells = &self.cells[c * self.mean.len()..][..self.mean.len()];
+        let of = |cell: &Cell, mean: f64| cell.pull * (cell.moved - mean);
+        match column {
+            Some(column) => {
+                column.iter().map(|(i, v)| f64::from(v) * of(&cells[i as usize], self.mean[i as usize])).sum()
+            }
+            None => cells.iter().zip(&self.mean).map(|(cell, &mean)| of(cell, mean)).sum(),
+        }
+    }
+
+    /// Moves a weight.
+    fn shift(&mut self, fit: &Fit<'_>, at: usize, by: f64) {
+        let (column, c) = Rows::column(fit, at);
+        let n = self.mean.len();
+        let (cells, means) = (&mut self.cells[c * n..][..n], &mut self.mean);
+        let shift = |cell: &mut Cell, mean: &mut f64, by: f64| {
+            cell.moved += by;
+            *mean += cell.p * by;
+        };
+        match column {
+            Some(column) => {
+                column.iter().for_each(|(i, v)| {
+                    shift(&mut cells[i as usize], &mut means[i as usize], by * f64::from(v));
+                });
+            }
+            None => cells.iter_mut().zip(means).for_each(|(cell, mean)| shift(cell, mean, by)),
+        }
     }
 }
 

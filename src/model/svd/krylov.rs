@@ -14,14 +14,19 @@ use rand_distr::StandardNormal;
 use rayon::prelude::*;
 
 use super::rows::{BLOCK, SparseRows};
-use super::slice::{LANES, Lane, Slice, Tile, add, add_products, products};
+use super::slice::{LANES, Lane, Slice, Tile, add_products, products};
 use super::small::{Projected, orthonormaliser};
 use crate::job::{Cancelled, Ctx};
 use crate::model::Row;
+use crate::simd::wide;
 
-/// Columns of the basis at the most, for each dimension wanted, and some more: text settles at 3 to 4.
+/// Columns of the basis at the most, for each dimension wanted, and some more: text settles at 3 to 4. A full basis shrinks to the
+/// best part of it and grows again (thick restart, Wu and Simon 2000).
 const MOST: usize = 8;
 const MORE: usize = 160;
+
+/// Columns multiplied at the most, for each dimension wanted.
+const LAST: usize = 200;
 
 /// Parts of the rows whose products are summed apart: the most threads that a product keeps busy.
 const PARTS: usize = 8;
@@ -29,7 +34,12 @@ const PARTS: usize = 8;
 /// Squared share of a column's length that must be new for it to join the basis; the rest is the noise of f32.
 const NEW: f64 = 1e-8;
 
+/// What rounding leaves of a unit vector in others, and the most of it that a block may have of the basis before it.
+const ROUNDING: f64 = 1e-7;
+const LOST: f64 = 1e-4;
+
 /// An orthonormal basis, and the matrix on it.
+#[derive(Default)]
 pub(super) struct Basis {
     /// `[rows or columns, 16]` each; a column of zeros stands where nothing new was found.
     pub(super) slices: Vec<Slice>,
@@ -38,13 +48,16 @@ pub(super) struct Basis {
     pub(super) kept: usize,
     /// By how much, as a share, the singular values may still be too small; 0 when the basis spans all there is.
     pub(super) error: f64,
+    /// How far the last two blocks may be from orthogonal to the basis, and whether the next is to be cleaned whatever it is.
+    lost: [f64; 2],
+    clean: bool,
 }
 
 /// Grows a basis until the `dim` leading singular values have settled to a share of `tolerance`.
 pub(super) fn basis(product: &Product<'_>, dim: usize, tolerance: f64, ctx: &Ctx) -> Result<Basis, Cancelled> {
-    let mut basis = Basis { slices: Vec::new(), projected: Projected::default(), kept: 0, error: 0.0 };
+    let mut basis = Basis::default();
     let mut seen = Vec::new();
-    let mut draws = 0;
+    let (mut draws, mut multiplied) = (0, 0);
     let mut draw = || {
         draws += 1;
         product.apply(&product.random(ctx.seed(), draws), ctx)
@@ -60,6 +73,7 @@ pub(super) fn basis(product: &Product<'_>, dim: usize, tolerance: f64, ctx: &Ctx
                     lane.0[i] = drawn.0[i];
                 }
             }
+            basis.lost = [LOST; 2];
             new = basis.take_new(&mut next).1;
         }
         if !new.contains(&true) {
@@ -68,6 +82,7 @@ pub(super) fn basis(product: &Product<'_>, dim: usize, tolerance: f64, ctx: &Ctx
         }
         basis.kept += new.iter().filter(|&&new| new).count();
         let mut image = product.apply(&next, ctx)?;
+        multiplied += LANES;
         basis.slices.push(next);
         let (tiles, of_image) = basis.take_new(&mut image);
         basis.projected.grow(tiles);
@@ -75,9 +90,12 @@ pub(super) fn basis(product: &Product<'_>, dim: usize, tolerance: f64, ctx: &Ctx
         if size >= 2 * dim && size.is_multiple_of(2 * LANES) {
             seen.push(basis.projected.values(dim));
             basis.error = error(&seen);
-            if basis.error <= tolerance || size >= MOST * dim + MORE {
+            if basis.error <= tolerance || multiplied >= LAST * dim + MORE {
                 return Ok(basis);
             }
+        }
+        if size >= MOST * dim + MORE {
+            basis.shrink(2 * dim);
         }
         (next, new) = (image, of_image);
     }
@@ -99,22 +117,48 @@ fn error(seen: &[Vec<f64>]) -> f64 {
 }
 
 impl Basis {
+    /// Keeps the eigenvectors of the `count` largest eigenvalues, and some more up to a whole slice. What the matrix makes of
+    /// them lies in them and in the block that comes next, as before.
+    fn shrink(&mut self, count: usize) {
+        let count = count.next_multiple_of(LANES);
+        self.slices = self.combined(&self.projected.vectors(count));
+        self.projected = self.projected.leading(count);
+        self.kept = self.kept.min(count);
+        self.lost = [LOST; 2];
+    }
+
+    /// The basis times a matrix, `[columns of the basis, any]` in rows of tiles.
+    pub(super) fn combined(&self, by: &[Vec<Tile>]) -> Vec<Slice> {
+        let combined = |b: usize| {
+            let mut out = vec![Lane::ZERO; self.slices[0].len()];
+            let tiles: Vec<Tile> = by.iter().map(|row| row[b]).collect();
+            add_products(&self.slices, &tiles, 1.0, &mut out);
+            out
+        };
+        (0..by[0].len()).map(combined).collect()
+    }
+
     /// Leaves of a block what is new to the basis, orthonormal, zeros where nothing is; gives the products of the basis with the
     /// block, and which columns are new.
-    fn take_new(&self, block: &mut Slice) -> (Vec<Tile>, [bool; LANES]) {
+    ///
+    /// What is not orthogonal in the last two blocks grows with each block by as much as the new part is shorter than the whole
+    /// (Simon 1984); when it has grown to [`LOST`], this block and the next are cleaned by a second pass.
+    fn take_new(&mut self, block: &mut Slice) -> (Vec<Tile>, [bool; LANES]) {
         let before = lengths(block);
-        let mut tiles = self.subtract(block);
+        let tiles = self.subtract(block);
         let after = lengths(block);
-        // What is left of a column that was nearly all known is full of rounding errors.
-        if after.iter().zip(&before).any(|(after, before)| *after < 0.01 * before) {
-            let more = self.subtract(block);
-            tiles.iter_mut().zip(&more).for_each(|(tile, more)| add(tile, more));
+        let by = orthonormalise(block, &std::array::from_fn(|i| (NEW * before[i]).max(1e-5 * after[i])));
+        let grown = |j: usize| (0..LANES).map(|i| by[i][j].powi(2) * before[i]).sum::<f64>().sqrt();
+        let mut lost = (ROUNDING + self.lost[0].max(self.lost[1])) * (0..LANES).map(grown).fold(0.0, f64::max);
+        let too_much = lost > LOST;
+        if too_much || self.clean {
+            self.subtract(block);
+            lost = ROUNDING;
         }
-        let least = std::array::from_fn(|i| (NEW * before[i]).max(1e-5 * after[i]));
-        orthonormalise(block, &least);
+        (self.lost, self.clean) = ([self.lost[1], lost], too_much);
         // Once leaves the rounding errors of columns that were nearly alike.
-        let new = orthonormalise(block, &[0.1; LANES]);
-        (tiles, new)
+        let by = orthonormalise(block, &[0.1; LANES]);
+        (tiles, std::array::from_fn(|i| by[i][i] > 0.0))
     }
 
     fn subtract(&self, block: &mut Slice) -> Vec<Tile> {
@@ -124,13 +168,13 @@ impl Basis {
     }
 }
 
-/// Makes the columns orthonormal; those with no more than `least` of their own become zero. Says which are not.
-fn orthonormalise(block: &mut Slice, least: &[f64; LANES]) -> [bool; LANES] {
+/// Makes the columns orthonormal; those with no more than `least` of their own become zero. Gives what they were multiplied with.
+fn orthonormalise(block: &mut Slice, least: &[f64; LANES]) -> Tile {
     let by = orthonormaliser(&product(block), least);
     let mut out = vec![Lane::ZERO; block.len()];
     add_products(std::slice::from_ref(block), &[by], 1.0, &mut out);
     *block = out;
-    std::array::from_fn(|i| by[i][i] > 0.0)
+    by
 }
 
 fn product(block: &Slice) -> Tile {
@@ -177,10 +221,15 @@ impl<'a> Product<'a> {
             let mut sum = vec![Lane::ZERO; self.rows.cols()];
             for i in part(p) {
                 ctx.check()?;
-                for (row, at) in self.rows.block(i).zip(i * BLOCK..) {
-                    let by = if self.by_row { vectors[at] } else { dot(row, vectors) };
-                    scatter(row, &by, &mut sum);
-                }
+                wide(
+                    #[inline(always)]
+                    || {
+                        for (row, at) in self.rows.block(i).zip(i * BLOCK..) {
+                            let by = if self.by_row { vectors[at] } else { dot(row, vectors) };
+                            scatter(row, &by, &mut sum);
+                        }
+                    },
+                );
             }
             Ok(sum)
         };
@@ -196,7 +245,10 @@ impl<'a> Product<'a> {
         let mut out = vec![Lane::ZERO; self.rows.count()];
         out.par_chunks_mut(BLOCK).enumerate().try_for_each(|(i, out)| {
             ctx.check()?;
-            self.rows.block(i).zip(out).for_each(|(row, out)| *out = dot(row, &sum));
+            wide(
+                #[inline(always)]
+                || self.rows.block(i).zip(out).for_each(|(row, out)| *out = dot(row, &sum)),
+            );
             Ok(())
         })?;
         Ok(out)

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::job::{Cancelled, Ctx};
 use crate::model::Row;
 use krylov::{Product, basis, dot, scatter};
-use slice::{LANES, Lane, Slice, add_products};
+use slice::{LANES, Lane, Slice};
 
 pub(crate) use rows::{BLOCK, RowsWriter, SparseRows};
 
@@ -73,16 +73,7 @@ pub(crate) fn truncated(rows: &SparseRows, params: &SvdParams, ctx: &Ctx) -> Res
         basis.kept
     );
     let vectors = basis.projected.vectors(params.dim);
-    let mut right: Vec<Slice> = ctx.install(|| {
-        (0..vectors[0].len())
-            .map(|b| {
-                let mut out = vec![Lane::ZERO; basis.slices[0].len()];
-                let tiles: Vec<_> = vectors.iter().map(|row| row[b]).collect();
-                add_products(&basis.slices, &tiles, 1.0, &mut out);
-                out
-            })
-            .collect()
-    });
+    let mut right = ctx.install(|| basis.combined(&vectors));
     let (error, size) = (basis.error, basis.projected.size());
     drop(basis.slices);
     if product.by_row {

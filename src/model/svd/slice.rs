@@ -5,6 +5,8 @@
 
 use rayon::prelude::*;
 
+use crate::simd::wide;
+
 /// Columns of a slice.
 pub(super) const LANES: usize = 16;
 
@@ -44,7 +46,12 @@ pub(super) fn products(left: &[Slice], right: &[Lane]) -> Vec<Tile> {
     for (round, rows) in right.chunks(64 * TASK).enumerate() {
         let of_task = |(i, rows): (usize, &[Lane])| {
             let start = round * 64 * TASK + i * TASK;
-            let product = |slice: &Slice| product(&slice[start..start + rows.len()], rows);
+            let product = |slice: &Slice| {
+                wide(
+                    #[inline(always)]
+                    || product(&slice[start..start + rows.len()], rows),
+                )
+            };
             left.iter().map(product).collect::<Vec<Tile>>()
         };
         let parts: Vec<Vec<Tile>> = rows.par_chunks(TASK).enumerate().map(of_task).collect();
@@ -63,7 +70,10 @@ pub(super) fn add_products(left: &[Slice], tiles: &[Tile], sign: f64, out: &mut 
         for (j, out) in out.chunks_mut(TILE).enumerate() {
             let start = i * TASK + j * TILE;
             for (slice, block) in left.iter().zip(&blocks) {
-                multiply(&slice[start..start + out.len()], block, out);
+                wide(
+                    #[inline(always)]
+                    || multiply(&slice[start..start + out.len()], block, out),
+                );
             }
         }
     });
@@ -78,6 +88,7 @@ pub(super) fn add(sum: &mut Tile, other: &Tile) {
     }
 }
 
+#[inline(always)]
 fn multiply(rows: &[Lane], block: &[Lane; LANES], out: &mut [Lane]) {
     let (pairs, last) = rows.as_chunks::<2>();
     let (out_pairs, out_last) = out.as_chunks_mut::<2>();
@@ -97,6 +108,7 @@ fn multiply(rows: &[Lane], block: &[Lane; LANES], out: &mut [Lane]) {
     }
 }
 
+#[inline(always)]
 fn product(left: &[Lane], right: &[Lane]) -> Tile {
     let mut sum = [[0.0; LANES]; LANES];
     for (left, right) in left.chunks(TILE).zip(right.chunks(TILE)) {

@@ -79,6 +79,16 @@ impl Projected {
         values
     }
 
+    /// The matrix on its eigenvectors of the `count` largest eigenvalues: these on the diagonal. `count` is a multiple of 16.
+    pub(super) fn leading(&self, count: usize) -> Projected {
+        let values = self.values(count);
+        let tile = |a: usize, b: usize| -> Tile {
+            let value = |i: usize, j: usize| if (a, i) == (b, j) { values[a * LANES + i] } else { 0.0 };
+            std::array::from_fn(|i| std::array::from_fn(|j| value(i, j)))
+        };
+        Projected { tiles: (0..count / LANES).map(|b| (0..=b).map(|a| tile(a, b)).collect()).collect() }
+    }
+
     /// The eigenvectors of the `count` largest eigenvalues as columns: tiles, row of tiles by row, each row filled up with
     /// zeros to whole tiles.
     pub(super) fn vectors(&self, count: usize) -> Vec<Vec<Tile>> {

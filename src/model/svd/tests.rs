@@ -79,6 +79,23 @@ fn values_that_come_more_often_than_a_block_is_wide_are_all_found() {
 }
 
 #[test]
+fn a_flat_spectrum_is_found_by_a_basis_that_shrinks_and_grows_again() {
+    // A basis of 176 columns is full long before values this close are apart.
+    let (n, dim) = (1500, 2);
+    let mut rows = RowsWriter::new(n, Path::new(""));
+    let value = |i: usize| 1.0 + i as f32 / n as f32;
+    for i in 0..n {
+        rows.push(Row { indices: &[i as u32], values: &[value(i)] }).unwrap();
+    }
+    let params = SvdParams { dim, tolerance: 1e-5 };
+    let svd = truncated(&rows.finish().unwrap(), &params, &ctx(2)).unwrap();
+    assert!(svd.error <= 1e-5, "{}", svd.error);
+    for (j, found) in svd.singular_values.iter().enumerate() {
+        assert!((found / f64::from(value(n - 1 - j)) - 1.0).abs() < 1e-4, "{:?}", svd.singular_values);
+    }
+}
+
+#[test]
 fn more_dimensions_than_the_matrix_has_are_refused_with_its_rank() {
     // Ten rows, each four times: rank 10.
     let few = made(10, 50, 1.0);
