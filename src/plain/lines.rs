@@ -233,7 +233,7 @@ impl Block {
         let numbered = (self.first..).zip(self.chunk.lines());
         numbered
             .map(|(number, line)| {
-                let line = std::str::from_utf8(line).map_err(|_| Refused { number, reason: "not UTF-8" })?;
+                let line = simdutf8::basic::from_utf8(line).map_err(|_| Refused { number, reason: "not UTF-8" })?;
                 match self.format {
                     LineFormat::Tokens | LineFormat::Text => Ok(Line { number, text: line.into(), ..Line::default() }),
                     LineFormat::Jsonl => object(number, line).map_err(|reason| Refused { number, reason }),
