@@ -102,8 +102,8 @@ fn main() -> Result<()> {
         counting.window
     );
 
-    let nearest = ctx.install(|| Nearest::new(model.vectors(), model.dim()))?;
-    let queries = &model.vectors()[..model.vectors().len().min(1000 * model.dim())];
+    let nearest = ctx.install(|| Nearest::new(model.values(), model.dim()))?;
+    let queries = &model.values()[..model.values().len().min(1000 * model.dim())];
     let began = Instant::now();
     let found = ctx.install(|| nearest.query_all(queries, 10));
     let seconds = began.elapsed().as_secs_f64();

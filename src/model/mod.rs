@@ -28,13 +28,13 @@ mod sparse;
 mod svd;
 mod validation;
 mod vectorize;
+mod vectors;
 mod walk_forward;
 
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
 pub use calibration::{CalibrationForm, Calibrator};
-pub(crate) use cooccurrence::PairWords;
-pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiModel, PpmiParams};
+pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
 pub use estimate::{
     ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Method, Task, calibrate,
     fit_estimator, out_of_fold, search_penalty,
@@ -67,6 +67,7 @@ pub(crate) use vectorize::TITLE_TEXT;
 pub use vectorize::{
     Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
 };
+pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors};
 pub use walk_forward::{
     ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };

@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
 use super::{
-    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordVectors, classify, lsa, ppmi, sestm, tone, vectorize,
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, lsa, sestm, tone, vectorize, vectors,
 };
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
-use crate::model::{Explanation, ModelFile, ModelHeader};
+use crate::model::{Explanation, ModelFile, ModelHeader, is_vectors, read_vectors};
 use crate::text::TokenizerParams;
 
 /// What a fitted model of any kind can do with documents.
@@ -39,7 +39,7 @@ pub trait Fitted: Send + Sync {
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;
 
     /// Vectors of words, where the model has them.
-    fn words(&self) -> Option<WordVectors<'_>> {
+    fn words(&self) -> Option<WordRows<'_>> {
         None
     }
 
@@ -83,7 +83,8 @@ fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>)
 }
 
 /// Makes a model ready for lines of a format, which is chosen as `format_for` does where none is `given`. A language model may
-/// be an ARPA file, whose text is taken as tokens unless the format says otherwise. Dictionaries are read relative to `base`.
+/// be an ARPA file, and word vectors may be in the formats of word2vec; their text is taken as tokens unless the format says
+/// otherwise. Dictionaries are read relative to `base`.
 pub fn open_model(
     path: &Path,
     given: Option<LineFormat>,
@@ -91,14 +92,19 @@ pub fn open_model(
     base: &Path,
     ctx: &Ctx,
 ) -> Result<(Box<dyn Fitted>, LineFormat)> {
-    if !is_arpa(path)? {
+    let (arpa, vectors) = (is_arpa(path)?, is_vectors(path)?);
+    if !arpa && !vectors {
         let file = ModelFile::open(path)?;
         let format = format_for(&file, given, input);
         return Ok((open(file, format, base)?, format));
     }
     let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or(LineFormat::Tokens);
     let cutter = Cutter::new(CutSpec::new(format, TokenizerParams::default()), base)?;
-    Ok((Box::new(FittedNgram { model: read_arpa(path, ctx)?, cutter }), format))
+    let model: Box<dyn Fitted> = match arpa {
+        true => Box::new(FittedNgram { model: read_arpa(path, ctx)?, cutter }),
+        false => Box::new(vectors::FittedVectors::of(read_vectors(path)?, cutter)),
+    };
+    Ok((model, format))
 }
 
 /// Makes a model ready for lines of this format. Dictionaries that it cuts with are read relative to `base`.
@@ -112,7 +118,7 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
         tone::KIND => Box::new(tone::FittedTone::open(&file, format, base)?),
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
         lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
-        ppmi::KIND => Box::new(ppmi::FittedPpmi::open(&file, cutter()?)?),
+        vectors::KIND => Box::new(vectors::FittedVectors::open(&file, cutter()?)?),
         vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
         kind if classify::is_kind(kind) => Box::new(classify::FittedEstimator::open(&file, &cutter()?)?),
         LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::vectorize::{TrainedRows, fields, train_rows};
-use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordVectors, write_rows};
+use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows, write_rows};
 use crate::data::Report;
 use crate::disk;
 use crate::job::Ctx;
@@ -115,9 +115,9 @@ impl Fitted for FittedLsa {
         self.model.explain(&self.analyzer, fields(line), of)
     }
 
-    fn words(&self) -> Option<WordVectors<'_>> {
+    fn words(&self) -> Option<WordRows<'_>> {
         let vectors = Cow::Owned(self.model.words());
-        Some(WordVectors { words: self.model.vectorizer().terms(), vectors, dim: self.model.dim() })
+        Some(WordRows { words: self.model.vectorizer().terms(), vectors, dim: self.model.dim() })
     }
 
     /// How much of the documents the dimensions hold: `kept_share` is the squared length of their points over that of their

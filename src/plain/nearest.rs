@@ -19,7 +19,7 @@ const CHUNK: usize = 64;
 const PROPOSED: usize = 5;
 
 /// Vectors under their words.
-pub struct WordVectors<'m> {
+pub struct WordRows<'m> {
     /// The words.
     pub words: &'m [Box<str>],
     /// `[words, dim]`, row by row.

@@ -16,8 +16,8 @@ pub struct Ppmi {
     /// The model file.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Also write the vectors as word2vec's text format.
-    #[arg(long, value_name = "FILE.vec")]
+    /// Also write the vectors for other tools: in word2vec's binary format when the name ends in .bin, else in its text format.
+    #[arg(long, value_name = "FILE")]
     pub vectors: Option<PathBuf>,
     /// Also write the matrix of positive pointwise mutual information: .npz
     #[arg(long, value_name = "FILE.npz")]

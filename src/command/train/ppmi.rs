@@ -7,7 +7,7 @@ use crate::cli::Ppmi;
 use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::{CooccurrenceParams, PpmiParams, SvdParams};
+use crate::model::{CooccurrenceParams, PpmiParams, SvdParams, VectorFormat};
 use crate::plain::ppmi;
 
 pub(super) fn run(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {
@@ -26,10 +26,10 @@ pub(super) fn run(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {
     let (model, report) = staged(ctx, "train", train)?;
     model.save(&args.output, cutter.spec())?;
     if let Some(path) = &args.vectors {
-        model.write_vec(path)?;
+        model.export(path, VectorFormat::by_name(path))?;
     }
     let facts = report.facts.clone();
-    let mut summary = trained(ppmi::KIND, &args.output, report);
+    let mut summary = trained(ppmi::METHOD, &args.output, report);
     for name in ["pairs", "cells", "dim", "singular_value_error"] {
         summary.set(name, &facts[name]);
     }

@@ -67,13 +67,13 @@ impl PairCounter {
     }
 
     /// Counts documents, each the numbers of its kept words in order.
-    pub fn add(&mut self, documents: &[Vec<u32>], ctx: &Ctx) -> Result<()> {
+    pub fn add(&mut self, documents: &[impl AsRef<[u32]> + Sync], ctx: &Ctx) -> Result<()> {
         let (window, units) = (self.window, &self.units);
         ctx.install(|| {
             self.shards.par_iter_mut().enumerate().try_for_each(|(s, shard)| {
                 for document in documents {
                     ctx.check()?;
-                    shard.count(s, document, window, units);
+                    shard.count(s, document.as_ref(), window, units);
                 }
                 anyhow::Ok(())
             })

@@ -5,14 +5,11 @@
 //! word looked both ways. Counts are whole multiples of a unit, so that no order of adding changes them.
 
 mod count;
-mod model;
 mod ppmi;
 
 use serde::{Deserialize, Serialize};
 
 pub use count::PairCounter;
-pub(crate) use model::PairWords;
-pub use model::PpmiModel;
 pub use ppmi::{Ppmi, PpmiParams};
 
 use super::SparseRows;

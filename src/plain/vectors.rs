@@ -1,0 +1,105 @@
+//! Word vectors on plain files: what `eval`, `embed`, `explain` and `nearest` make of them, whatever trained them.
+
+use std::borrow::Cow;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
+use crate::data::Report;
+use crate::job::Ctx;
+use crate::model::{Explanation, ModelFile, ModelHeader, WordVectors, component_names};
+
+pub(crate) const KIND: &str = WordVectors::KIND;
+
+/// Bytes of lines read at once.
+const BLOCK: usize = 1 << 22;
+
+/// A fitted model and the cutter that its documents are read with.
+pub(super) struct FittedVectors {
+    header: ModelHeader,
+    model: WordVectors,
+    cutter: Cutter,
+}
+
+impl FittedVectors {
+    pub(super) fn open(file: &ModelFile, cutter: Cutter) -> Result<FittedVectors> {
+        Ok(FittedVectors { header: file.header().clone(), model: WordVectors::read(file)?, cutter })
+    }
+
+    /// Vectors that another tool trained.
+    pub(super) fn of(model: WordVectors, cutter: Cutter) -> FittedVectors {
+        let (kind, params) = (WordVectors::KIND.to_owned(), model.training().params.clone());
+        FittedVectors {
+            header: ModelHeader { kind, version: 1, fitted_until: None, documents: 0, params },
+            model,
+            cutter,
+        }
+    }
+
+    fn with_terms<T>(&self, line: &Line<'_>, f: impl FnOnce(&[&str]) -> T) -> T {
+        let text = line.whole();
+        let terms = self.cutter.terms(&text);
+        f(&terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
+    }
+}
+
+impl Fitted for FittedVectors {
+    fn header(&self) -> &ModelHeader {
+        &self.header
+    }
+
+    fn name(&self) -> &str {
+        match &*self.model.training().method {
+            "" => WordVectors::KIND,
+            method => method,
+        }
+    }
+
+    fn columns(&self) -> Result<Columns> {
+        Ok(Columns::Dense(component_names(self.model.dim())))
+    }
+
+    fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
+        let means = lines.iter().flat_map(|line| self.with_terms(line, |terms| self.model.mean(terms)));
+        Ok(Rows::Dense(means.collect()))
+    }
+
+    fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
+        let names = component_names(self.model.dim());
+        let component = of.map(|name| {
+            names
+                .iter()
+                .position(|known| known == name)
+                .with_context(|| format!("the model has no component {name}; there are c1 to c{}", self.model.dim()))
+        });
+        let component = component.transpose()?;
+        Ok(self.with_terms(line, |terms| self.model.explain(terms, component)))
+    }
+
+    fn words(&self) -> Option<WordRows<'_>> {
+        let vectors = Cow::Borrowed(self.model.values());
+        Some(WordRows { words: self.model.words(), vectors, dim: self.model.dim() })
+    }
+
+    fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
+        params.no_table(self.name())?;
+        let (mut documents, mut tokens, mut known, mut empty) = (0u64, 0u64, 0u64, 0u64);
+        let mut block = Block::default();
+        while lines.next_block(&mut block, BLOCK)? {
+            for line in lines.documents(&block) {
+                ctx.advance(1)?;
+                let (all, in_vocabulary) = self.with_terms(&line, |terms| {
+                    (terms.len(), terms.iter().filter(|term| self.model.vector(term).is_some()).count())
+                });
+                documents += 1;
+                tokens += all as u64;
+                known += in_vocabulary as u64;
+                empty += u64::from(in_vocabulary == 0);
+            }
+        }
+        let figures =
+            json!({"documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty});
+        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+    }
+}
