@@ -13,8 +13,8 @@ pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
 pub use train::{
-    Bayes, Boosted, Learner, Lexicon, Logistic, Lsa, Method, Newwords, Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Tone,
-    Train, Vectorize,
+    Bayes, Boosted, Cw, Fitting, Language, Lbl, Learner, Lexicon, Logistic, Lsa, Method, NetClasses, Newwords, Ngram,
+    Nnlm, Ppmi, Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, Vectorize,
 };
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.

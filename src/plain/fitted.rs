@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
 use super::{
-    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, lsa, sestm, tone, vectorize, vectors,
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, lsa, neural, sestm, textnet, tone,
+    vectorize, vectors,
 };
 use crate::data::Report;
 use crate::job::Ctx;
@@ -121,6 +122,8 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
         vectors::KIND => Box::new(vectors::FittedVectors::open(&file, cutter()?)?),
         vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
         kind if classify::is_kind(kind) => Box::new(classify::FittedEstimator::open(&file, &cutter()?)?),
+        kind if neural::is_kind(kind) => Box::new(neural::FittedLanguage::open(&file, cutter()?)?),
+        kind if textnet::is_kind(kind) => Box::new(textnet::FittedTextNet::open(&file, cutter()?)?),
         LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })

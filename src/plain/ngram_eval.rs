@@ -25,7 +25,7 @@ const CHUNK: usize = 256;
 /// log10 of a probability of 0, as models write it; a little above, for rounding.
 const IMPOSSIBLE: f32 = -98.9;
 
-const DOCUMENT: [&str; 6] = ["surprise", "log10_prob", "perplexity", "perplexity_no_oov", "oov", "tokens"];
+pub(super) const DOCUMENT: [&str; 6] = ["surprise", "log10_prob", "perplexity", "perplexity_no_oov", "oov", "tokens"];
 const TOKEN: [&str; 2] = ["log10_prob", "order"];
 
 /// A language model and the cutter that its documents are read with.
@@ -91,7 +91,7 @@ impl FittedNgram {
 }
 
 /// A row a document.
-fn rows(scores: &[Score]) -> Rows {
+pub(super) fn rows(scores: &[Score]) -> Rows {
     let row = |score: &Score| {
         let surprise = -score.log10() / score.tokens as f64;
         let counts = [score.oov as f64, score.tokens as f64];
@@ -100,7 +100,7 @@ fn rows(scores: &[Score]) -> Rows {
     Rows::Table { texts: Vec::new(), numbers: scores.iter().flat_map(row).collect() }
 }
 
-fn names(names: &[&str]) -> Vec<String> {
+pub(super) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 

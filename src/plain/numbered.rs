@@ -40,12 +40,23 @@ pub(crate) struct Kept {
     pub(crate) max_words: usize,
 }
 
+/// What of a document becomes numbers, and what stands for the words that are not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// Its terms, title and text apart; words that are not kept are not there.
+    Terms,
+    /// Every token of the whole. Of n kept words, n ends a document, and n + 1 stands for each word that is not kept.
+    Language,
+}
+
 /// A corpus as numbers of words.
 pub(crate) struct Numbered {
     /// The kept words, the most frequent first; equal ones in the order of their characters.
     pub(crate) words: Vec<Box<str>>,
     /// Occurrences of each.
     pub(crate) counts: Vec<u64>,
+    /// Occurrences of words that are not kept.
+    pub(crate) left_out: u64,
     pub(crate) documents: u64,
     /// The last time of the documents.
     pub(crate) fitted_until: Option<NaiveDateTime>,
@@ -62,6 +73,29 @@ impl Numbered {
         beside: &Path,
         ctx: &Ctx,
     ) -> Result<(Numbered, Report)> {
+        Numbered::read_as(Reading::Terms, lines, cutter, kept, beside, ctx)
+    }
+
+    /// The same for language models: every token counts. Of n kept words, the number n stands for the end of a document, and
+    /// n + 1 for each word that is not kept; there are no other marks.
+    pub(crate) fn read_language(
+        lines: &mut Lines,
+        cutter: &Cutter,
+        kept: Kept,
+        beside: &Path,
+        ctx: &Ctx,
+    ) -> Result<(Numbered, Report)> {
+        Numbered::read_as(Reading::Language, lines, cutter, kept, beside, ctx)
+    }
+
+    fn read_as(
+        reading: Reading,
+        lines: &mut Lines,
+        cutter: &Cutter,
+        kept: Kept,
+        beside: &Path,
+        ctx: &Ctx,
+    ) -> Result<(Numbered, Report)> {
         let mut all = All::new(beside)?;
         let mut block = Block::default();
         while lines.next_block(&mut block, BLOCK)? {
@@ -69,7 +103,7 @@ impl Numbered {
             let chunks = ctx.install(|| {
                 let chunks = documents.par_chunks(CHUNK).map(|chunk| {
                     ctx.advance(chunk.len() as u64)?;
-                    Ok(Chunk::of(chunk, cutter))
+                    Ok(Chunk::of(chunk, cutter, reading))
                 });
                 chunks.collect::<Result<Vec<Chunk>>>()
             })?;
@@ -81,7 +115,7 @@ impl Numbered {
         report.fact("documents", all.documents);
         report.fact("tokens", all.counts.iter().sum::<u64>());
         report.fact("fitted_until", all.last);
-        let numbered = all.kept(kept, beside, ctx)?;
+        let numbered = all.kept(kept, reading, beside, ctx)?;
         report.fact("vocabulary", numbered.words.len());
         report.fact("kept_tokens", numbered.tokens());
         Ok((numbered, report))
@@ -116,24 +150,31 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn of(lines: &[Line<'_>], cutter: &Cutter) -> Chunk {
+    fn of(lines: &[Line<'_>], cutter: &Cutter, reading: Reading) -> Chunk {
         let mut chunk = Chunk::default();
         let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
         for line in lines {
+            if reading == Reading::Language {
+                cutter.tokens(&line.whole()).into_iter().for_each(|token| chunk.push(token, &mut known));
+                chunk.numbers.push(END);
+                continue;
+            }
             for text in [&line.title, &line.text].into_iter().filter(|text| !text.is_empty()) {
-                for term in cutter.terms(text) {
-                    let number = known.get(&*term).copied().unwrap_or_else(|| {
-                        chunk.words.push((&*term).into());
-                        known.insert((&*term).into(), chunk.words.len() as u32 - 1);
-                        chunk.words.len() as u32 - 1
-                    });
-                    chunk.numbers.push(number);
-                }
+                cutter.terms(text).iter().for_each(|term| chunk.push(term, &mut known));
                 chunk.numbers.push(END);
             }
             chunk.numbers.push(DOCUMENT);
         }
         chunk
+    }
+
+    fn push(&mut self, word: &str, known: &mut FxHashMap<Box<str>, u32>) {
+        let number = known.get(word).copied().unwrap_or_else(|| {
+            self.words.push(word.into());
+            known.insert(word.into(), self.words.len() as u32 - 1);
+            self.words.len() as u32 - 1
+        });
+        self.numbers.push(number);
     }
 }
 
@@ -175,7 +216,7 @@ impl All {
     }
 
     /// Chooses the words, and keeps the numbers of those.
-    fn kept(self, rule: Kept, beside: &Path, ctx: &Ctx) -> Result<Numbered> {
+    fn kept(self, rule: Kept, reading: Reading, beside: &Path, ctx: &Ctx) -> Result<Numbered> {
         let mut kept: Vec<(Box<str>, u32)> =
             self.numbers.into_iter().filter(|(_, i)| self.counts[*i as usize] >= rule.min_count).collect();
         kept.par_sort_unstable_by(|a, b| {
@@ -195,7 +236,12 @@ impl All {
         );
         let mut places = vec![LEFT_OUT; self.counts.len()];
         (0..).zip(&kept).for_each(|(place, (_, number))| places[*number as usize] = place);
-        let counts = kept.iter().map(|(_, number)| self.counts[*number as usize]).collect();
+        let counts: Vec<u64> = kept.iter().map(|(_, number)| self.counts[*number as usize]).collect();
+        let left_out = self.counts.iter().sum::<u64>() - counts.iter().sum::<u64>();
+        let marks = match reading {
+            Reading::Terms => |number, _| number,
+            Reading::Language => |number, kept| if number == END { kept } else { kept + 1 },
+        };
         let all = self.scratch.map()?;
         let mut scratch = Scratch::beside(beside)?;
         let mut out = Vec::with_capacity(NUMBERS);
@@ -203,12 +249,14 @@ impl All {
             ctx.check()?;
             out.clear();
             let placed = numbers.iter().map(|&n| if n < LEFT_OUT { places[n as usize] } else { n });
+            let placed = placed.map(|n| if n < LEFT_OUT { n } else { marks(n, kept.len() as u32) });
             out.extend(placed.filter(|&n| n != LEFT_OUT));
             scratch.write(bytemuck::cast_slice(&out))?;
         }
         Ok(Numbered {
             words: kept.into_iter().map(|(word, _)| word).collect(),
             counts,
+            left_out,
             documents: self.documents,
             fitted_until: self.last,
             map: scratch.map()?,
@@ -243,6 +291,11 @@ mod tests {
         assert_eq!(report.facts["tokens"].as_u64(), Some(7));
         let (numbered, _) = read(Kept { min_count: 1, max_words: 3 }).unwrap();
         assert_eq!(numbered.words, ["a", "b", "c"].map(Box::from));
+        let mut lines = Lines::of(Cursor::new(text), LineFormat::Tokens);
+        let kept = Kept { min_count: 2, max_words: 0 };
+        let (numbered, _) = Numbered::read_language(&mut lines, &cutter, kept, &dir.path().join("m"), &ctx).unwrap();
+        assert_eq!(numbered.numbers(), [1, 0, 0, 3, 2, 2, 0, 1, 3, 2]);
+        assert_eq!((numbered.left_out, numbered.documents), (2, 3));
         let error = read(Kept { min_count: 3, max_words: 0 }).err().unwrap().to_string();
         assert!(error.contains("1 of 4 words occur at least 3 times") && error.contains("--min-count"), "{error}");
     }

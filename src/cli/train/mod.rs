@@ -3,10 +3,12 @@
 mod classify;
 mod lexicon;
 mod lsa;
+mod neural;
 mod newwords;
 mod ngram;
 mod ppmi;
 mod sestm;
+mod textnet;
 mod tone;
 mod vectorize;
 
@@ -15,10 +17,12 @@ use clap::Subcommand;
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
 pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
+pub use neural::{Cw, Fitting, Language, Lbl, Nnlm, Rnnlm};
 pub use newwords::Newwords;
 pub use ngram::Ngram;
 pub use ppmi::Ppmi;
 pub use sestm::Sestm;
+pub use textnet::{NetClasses, TextCnn, TextRnn};
 pub use tone::Tone;
 pub use vectorize::{Terms, Vectorize};
 
@@ -45,6 +49,14 @@ pub enum Train {
     Lsa(Lsa),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     Ppmi(Ppmi),
+    /// Word vectors by the ranking of windows (Collobert and Weston 2008).
+    Cw(Cw),
+    /// A neural language model (Bengio and others 2003): a hidden layer over the vectors of the words before.
+    Nnlm(Nnlm),
+    /// The log-bilinear language model (Mnih and Hinton 2007).
+    Lbl(Lbl),
+    /// A recurrent language model (Mikolov and others 2010).
+    Rnnlm(Rnnlm),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
     /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.
@@ -61,6 +73,12 @@ pub enum Train {
     /// Gradient-boosted trees on the texts' terms, of classes or of a value.
     #[command(visible_alias = "gbdt")]
     Boosted(Boosted),
+    /// Filters over windows of words that tell classes apart (Kim 2014).
+    #[command(name = "textcnn")]
+    TextCnn(TextCnn),
+    /// A bidirectional LSTM that tells classes apart.
+    #[command(name = "textrnn")]
+    TextRnn(TextRnn),
     /// Ridge regression of a value on the texts' terms.
     Ridge(Ridge),
     /// New words of raw text, as a dictionary for jieba: cohesion and branching entropy.

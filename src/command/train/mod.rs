@@ -3,10 +3,12 @@
 mod classify;
 mod lexicon;
 mod lsa;
+mod neural;
 mod newwords;
 mod ngram;
 mod ppmi;
 mod sestm;
+mod textnet;
 mod tone;
 mod vectorize;
 
@@ -37,6 +39,12 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Tone(args) => tone::run(args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
+        Train::Cw(args) => neural::cw(args, ctx),
+        Train::Nnlm(args) => neural::nnlm(args, ctx),
+        Train::Lbl(args) => neural::lbl(args, ctx),
+        Train::Rnnlm(args) => neural::rnnlm(args, ctx),
+        Train::TextCnn(args) => textnet::cnn(args, ctx),
+        Train::TextRnn(args) => textnet::rnn(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
         Train::Bayes(args) => classify::bayes(args, ctx),
         Train::Svm(args) => classify::svm(args, ctx),

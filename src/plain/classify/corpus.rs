@@ -39,9 +39,9 @@ struct Document {
 }
 
 /// Documents with their goals.
-pub(super) struct Corpus {
+pub(in crate::plain) struct Corpus {
     documents: Vec<Document>,
-    pub(super) goal: Goal,
+    pub(in crate::plain) goal: Goal,
     pub(super) learn: Learn,
 }
 
@@ -53,7 +53,12 @@ enum Written {
 
 impl Corpus {
     /// Reads lines; those without a goal are set aside. What is learned is `learn`, or what the first line with a goal has.
-    pub(super) fn read(lines: &mut Lines, learn: Option<Learn>, prefer_value: bool, ctx: &Ctx) -> Result<Corpus> {
+    pub(in crate::plain) fn read(
+        lines: &mut Lines,
+        learn: Option<Learn>,
+        prefer_value: bool,
+        ctx: &Ctx,
+    ) -> Result<Corpus> {
         let (mut documents, mut goals, mut learn) = (Vec::new(), Vec::new(), learn);
         let mut block = Block::default();
         let mut left_out = Vec::new();
@@ -104,7 +109,7 @@ impl Corpus {
     }
 
     /// [`Corpus::read`] for the names that a model knows; others are put after them.
-    pub(super) fn read_for(lines: &mut Lines, learn: Learn, known: &[String], ctx: &Ctx) -> Result<Corpus> {
+    pub(in crate::plain) fn read_for(lines: &mut Lines, learn: Learn, known: &[String], ctx: &Ctx) -> Result<Corpus> {
         let mut corpus = Corpus::read(lines, Some(learn), false, ctx)?;
         if learn != Learn::Value {
             let of = |numbers: &[u32]| numbers.iter().map(|&n| corpus.goal.names()[n as usize].clone()).collect();
@@ -120,8 +125,13 @@ impl Corpus {
         Ok(corpus)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::plain) fn len(&self) -> usize {
         self.documents.len()
+    }
+
+    /// Title and text of each document.
+    pub(in crate::plain) fn fields(&self) -> Vec<Fields<'_>> {
+        self.documents.iter().map(Document::fields).collect()
     }
 
     /// Groups and times, as far as all documents have them. A label is known `label_days` after its document.
@@ -180,7 +190,7 @@ impl Corpus {
     }
 
     /// The last time of the documents, if they have times.
-    pub(super) fn last_time(&self) -> Option<NaiveDateTime> {
+    pub(in crate::plain) fn last_time(&self) -> Option<NaiveDateTime> {
         self.documents.iter().filter_map(|document| document.time).max()
     }
 }

@@ -4,7 +4,7 @@
 //! vocabulary and weights. A penalty chosen among several, calibration and the figures of cross-validation come from the same
 //! folds, before the model is fitted on all documents.
 
-mod corpus;
+pub(super) mod corpus;
 mod fitted;
 
 use std::path::Path;

@@ -1,0 +1,54 @@
+//! `train textcnn` and `textrnn`.
+
+use anyhow::Result;
+
+use super::neural::fitting;
+use super::{open, trained};
+use crate::cli::{NetClasses, TextCnn, TextRnn};
+use crate::command::staged;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::model::textnet::{TextNetKind, TextNetParams};
+use crate::plain::neural::Vocabulary;
+use crate::plain::textnet::{self, read_pretrained};
+
+pub(super) fn cnn(args: &TextCnn, ctx: &Ctx) -> Result<Summary> {
+    let params = TextNetParams {
+        kind: TextNetKind::TextCnn,
+        widths: args.widths.clone(),
+        maps: args.maps,
+        ..TextNetParams::default()
+    };
+    run(&args.classes, params, ctx)
+}
+
+pub(super) fn rnn(args: &TextRnn, ctx: &Ctx) -> Result<Summary> {
+    let params =
+        TextNetParams { kind: TextNetKind::TextRnn, hidden: args.hidden, pool: args.pool, ..TextNetParams::default() };
+    run(&args.classes, params, ctx)
+}
+
+fn run(args: &NetClasses, params: TextNetParams, ctx: &Ctx) -> Result<Summary> {
+    let pretrained = args.pretrained.as_deref().map(read_pretrained).transpose()?;
+    let given = pretrained.as_ref().map(|vectors| vectors.dim());
+    let params = TextNetParams {
+        dim: args.dim.or(given).unwrap_or(params.dim),
+        dropout: args.dropout,
+        max_tokens: args.max_tokens,
+        fixed: args.fixed,
+        fit: fitting(&args.fitting, params.fit.batch),
+        ..params
+    };
+    let vocabulary = Vocabulary { min_count: args.min_count, max_words: args.max_words };
+    let (mut lines, cutter) = open(&args.corpus)?;
+    let (kind, output) = (params.kind.name(), &args.output);
+    let train =
+        || textnet::train(&mut lines, &cutter, vocabulary, &params, pretrained.as_ref(), output, ctx).map(|r| ((), r));
+    let ((), report) = staged(ctx, "train", train)?;
+    let figures = report.facts.clone();
+    let mut summary = trained(kind, output, report);
+    for (name, value) in figures {
+        summary.fields.entry(name).or_insert(value);
+    }
+    Ok(summary)
+}

@@ -1,0 +1,20 @@
+//! Small neural networks by candle: language models, the ranking of windows, and what trains networks of any kind.
+//!
+//! candle gives tensors and their gradients. Weights, their steps, the order of batches and all random draws are our own, so
+//! that results depend on the seed alone. The classifiers of texts (`crate::model::textnet`) are trained by the same loop.
+
+#[cfg(test)]
+pub(super) mod check;
+mod checkpoint;
+pub(super) mod entropy;
+pub(super) mod fit;
+mod language;
+mod sampled;
+pub(super) mod weights;
+mod window;
+
+pub(crate) use checkpoint::Checkpoint;
+pub use fit::{EpochFigures, FitParams};
+pub use language::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
+pub use window::WindowParams;
+pub(crate) use window::rank_windows;
