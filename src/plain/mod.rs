@@ -27,6 +27,7 @@ mod spill;
 pub mod tone;
 pub mod vectorize;
 mod vectors;
+pub mod word2vec;
 
 pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;
@@ -35,6 +36,7 @@ pub use lines::{Block, Line, LineFormat, Lines, Refused};
 pub use nearest::{Named, Near, Sought, WordRows, nearest_documents, nearest_words};
 pub use ngram::{HeldOut, train_ngram};
 pub use ngram_eval::open_language_model;
+pub use numbered::PhraseParams;
 pub use output::{Sink, write_rows};
 pub use rows::{Columns, Rows};
 pub use source::Source;

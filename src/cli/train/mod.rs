@@ -9,6 +9,7 @@ mod ppmi;
 mod sestm;
 mod tone;
 mod vectorize;
+mod word2vec;
 
 use clap::Subcommand;
 
@@ -21,6 +22,7 @@ pub use ppmi::Ppmi;
 pub use sestm::Sestm;
 pub use tone::Tone;
 pub use vectorize::{Terms, Vectorize};
+pub use word2vec::Word2vec;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
@@ -45,6 +47,8 @@ pub enum Train {
     Lsa(Lsa),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     Ppmi(Ppmi),
+    /// Word vectors that predict their neighbours: word2vec, CBOW or skip-gram.
+    Word2vec(Word2vec),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
     /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.

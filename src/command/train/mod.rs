@@ -9,6 +9,7 @@ mod ppmi;
 mod sestm;
 mod tone;
 mod vectorize;
+mod word2vec;
 
 use std::path::Path;
 
@@ -37,6 +38,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Tone(args) => tone::run(args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
+        Train::Word2vec(args) => word2vec::run(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
         Train::Bayes(args) => classify::bayes(args, ctx),
         Train::Svm(args) => classify::svm(args, ctx),
