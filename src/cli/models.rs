@@ -99,7 +99,7 @@ pub struct Sample {
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("asked").required(true).args(["words", "text", "ids"])))]
 pub struct Nearest {
-    /// The model file: lsa and ppmi have words; documents go with every model of dense rows.
+    /// The model file: lsa, ppmi and word2vec have words; documents go with every model of dense rows.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
     /// Words of the model.

@@ -3,6 +3,8 @@
 //! Title and text of a document are apart: no window reaches from one into the other. Memory is bounded by the vocabulary and a
 //! block; the corpus itself waits in a scratch file.
 
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 

@@ -158,3 +158,98 @@ fn polynomial<const N: usize>(terms: &[f32; N], x: f32) -> f32 {
     }
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::matrix::Matrix;
+    use super::*;
+
+    const DIM: usize = 21;
+
+    fn lanes(rows: usize, seed: u64) -> Vec<Lane> {
+        let mut values = Matrix::random(rows, DIM, seed);
+        values.cut(&[]).remove(0).iter().map(|lane| Lane(lane.0.map(|v| v * 40.0))).collect()
+    }
+
+    fn row(lanes: &[Lane], row: usize) -> Vec<f64> {
+        let width = DIM.div_ceil(WIDTH);
+        lanes[row * width..][..width].iter().flat_map(|lane| lane.0).map(f64::from).collect()
+    }
+
+    /// The loss as its formula says it.
+    fn loss(inputs: &[Vec<f64>], outputs: &[Vec<f64>], labels: &[f32]) -> f64 {
+        let one = |input: &Vec<f64>| {
+            let each = outputs.iter().zip(labels).map(|(output, &label)| {
+                let x: f64 = input.iter().zip(output).map(|(a, b)| a * b).sum();
+                let s = 1.0 / (1.0 + (-x).exp());
+                -(if label == 1.0 { s } else { 1.0 - s }).ln()
+            });
+            each.sum::<f64>()
+        };
+        inputs.iter().map(one).sum()
+    }
+
+    #[test]
+    fn a_step_goes_down_the_gradient_that_finite_differences_give() {
+        // Negative samples have one label of 1, paths any; more outputs than a tile; one input as in CBOW, several as in skip-gram.
+        let path: Vec<f32> = (0..20).map(|k| (k % 3 == 0).into()).collect();
+        for (m, labels) in [(1, &[1.0, 0.0, 0.0, 0.0][..]), (3, &[1.0, 0.0, 0.0]), (1, &path), (4, &path)] {
+            let width = DIM.div_ceil(WIDTH);
+            let (inputs, before) = (lanes(m, 1), lanes(labels.len(), 2));
+            let mut outputs = before.clone();
+            let (mut changes, mut errors) = (vec![Lane::default(); inputs.len()], vec![[0.0; TILE]; m]);
+            let rows: Vec<u32> = (0..labels.len() as u32).collect();
+            let rate = 0.5;
+            let (changes_of, outputs_of) = (&mut changes, &mut outputs);
+            let found = crate::simd::wide(
+                #[inline(always)]
+                || {
+                    let (inputs, errors) = (&inputs[..], &mut errors[..]);
+                    Step { inputs, changes: changes_of, outputs: outputs_of, errors, lanes: width, rate }
+                        .learn(&rows, labels)
+                },
+            );
+            let values = |lanes: &[Lane], n: usize| (0..n).map(|i| row(lanes, i)).collect::<Vec<_>>();
+            let (h, v) = (values(&inputs, m), values(&before, labels.len()));
+            assert!((f64::from(found) - loss(&h, &v, labels)).abs() < 1e-4, "{found}");
+            let step = 1e-5;
+            for j in [0, 7, DIM - 1] {
+                for i in 0..m {
+                    let moved = |by: f64| {
+                        let mut h = h.clone();
+                        h[i][j] += by;
+                        loss(&h, &v, labels)
+                    };
+                    let slope = (moved(step) - moved(-step)) / (2.0 * step);
+                    let change = row(&changes, i)[j];
+                    assert!((change + f64::from(rate) * slope).abs() < 1e-5, "input {i},{j}: {change}, slope {slope}");
+                }
+                for k in 0..labels.len() {
+                    let moved = |by: f64| {
+                        let mut v = v.clone();
+                        v[k][j] += by;
+                        loss(&h, &v, labels)
+                    };
+                    let slope = (moved(step) - moved(-step)) / (2.0 * step);
+                    let change = row(&outputs, k)[j] - v[k][j];
+                    assert!((change + f64::from(rate) * slope).abs() < 1e-5, "output {k},{j}: {change}, slope {slope}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn errors_and_losses_hold_for_all_scores() {
+        for i in -4000..4000 {
+            let x = i as f32 / 100.0;
+            let (errors, losses) = logistic(&[x; TILE], &[1.0; TILE]);
+            let s = 1.0 / (1.0 + (-f64::from(x)).exp());
+            assert!((f64::from(errors[0]) - (s - 1.0)).abs() < 2e-7, "{x}: {}", errors[0]);
+            let loss = -s.ln();
+            assert!((f64::from(losses[0]) - loss).abs() < 1e-6 * loss.max(1.0), "{x}: {}, {loss}", losses[0]);
+        }
+        let (errors, losses) = logistic(&[f32::INFINITY; TILE], &[0.0; TILE]);
+        assert!(errors[0] == 1.0 && !losses[0].is_finite());
+        assert!(logistic(&[f32::NAN; TILE], &[0.0; TILE]).1[0].is_nan());
+    }
+}

@@ -1,4 +1,12 @@
-//! word2vec: word vectors that predict their neighbours (Mikolov, Chen, Corrado and Dean 2013; Mikolov and others 2013).
+//! word2vec: word vectors that predict their neighbours (Mikolov, Chen, Corrado and Dean 2013, Efficient Estimation of Word
+//! Representations in Vector Space; Mikolov, Sutskever, Chen, Corrado and Dean 2013, Distributed Representations of Words and
+//! Phrases and their Compositionality).
+//!
+//! Takes a corpus as numbers of words, gives `[words, dim] f32`. `train` passes over the corpus in blocks of pieces, on several
+//! threads and to the same bytes; `plan` draws what a `piece` is to learn, from an `alias` table or a `huffman` tree; `kernel`
+//! is the step of one prediction, `slots` the copies that pieces work on, `checkpoint` the file of the whole state. Definitions
+//! are those of the C tool, but that the inputs of a window share their negative samples, and that the logistic function is
+//! computed and not looked up.
 
 mod alias;
 mod checkpoint;
@@ -9,6 +17,8 @@ mod piece;
 mod plan;
 mod random;
 mod slots;
+#[cfg(test)]
+mod tests;
 mod train;
 
 use anyhow::{Result, ensure};

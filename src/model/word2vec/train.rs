@@ -24,8 +24,10 @@ use super::{Architecture, Objective, Word2vecParams};
 use crate::job::Ctx;
 use crate::simd::wide;
 
-/// Pieces of a block: as many threads can work.
+/// Pieces of a block at the most: as many threads can work.
 const PIECES: usize = 8;
+/// Numbers of a corpus for each piece of its blocks: a small one is trained word after word, which costs no time.
+const NUMBERS_FOR_A_PIECE: usize = 1 << 16;
 /// Numbers of a piece, up to the end of its sequence.
 const NUMBERS: usize = 128;
 
@@ -48,6 +50,8 @@ pub(crate) struct Word2vec<'a> {
     pub(super) numbers: &'a [u32],
     pub(super) seed: u64,
     course: Course,
+    /// Pieces of a block.
+    pieces: usize,
     pub(super) weights: Weights,
     pub(super) passes: Vec<Pass>,
 }
@@ -84,18 +88,19 @@ impl<'a> Word2vec<'a> {
         let around = params.window as f64 + 1.0;
         let predictions = if params.architecture == Architecture::Cbow { 1.0 } else { around };
         let shares = |uses: f64| uses * NUMBERS as f64;
+        let pieces = (numbers.len() / NUMBERS_FOR_A_PIECE).clamp(1, PIECES);
         let stays = keeps.iter().map(|keep| (keep * 2f64.powi(32)) as u64).collect();
         let course = Course {
             rules: Rules { outputs, stays, window: params.window as u32 },
             mean: params.architecture == Architecture::Cbow,
-            inputs: Parts::new((0..counts.len()).map(|word| shares(kept(word) * around)), PIECES),
-            outputs: Parts::new(needs.iter().map(|need| shares(need * predictions)), PIECES),
+            inputs: Parts::new((0..counts.len()).map(|word| shares(kept(word) * around)), pieces),
+            outputs: Parts::new(needs.iter().map(|need| shares(need * predictions)), pieces),
         };
         let weights = Weights {
             inputs: Matrix::random(counts.len(), params.dim, seed),
             outputs: Matrix::zeros(rows, params.dim),
         };
-        Ok(Word2vec { params: params.clone(), numbers, seed, course, weights, passes: Vec::new() })
+        Ok(Word2vec { params: params.clone(), numbers, seed, course, pieces, weights, passes: Vec::new() })
     }
 
     /// What each pass so far came to.
@@ -113,7 +118,7 @@ impl<'a> Word2vec<'a> {
         let began = Instant::now();
         let epoch = self.passes.len();
         let (mut loss, mut predictions) = (0.0, 0u64);
-        let mut pieces: Vec<Piece> = (0..PIECES).map(|_| Piece::default()).collect();
+        let mut pieces: Vec<Piece> = (0..self.pieces).map(|_| Piece::default()).collect();
         let benches: Vec<Mutex<Bench>> =
             (0..ctx.threads()).map(|_| Mutex::new(Bench::new(&self.weights, 2 * self.params.window))).collect();
         ctx.install(|| {
@@ -150,6 +155,12 @@ impl<'a> Word2vec<'a> {
         Ok(())
     }
 
+    /// A word of the text stays when 32 random bits are below this.
+    #[cfg(test)]
+    pub(super) fn stays(&self) -> &[u64] {
+        &self.course.rules.stays
+    }
+
     /// The word vectors, `[words, dim]`.
     pub(crate) fn vectors(&self) -> Vec<f32> {
         self.weights.inputs.to_values()
@@ -166,8 +177,8 @@ impl<'a> Word2vec<'a> {
     /// The pieces of the block at a place. A piece ends with a sequence, unless that is long.
     fn block(&self, mut at: usize) -> Vec<Range<usize>> {
         let words = self.course.rules.stays.len();
-        let mut ranges = Vec::with_capacity(PIECES);
-        while ranges.len() < PIECES && at < self.numbers.len() {
+        let mut ranges = Vec::with_capacity(self.pieces);
+        while ranges.len() < self.pieces && at < self.numbers.len() {
             let least = (at + NUMBERS).min(self.numbers.len());
             let most = (at + 2 * NUMBERS).min(self.numbers.len());
             let mut ends = self.numbers[least..most].iter();

@@ -38,7 +38,11 @@ impl Default for PhraseParams {
 impl All {
     /// Joins phrases once; gives the corpus with them, and how many different ones there are.
     pub(super) fn joined(self, params: &PhraseParams, beside: &Path, ctx: &Ctx) -> Result<(All, u64)> {
-        ensure!(params.threshold > 0.0, "a threshold of phrases of {}: --phrase-threshold is above 0", params.threshold);
+        ensure!(
+            params.threshold > 0.0,
+            "a threshold of phrases of {}: --phrase-threshold is above 0",
+            params.threshold
+        );
         let All { numbers: mut words, mut counts, scratch, documents, last } = self;
         let map = scratch.map()?;
         let numbers: &[u32] = bytemuck::cast_slice(map.as_deref().unwrap_or_default());
@@ -56,7 +60,10 @@ impl All {
         let mut at = 0;
         while at < numbers.len() {
             let a = numbers[at];
-            let next = numbers.get(at + 1).copied().filter(|&b| a < DOCUMENT && b < DOCUMENT && score(a, b) > params.threshold);
+            let next = numbers
+                .get(at + 1)
+                .copied()
+                .filter(|&b| a < DOCUMENT && b < DOCUMENT && score(a, b) > params.threshold);
             if let Some(b) = next {
                 let number = *phrases.entry(pair(a, b)).or_insert_with(|| {
                     let phrase = format!("{}{JOINT}{}", names[a as usize], names[b as usize]).into_boxed_str();
