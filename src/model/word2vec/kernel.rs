@@ -59,13 +59,37 @@ impl Step<'_> {
             *errors = found;
             loss += losses[..rows.len()].iter().sum::<f32>();
         }
-        for (k, &row) in rows.iter().enumerate() {
-            let output = &mut self.outputs[row as usize * lanes..][..lanes];
-            for (errors, change) in self.errors.iter().zip(self.changes.chunks_exact_mut(lanes)) {
-                add(-self.rate * errors[k], output, change);
+        let rate = self.rate;
+        let output = |row: u32| row as usize * lanes..(row as usize + 1) * lanes;
+        for (errors, change) in self.errors.iter().zip(self.changes.chunks_exact_mut(lanes)) {
+            let (mut four, mut k) = (rows.chunks_exact(4), 0);
+            for rows in &mut four {
+                let by = [-rate * errors[k], -rate * errors[k + 1], -rate * errors[k + 2], -rate * errors[k + 3]];
+                let from = [
+                    &self.outputs[output(rows[0])],
+                    &self.outputs[output(rows[1])],
+                    &self.outputs[output(rows[2])],
+                    &self.outputs[output(rows[3])],
+                ];
+                add_four(by, from, change);
+                k += 4;
             }
-            for (errors, input) in self.errors.iter().zip(self.inputs.chunks_exact(lanes)) {
-                add(-self.rate * errors[k], input, output);
+            for &row in four.remainder() {
+                add(-rate * errors[k], &self.outputs[output(row)], change);
+                k += 1;
+            }
+        }
+        for (k, &row) in rows.iter().enumerate() {
+            let to = &mut self.outputs[output(row)];
+            let mut inputs = self.inputs.chunks_exact(4 * lanes);
+            let mut errors = self.errors.chunks_exact(4);
+            for (inputs, errors) in (&mut inputs).zip(&mut errors) {
+                let by = [-rate * errors[0][k], -rate * errors[1][k], -rate * errors[2][k], -rate * errors[3][k]];
+                let (first, second) = inputs.split_at(2 * lanes);
+                add_four(by, [&first[..lanes], &first[lanes..], &second[..lanes], &second[lanes..]], to);
+            }
+            for (input, errors) in inputs.remainder().chunks_exact(lanes).zip(errors.remainder()) {
+                add(-rate * errors[k], input, to);
             }
         }
         loss
@@ -97,6 +121,15 @@ fn scores(input: &[Lane], outputs: &[Lane], rows: &[u32]) -> [f32; TILE] {
 pub(super) fn add(by: f32, from: &[Lane], to: &mut [Lane]) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = to.plus(by, *from);
+    }
+}
+
+/// `to += by * from` four times, which reads and writes `to` once.
+#[inline(always)]
+fn add_four(by: [f32; 4], from: [&[Lane]; 4], to: &mut [Lane]) {
+    let [a, b, c, d] = from;
+    for ((((to, a), b), c), d) in to.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+        *to = to.plus(by[0], *a).plus(by[1], *b).plus(by[2], *c).plus(by[3], *d);
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) struct Parts {
 }
 
 /// Uses of a row in a block up to which changes are summed.
-const SUMMED: f64 = 32.0;
+const SUMMED: f64 = 64.0;
 /// Parts of a matrix.
 const PARTS: usize = 16;
 

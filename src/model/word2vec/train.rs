@@ -29,7 +29,7 @@ const PIECES: usize = 8;
 /// Numbers of a corpus for each piece of its blocks: a small one is trained word after word, which costs no time.
 const NUMBERS_FOR_A_PIECE: usize = 1 << 16;
 /// Numbers of a piece, up to the end of its sequence.
-const NUMBERS: usize = 128;
+const NUMBERS: usize = 64;
 
 /// What one pass came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
