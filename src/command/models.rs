@@ -19,12 +19,16 @@ const BLOCK: usize = 1 << 20;
 
 /// Measures a model.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
-    let (model, mut lines) = open(&args.reading, ctx)?;
+    let reading = &args.reading;
+    let (model, format) = plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
     let name = model.name();
     let asked = args.kind.as_deref().unwrap_or(name);
-    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", args.reading.model.display());
+    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", reading.model.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()) };
-    let (figures, report) = staged(ctx, "eval", || model.evaluate(&mut lines, &params, ctx))?;
+    let (figures, report) = staged(ctx, "eval", || match args.words {
+        Some(judgements) => plain::evaluate_words(model.as_ref(), &reading.input, judgements, ctx),
+        None => model.evaluate(&mut Lines::open(&reading.input, format)?, &params, ctx),
+    })?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     if let Some((_, path)) = &params.table {
         summary.set("output", path.display().to_string());
@@ -113,7 +117,11 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     let (model, format) = plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
     let mut summary = used(model.as_ref(), &args.model);
     let Some(input) = &args.input else {
-        summary.set("nearest", plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?);
+        let found = match args.minus.is_empty() {
+            true => plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?,
+            false => vec![plain::nearest_to_sum(model.as_ref(), &args.words, &args.minus, args.k, ctx)?],
+        };
+        summary.set("nearest", found);
         return Ok(summary);
     };
     let mut lines = Lines::open(input, format)?;
