@@ -128,3 +128,17 @@ pub struct Nearest {
     #[arg(short, long, value_name = "N", default_value_t = 10)]
     pub k: usize,
 }
+
+/// Flags of `shift`.
+#[derive(Debug, Args)]
+pub struct Shift {
+    /// Models of word vectors, from the earliest to the latest.
+    #[arg(long, value_name = "FILE,FILE", value_delimiter = ',', required = true)]
+    pub models: Vec<PathBuf>,
+    /// Words to follow; without it all of the first model.
+    #[arg(long, value_name = "WORD,WORD", value_delimiter = ',')]
+    pub words: Vec<String>,
+    /// The series: word, model, time, count, and how far it moved.
+    #[arg(short, long, value_name = "FILE.csv")]
+    pub output: PathBuf,
+}
