@@ -11,6 +11,7 @@ mod cooccurrence;
 mod estimate;
 mod explain;
 mod file;
+mod glove;
 mod induce;
 mod keywords;
 mod lexicon;
@@ -21,6 +22,7 @@ mod nearest;
 mod newwords;
 pub mod ngram;
 mod npz;
+mod pooling;
 #[cfg(test)]
 mod reference;
 mod sestm;
@@ -42,6 +44,8 @@ pub use estimate::{
 };
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
+pub use glove::GloveParams;
+pub(crate) use glove::Pairs;
 pub use induce::{
     InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic,
     induce, induce_walk,
@@ -56,6 +60,8 @@ pub use nearest::{Nearest, Neighbour};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
+pub(crate) use pooling::WordCounts;
+pub use pooling::{Pooling, PoolingForm, PoolingParams};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,

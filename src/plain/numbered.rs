@@ -116,7 +116,7 @@ impl Numbered {
 
     /// All numbers in the order of the corpus, with [`END`] after each sequence and [`DOCUMENT`] after each document.
     pub(crate) fn numbers(&self) -> &[u32] {
-        bytemuck::cast_slice(self.map.as_deref().unwrap_or_default())
+        numbers(self.map.as_ref())
     }
 
     /// The sequences in order, those that lost all their words included.
@@ -128,6 +128,10 @@ impl Numbered {
             sequence[start..].strip_suffix(&[END]).unwrap_or(&[])
         })
     }
+}
+
+fn numbers(map: Option<&Mmap>) -> &[u32] {
+    map.map_or(&[], |map| bytemuck::cast_slice(map))
 }
 
 /// Some documents as numbers of words of their own.
@@ -221,7 +225,7 @@ impl All {
         let all = self.scratch.map()?;
         let mut scratch = Scratch::beside(beside)?;
         let mut out = Vec::with_capacity(NUMBERS);
-        for numbers in bytemuck::cast_slice::<u8, u32>(all.as_deref().unwrap_or_default()).chunks(NUMBERS) {
+        for numbers in numbers(all.as_ref()).chunks(NUMBERS) {
             ctx.check()?;
             out.clear();
             let placed = numbers.iter().map(|&n| if n < LEFT_OUT { places[n as usize] } else { n });

@@ -1,10 +1,12 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
 mod classify;
+mod glove;
 mod lexicon;
 mod lsa;
 mod newwords;
 mod ngram;
+mod pooling;
 mod ppmi;
 mod sestm;
 mod tone;
@@ -14,10 +16,12 @@ mod word2vec;
 use clap::Subcommand;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
+pub use glove::Glove;
 pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
 pub use newwords::Newwords;
 pub use ngram::Ngram;
+pub use pooling::Pooling;
 pub use ppmi::Ppmi;
 pub use sestm::Sestm;
 pub use tone::Tone;
@@ -49,6 +53,10 @@ pub enum Train {
     Ppmi(Ppmi),
     /// Word vectors that predict their neighbours: word2vec, CBOW or skip-gram.
     Word2vec(Word2vec),
+    /// GloVe word vectors, as the authors' program.
+    Glove(Glove),
+    /// Documents from word vectors: mean, maximum, TF-IDF-weighted mean, or SIF with the common part taken off.
+    Pooling(Pooling),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
     /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.

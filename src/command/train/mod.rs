@@ -1,10 +1,12 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
 mod classify;
+mod glove;
 mod lexicon;
 mod lsa;
 mod newwords;
 mod ngram;
+mod pooling;
 mod ppmi;
 mod sestm;
 mod tone;
@@ -37,8 +39,10 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Lexicon(args) => lexicon::run(args, ctx),
         Train::Tone(args) => tone::run(args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
+        Train::Pooling(args) => pooling::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
         Train::Word2vec(args) => word2vec::run(args, ctx),
+        Train::Glove(args) => glove::run(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
         Train::Bayes(args) => classify::bayes(args, ctx),
         Train::Svm(args) => classify::svm(args, ctx),
