@@ -14,7 +14,7 @@ pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
 pub use train::{
     Bayes, Boosted, Glove, Learner, Lexicon, Logistic, Lsa, Method, Newwords, Ngram, Pooling, Ppmi, Ridge, Sestm, Svm,
-    Terms, Tone, Train, Vectorize,
+    Terms, Tone, Train, Vectorize, Word2vec,
 };
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.

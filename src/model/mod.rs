@@ -32,6 +32,7 @@ mod validation;
 mod vectorize;
 mod vectors;
 mod walk_forward;
+mod word2vec;
 
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
@@ -77,3 +78,5 @@ pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors}
 pub use walk_forward::{
     ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };
+pub(crate) use word2vec::Word2vec;
+pub use word2vec::{Architecture, Objective, Word2vecParams};

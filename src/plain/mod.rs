@@ -31,6 +31,7 @@ mod spill;
 pub mod tone;
 pub mod vectorize;
 mod vectors;
+pub mod word2vec;
 
 pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;
@@ -40,6 +41,7 @@ pub use lines::{Block, Line, LineFormat, Lines, Refused};
 pub use nearest::{Named, Near, Sought, WordRows, nearest_documents, nearest_to_sum, nearest_words};
 pub use ngram::{HeldOut, train_ngram};
 pub use ngram_eval::open_language_model;
+pub use numbered::PhraseParams;
 pub use output::{Sink, write_rows};
 pub use rows::{Columns, Rows};
 pub use shift::{Shift, shifts, write_shifts};

@@ -3,6 +3,8 @@
 //! Lines are read once. The numbers of all their words wait in one scratch file until it is known which words are kept; a
 //! second has those of the kept words alone, the most frequent word 0. Memory is that of the vocabulary and a block.
 
+mod phrases;
+
 use std::cmp::Reverse;
 use std::path::Path;
 
@@ -16,6 +18,8 @@ use super::{Block, Cutter, Line, Lines};
 use crate::data::Report;
 use crate::disk::Scratch;
 use crate::job::Ctx;
+
+pub use phrases::PhraseParams;
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
@@ -62,6 +66,18 @@ impl Numbered {
         beside: &Path,
         ctx: &Ctx,
     ) -> Result<(Numbered, Report)> {
+        Numbered::read_phrases(lines, cutter, &PhraseParams::default(), kept, beside, ctx)
+    }
+
+    /// As [`Numbered::read`], after phrases have become words. The report has `phrases` too: how many different ones.
+    pub(crate) fn read_phrases(
+        lines: &mut Lines,
+        cutter: &Cutter,
+        phrases: &PhraseParams,
+        kept: Kept,
+        beside: &Path,
+        ctx: &Ctx,
+    ) -> Result<(Numbered, Report)> {
         let mut all = All::new(beside)?;
         let mut block = Block::default();
         while lines.next_block(&mut block, BLOCK)? {
@@ -81,6 +97,12 @@ impl Numbered {
         report.fact("documents", all.documents);
         report.fact("tokens", all.counts.iter().sum::<u64>());
         report.fact("fitted_until", all.last);
+        let mut found = 0;
+        for _ in 0..phrases.passes {
+            let (joined, different) = all.joined(phrases, beside, ctx)?;
+            (all, found) = (joined, found + different);
+        }
+        report.fact("phrases", found);
         let numbered = all.kept(kept, beside, ctx)?;
         report.fact("vocabulary", numbered.words.len());
         report.fact("kept_tokens", numbered.tokens());

@@ -11,6 +11,7 @@ mod ppmi;
 mod sestm;
 mod tone;
 mod vectorize;
+mod word2vec;
 
 use clap::Subcommand;
 
@@ -25,6 +26,7 @@ pub use ppmi::Ppmi;
 pub use sestm::Sestm;
 pub use tone::Tone;
 pub use vectorize::{Terms, Vectorize};
+pub use word2vec::Word2vec;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
@@ -49,6 +51,8 @@ pub enum Train {
     Lsa(Lsa),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     Ppmi(Ppmi),
+    /// Word vectors that predict their neighbours: word2vec, CBOW or skip-gram.
+    Word2vec(Word2vec),
     /// GloVe word vectors, as the authors' program.
     Glove(Glove),
     /// Documents from word vectors: mean, maximum, TF-IDF-weighted mean, or SIF with the common part taken off.

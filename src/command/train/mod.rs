@@ -11,6 +11,7 @@ mod ppmi;
 mod sestm;
 mod tone;
 mod vectorize;
+mod word2vec;
 
 use std::path::Path;
 
@@ -40,6 +41,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Lsa(args) => lsa::run(args, ctx),
         Train::Pooling(args) => pooling::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
+        Train::Word2vec(args) => word2vec::run(args, ctx),
         Train::Glove(args) => glove::run(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
         Train::Bayes(args) => classify::bayes(args, ctx),
