@@ -9,12 +9,12 @@ mod train;
 use clap::{Args, Parser, Subcommand};
 
 pub use keywords::{KeywordPreset, Keywords};
-pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample};
+pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample, Shift};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
 pub use train::{
-    Bayes, Boosted, Cw, Fitting, Language, Lbl, Learner, Lexicon, Logistic, Lsa, Method, NetClasses, Newwords, Ngram,
-    Nnlm, Ppmi, Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, Vectorize,
+    Bayes, Boosted, Cw, Fitting, Glove, Language, Lbl, Learner, Lexicon, Logistic, Lsa, Method, NetClasses, Newwords,
+    Ngram, Nnlm, Pooling, Ppmi, Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn, TextRnn, Tone, Train, Vectorize, Word2vec,
 };
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
@@ -82,6 +82,8 @@ pub enum Command {
     Sample(Sample),
     /// Find the words or documents that lie nearest to others, by cosine.
     Nearest(Nearest),
+    /// Follow words through models of different times: how far their meaning moved.
+    Shift(Shift),
     /// Find the keywords and key sentences of each document.
     Keywords(Keywords),
     /// Check, repair, compact or measure the feature store.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::plain::{LineFormat, Per};
+use crate::plain::{Judgements, LineFormat, Per};
 
 /// A model and the documents that it reads.
 #[derive(Clone, Debug, Args)]
@@ -30,6 +30,9 @@ pub struct Eval {
     /// Model and documents.
     #[command(flatten)]
     pub reading: Reading,
+    /// The input is no corpus but a file of human judgements of words, to measure word vectors by.
+    #[arg(long, value_name = "WHAT", conflicts_with = "per")]
+    pub words: Option<Judgements>,
     /// Also write a table, a row a document or a token, to --output.
     #[arg(long, value_name = "UNIT", requires = "output")]
     pub per: Option<Per>,
@@ -99,12 +102,16 @@ pub struct Sample {
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("asked").required(true).args(["words", "text", "ids"])))]
 pub struct Nearest {
-    /// The model file: lsa and ppmi have words; documents go with every model of dense rows.
+    /// The model file: lsa and all word vectors have words, files of word2vec among them; documents go with every model of dense rows.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
     /// Words of the model.
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', conflicts_with = "input")]
     pub words: Vec<String>,
+    /// Words to take off the sum of --words, for one answer: what is to 跌 as 大涨 is to 涨 is asked by
+    /// --words 大涨,跌 --minus 涨.
+    #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', requires = "words")]
+    pub minus: Vec<String>,
     /// A document, as it would stand on a line, whose neighbours among those of --input are wanted.
     #[arg(long, requires = "input")]
     pub text: Option<String>,
@@ -120,4 +127,18 @@ pub struct Nearest {
     /// How many are wanted.
     #[arg(short, long, value_name = "N", default_value_t = 10)]
     pub k: usize,
+}
+
+/// Flags of `shift`.
+#[derive(Debug, Args)]
+pub struct Shift {
+    /// Models of word vectors, from the earliest to the latest.
+    #[arg(long, value_name = "FILE,FILE", value_delimiter = ',', required = true)]
+    pub models: Vec<PathBuf>,
+    /// Words to follow; without it all of the first model.
+    #[arg(long, value_name = "WORD,WORD", value_delimiter = ',')]
+    pub words: Vec<String>,
+    /// The series: word, model, time, count, and how far it moved.
+    #[arg(short, long, value_name = "FILE.csv")]
+    pub output: PathBuf,
 }

@@ -6,12 +6,12 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::staged;
-use crate::cli::{Embed, Eval, Explain, Nearest, Reading, Sample};
+use crate::cli::{Embed, Eval, Explain, Nearest, Reading, Sample, Shift};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::Explanation;
 use crate::model::ngram::SampleParams;
+use crate::model::{Explanation, ModelFile, WordVectors, is_vectors, read_vectors};
 use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
@@ -19,12 +19,16 @@ const BLOCK: usize = 1 << 20;
 
 /// Measures a model.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
-    let (model, mut lines) = open(&args.reading, ctx)?;
+    let reading = &args.reading;
+    let (model, format) = plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
     let name = model.name();
     let asked = args.kind.as_deref().unwrap_or(name);
-    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", args.reading.model.display());
+    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", reading.model.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()) };
-    let (figures, report) = staged(ctx, "eval", || model.evaluate(&mut lines, &params, ctx))?;
+    let (figures, report) = staged(ctx, "eval", || match args.words {
+        Some(judgements) => plain::evaluate_words(model.as_ref(), &reading.input, judgements, ctx),
+        None => model.evaluate(&mut Lines::open(&reading.input, format)?, &params, ctx),
+    })?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     if let Some((_, path)) = &params.table {
         summary.set("output", path.display().to_string());
@@ -113,7 +117,11 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     let (model, format) = plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
     let mut summary = used(model.as_ref(), &args.model);
     let Some(input) = &args.input else {
-        summary.set("nearest", plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?);
+        let found = match args.minus.is_empty() {
+            true => plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?,
+            false => vec![plain::nearest_to_sum(model.as_ref(), &args.words, &args.minus, args.k, ctx)?],
+        };
+        summary.set("nearest", found);
         return Ok(summary);
     };
     let mut lines = Lines::open(input, format)?;
@@ -124,6 +132,26 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     summary.set("nearest", found);
     ended(&mut summary, report);
     Ok(summary)
+}
+
+/// Follows words through models of different times.
+pub(super) fn shift(args: &Shift, ctx: &Ctx) -> Result<Summary> {
+    let (shifts, report) = staged(ctx, "shift", || {
+        let models = args.models.iter().map(|path| read_vectors_of(path)).collect::<Result<Vec<_>>>()?;
+        Ok((plain::shifts(models, &args.words, ctx)?, Report::new("shift")))
+    })?;
+    plain::write_shifts(&shifts, &args.output)?;
+    let mut summary = Summary::default();
+    summary.set("output", args.output.display().to_string());
+    summary.set("models", args.models.len());
+    summary.set("rows", shifts.len());
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// Word vectors of ours, or in the formats of word2vec.
+pub(super) fn read_vectors_of(path: &Path) -> Result<WordVectors> {
+    if is_vectors(path)? { read_vectors(path) } else { WordVectors::read(&ModelFile::open(path)?) }
 }
 
 fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {

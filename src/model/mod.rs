@@ -11,6 +11,7 @@ mod cooccurrence;
 mod estimate;
 mod explain;
 mod file;
+mod glove;
 mod induce;
 mod keywords;
 mod lexicon;
@@ -22,6 +23,7 @@ pub mod neural;
 mod newwords;
 pub mod ngram;
 mod npz;
+mod pooling;
 #[cfg(test)]
 mod reference;
 mod sestm;
@@ -32,6 +34,7 @@ mod validation;
 mod vectorize;
 mod vectors;
 mod walk_forward;
+mod word2vec;
 
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
@@ -43,6 +46,8 @@ pub use estimate::{
 };
 pub use explain::{Explanation, Part};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
+pub use glove::GloveParams;
+pub(crate) use glove::Pairs;
 pub use induce::{
     InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic,
     induce, induce_walk,
@@ -57,6 +62,8 @@ pub use nearest::{Nearest, Neighbour};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
+pub(crate) use pooling::WordCounts;
+pub use pooling::{Pooling, PoolingForm, PoolingParams};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
@@ -73,3 +80,5 @@ pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors}
 pub use walk_forward::{
     ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };
+pub(crate) use word2vec::Word2vec;
+pub use word2vec::{Architecture, Objective, Word2vecParams};

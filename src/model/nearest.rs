@@ -74,6 +74,16 @@ impl<'r> Nearest<'r> {
         &self.rows[i * self.dim..][..self.dim]
     }
 
+    /// Row `i` at length 1, zeros where it has no direction.
+    pub fn unit(&self, i: usize) -> Vec<f32> {
+        self.row(i).iter().map(|v| v * self.scales[i]).collect()
+    }
+
+    /// Cosine of the angle between two rows; 0 where one has no direction.
+    pub fn cosine(&self, i: usize, j: usize) -> f32 {
+        dot(self.row(i), self.row(j)) * self.scales[i] * self.scales[j]
+    }
+
     /// The `k` rows that are nearest to a vector of `dim` values, the nearest first. Call inside `Ctx::install`.
     pub fn query(&self, vector: &[f32], k: usize) -> Vec<Neighbour> {
         self.query_all(vector, k).pop().unwrap_or_default()

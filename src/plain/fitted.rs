@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
 use super::{
-    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, lsa, neural, sestm, textnet, tone,
-    vectorize, vectors,
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, lsa, neural, pooling, sestm, textnet,
+    tone, vectorize, vectors,
 };
 use crate::data::Report;
 use crate::job::Ctx;
@@ -119,6 +119,7 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
         tone::KIND => Box::new(tone::FittedTone::open(&file, format, base)?),
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
         lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
+        pooling::KIND => Box::new(pooling::FittedPooling::open(&file, cutter()?)?),
         vectors::KIND => Box::new(vectors::FittedVectors::open(&file, cutter()?)?),
         vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
         kind if classify::is_kind(kind) => Box::new(classify::FittedEstimator::open(&file, &cutter()?)?),

@@ -54,17 +54,47 @@ pub enum Sought<'s> {
     Ids(&'s [String]),
 }
 
-/// The `k` words that are nearest to each word.
-pub fn nearest_words(model: &dyn Fitted, words: &[String], k: usize, ctx: &Ctx) -> Result<Vec<Near>> {
-    let kind = &model.header().kind;
-    let vectors = model.words().with_context(|| {
-        format!("a {kind} model has no word vectors; lsa and ppmi models have (inkstone train lsa | ppmi)")
-    })?;
-    let places = words.iter().map(|word| {
+/// A model's word vectors.
+pub(super) fn words_of(model: &dyn Fitted) -> Result<WordRows<'_>> {
+    model.words().with_context(|| {
+        format!("a {} model has no word vectors; lsa, ppmi and glove models have (inkstone train glove)", model.name())
+    })
+}
+
+/// The words' places.
+fn places(vectors: &WordRows<'_>, words: &[String]) -> Result<Vec<usize>> {
+    let place = |word: &String| {
         let place = vectors.words.iter().position(|known| known.as_ref() == word);
         place.with_context(|| unknown(word, vectors.words))
-    });
-    let places: Vec<usize> = places.collect::<Result<_>>()?;
+    };
+    words.iter().map(place).collect()
+}
+
+/// The `k` words that are nearest to the sum of some words less some others, each at length 1: `b` and `c` less `a` answers what
+/// is to `c` as `b` is to `a`. The words themselves are left out.
+pub fn nearest_to_sum(model: &dyn Fitted, plus: &[String], minus: &[String], k: usize, ctx: &Ctx) -> Result<Near> {
+    let vectors = words_of(model)?;
+    let (added, taken) = (places(&vectors, plus)?, places(&vectors, minus)?);
+    let nearest = ctx.install(|| Nearest::new(&*vectors.vectors, vectors.dim))?;
+    let mut query = vec![0.0; vectors.dim];
+    for (places, sign) in [(&added, 1.0), (&taken, -1.0)] {
+        for unit in places.iter().map(|&place| nearest.unit(place)) {
+            query.iter_mut().zip(unit).for_each(|(sum, v)| *sum += sign * v);
+        }
+    }
+    let asked = added.len() + taken.len();
+    let found = ctx.install(|| nearest.query(&query, k.saturating_add(asked)));
+    let others = found.into_iter().filter(|n| !added.contains(&n.row) && !taken.contains(&n.row)).take(k);
+    let neighbours =
+        others.map(|n| Named { name: vectors.words[n.row].to_string(), similarity: n.similarity }).collect();
+    let of = format!("{} - {}", plus.join(" + "), minus.join(" - "));
+    Ok(Near { of, neighbours })
+}
+
+/// The `k` words that are nearest to each word.
+pub fn nearest_words(model: &dyn Fitted, words: &[String], k: usize, ctx: &Ctx) -> Result<Vec<Near>> {
+    let vectors = words_of(model)?;
+    let places = places(&vectors, words)?;
     let nearest = ctx.install(|| Nearest::new(&*vectors.vectors, vectors.dim))?;
     let queries: Vec<f32> = places.iter().flat_map(|&place| nearest.row(place)).copied().collect();
     let found = ctx.install(|| nearest.query_all(&queries, k.saturating_add(1)));

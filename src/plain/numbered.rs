@@ -3,6 +3,8 @@
 //! Lines are read once. The numbers of all their words wait in one scratch file until it is known which words are kept; a
 //! second has those of the kept words alone, the most frequent word 0. Memory is that of the vocabulary and a block.
 
+mod phrases;
+
 use std::cmp::Reverse;
 use std::path::Path;
 
@@ -16,6 +18,8 @@ use super::{Block, Cutter, Line, Lines};
 use crate::data::Report;
 use crate::disk::Scratch;
 use crate::job::Ctx;
+
+pub use phrases::PhraseParams;
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
@@ -73,7 +77,19 @@ impl Numbered {
         beside: &Path,
         ctx: &Ctx,
     ) -> Result<(Numbered, Report)> {
-        Numbered::read_as(Reading::Terms, lines, cutter, kept, beside, ctx)
+        Numbered::read_as(Reading::Terms, lines, cutter, &PhraseParams::default(), kept, beside, ctx)
+    }
+
+    /// As [`Numbered::read`], after phrases have become words. The report has `phrases` too: how many different ones.
+    pub(crate) fn read_phrases(
+        lines: &mut Lines,
+        cutter: &Cutter,
+        phrases: &PhraseParams,
+        kept: Kept,
+        beside: &Path,
+        ctx: &Ctx,
+    ) -> Result<(Numbered, Report)> {
+        Numbered::read_as(Reading::Terms, lines, cutter, phrases, kept, beside, ctx)
     }
 
     /// The same for language models: every token counts. Of n kept words, the number n stands for the end of a document, and
@@ -85,13 +101,14 @@ impl Numbered {
         beside: &Path,
         ctx: &Ctx,
     ) -> Result<(Numbered, Report)> {
-        Numbered::read_as(Reading::Language, lines, cutter, kept, beside, ctx)
+        Numbered::read_as(Reading::Language, lines, cutter, &PhraseParams::default(), kept, beside, ctx)
     }
 
     fn read_as(
         reading: Reading,
         lines: &mut Lines,
         cutter: &Cutter,
+        phrases: &PhraseParams,
         kept: Kept,
         beside: &Path,
         ctx: &Ctx,
@@ -115,6 +132,12 @@ impl Numbered {
         report.fact("documents", all.documents);
         report.fact("tokens", all.counts.iter().sum::<u64>());
         report.fact("fitted_until", all.last);
+        let mut found = 0;
+        for _ in 0..phrases.passes {
+            let (joined, different) = all.joined(phrases, beside, ctx)?;
+            (all, found) = (joined, found + different);
+        }
+        report.fact("phrases", found);
         let numbered = all.kept(kept, reading, beside, ctx)?;
         report.fact("vocabulary", numbered.words.len());
         report.fact("kept_tokens", numbered.tokens());
@@ -128,7 +151,7 @@ impl Numbered {
 
     /// All numbers in the order of the corpus, with [`END`] after each sequence and [`DOCUMENT`] after each document.
     pub(crate) fn numbers(&self) -> &[u32] {
-        bytemuck::cast_slice(self.map.as_deref().unwrap_or_default())
+        numbers(self.map.as_ref())
     }
 
     /// The sequences in order, those that lost all their words included.
@@ -140,6 +163,10 @@ impl Numbered {
             sequence[start..].strip_suffix(&[END]).unwrap_or(&[])
         })
     }
+}
+
+fn numbers(map: Option<&Mmap>) -> &[u32] {
+    map.map_or(&[], |map| bytemuck::cast_slice(map))
 }
 
 /// Some documents as numbers of words of their own.
@@ -245,7 +272,7 @@ impl All {
         let all = self.scratch.map()?;
         let mut scratch = Scratch::beside(beside)?;
         let mut out = Vec::with_capacity(NUMBERS);
-        for numbers in bytemuck::cast_slice::<u8, u32>(all.as_deref().unwrap_or_default()).chunks(NUMBERS) {
+        for numbers in numbers(all.as_ref()).chunks(NUMBERS) {
             ctx.check()?;
             out.clear();
             let placed = numbers.iter().map(|&n| if n < LEFT_OUT { places[n as usize] } else { n });

@@ -60,7 +60,7 @@ pub fn train(
 }
 
 /// Counts the pairs of the words of all lines.
-fn count(
+pub(super) fn count(
     lines: &mut Lines,
     cutter: &Cutter,
     params: &CooccurrenceParams,

@@ -1,30 +1,36 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
 mod classify;
+mod glove;
 mod lexicon;
 mod lsa;
 mod neural;
 mod newwords;
 mod ngram;
+mod pooling;
 mod ppmi;
 mod sestm;
 mod textnet;
 mod tone;
 mod vectorize;
+mod word2vec;
 
 use clap::Subcommand;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
+pub use glove::Glove;
 pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
 pub use neural::{Cw, Fitting, Language, Lbl, Nnlm, Rnnlm};
 pub use newwords::Newwords;
 pub use ngram::Ngram;
+pub use pooling::Pooling;
 pub use ppmi::Ppmi;
 pub use sestm::Sestm;
 pub use textnet::{NetClasses, TextCnn, TextRnn};
 pub use tone::Tone;
 pub use vectorize::{Terms, Vectorize};
+pub use word2vec::Word2vec;
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
@@ -57,6 +63,12 @@ pub enum Train {
     Lbl(Lbl),
     /// A recurrent language model (Mikolov and others 2010).
     Rnnlm(Rnnlm),
+    /// Word vectors that predict their neighbours: word2vec, CBOW or skip-gram.
+    Word2vec(Word2vec),
+    /// GloVe word vectors, as the authors' program.
+    Glove(Glove),
+    /// Documents from word vectors: mean, maximum, TF-IDF-weighted mean, or SIF with the common part taken off.
+    Pooling(Pooling),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
     /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.

@@ -1,16 +1,19 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
 mod classify;
+mod glove;
 mod lexicon;
 mod lsa;
 mod neural;
 mod newwords;
 mod ngram;
+mod pooling;
 mod ppmi;
 mod sestm;
 mod textnet;
 mod tone;
 mod vectorize;
+mod word2vec;
 
 use std::path::Path;
 
@@ -38,6 +41,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Lexicon(args) => lexicon::run(args, ctx),
         Train::Tone(args) => tone::run(args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
+        Train::Pooling(args) => pooling::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
         Train::Cw(args) => neural::cw(args, ctx),
         Train::Nnlm(args) => neural::nnlm(args, ctx),
@@ -45,6 +49,8 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Rnnlm(args) => neural::rnnlm(args, ctx),
         Train::TextCnn(args) => textnet::cnn(args, ctx),
         Train::TextRnn(args) => textnet::rnn(args, ctx),
+        Train::Word2vec(args) => word2vec::run(args, ctx),
+        Train::Glove(args) => glove::run(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
         Train::Bayes(args) => classify::bayes(args, ctx),
         Train::Svm(args) => classify::svm(args, ctx),

@@ -51,15 +51,20 @@ impl Default for CooccurrenceParams {
 /// The counted pairs, `[words, words]`.
 pub struct Cooccurrence {
     /// Row `i` has the count of word `i` with each word that it met.
-    pub(super) rows: SparseRows,
+    rows: SparseRows,
     /// Sums of the rows.
-    pub(super) sums: Vec<f64>,
+    sums: Vec<f64>,
 }
 
 impl Cooccurrence {
     /// Pairs that occurred, each of both orders.
     pub fn pairs(&self) -> u64 {
         self.rows.entries()
+    }
+
+    /// The counts, a row a word.
+    pub(crate) fn rows(&self) -> &SparseRows {
+        &self.rows
     }
 
     /// Sum of all counts.

@@ -1,8 +1,10 @@
 //! Vectors under their words, whatever trained them: PPMI, word2vec, GloVe, ...
 //!
 //! [`WordVectors`] is what all of them give and what all that uses word vectors takes: documents, neighbours, analogies,
-//! alignment. `file` is its model file, `formats` are those of the C tool word2vec.
+//! alignment. `file` is its model file, `formats` are those of the C tool word2vec, `align`
+//! brings those of different trainings into one space.
 
+mod align;
 mod file;
 mod formats;
 

@@ -45,6 +45,7 @@ const CASES: &[Case] = &[
     case("event-words", &[], "rows.csv"),
     case("lsa", &["--dim", "5"], "rows.npy"),
     case("ppmi", &["--dim", "5", "--min-count", "2"], "rows.parquet"),
+    case("word2vec", &["--dim", "5", "--min-count", "2"], "rows.npy"),
     case("sestm", &["--words", "5", "--kappa", "2"], "rows.csv"),
     case("logistic", &["--calibrate", "sigmoid"], "rows.csv"),
     case("bayes", &[], "rows.csv"),

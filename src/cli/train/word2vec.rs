@@ -1,0 +1,66 @@
+//! Flags of `train word2vec`, with the names that the C tool and gensim give them.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::Corpus;
+
+/// Flags of `train word2vec`.
+#[derive(Debug, Args)]
+pub struct Word2vec {
+    /// What it is trained on.
+    #[command(flatten)]
+    pub corpus: Corpus,
+    /// The model file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Also write the vectors for other tools: in word2vec's binary format when the name ends in .bin, else in its text format.
+    #[arg(long, value_name = "FILE")]
+    pub vectors: Option<PathBuf>,
+    /// Skip-gram: each word of a window predicts its centre. Without it, CBOW: their mean does.
+    #[arg(long)]
+    pub sg: bool,
+    /// Hierarchical softmax over a Huffman tree in place of negative samples.
+    #[arg(long, conflicts_with = "negative")]
+    pub hs: bool,
+    /// Words drawn at random that each prediction is told from.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub negative: usize,
+    /// Dimensions.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub dim: usize,
+    /// Words on each side at the most; each window is 1 to N.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub window: usize,
+    /// Thin out words of a higher share of the text; 0 keeps all.
+    #[arg(long, value_name = "X", default_value_t = 1e-3)]
+    pub sample: f64,
+    /// Leave out words that occur less often.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub min_count: u64,
+    /// Keep at the most this many words, the most frequent; 0 keeps all.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub max_words: usize,
+    /// Passes over the text.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub epochs: usize,
+    /// Rate of learning at the beginning. Default: 0.05, with --sg 0.025.
+    #[arg(long, value_name = "X")]
+    pub lr: Option<f64>,
+    /// Rate of learning at the end.
+    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    pub min_lr: f64,
+    /// Join neighbours that come together more often than by chance, as word2phrase; a second pass joins up to four words.
+    #[arg(long, value_name = "PASSES", default_value_t = 0)]
+    pub phrases: usize,
+    /// How many times more often than by chance.
+    #[arg(long, value_name = "X", default_value_t = 100.0, requires = "phrases")]
+    pub phrase_threshold: f64,
+    /// Keep the whole state here after each pass.
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// Go on from the checkpoint, to the same bytes as without a break.
+    #[arg(long, requires = "checkpoint")]
+    pub resume: bool,
+}

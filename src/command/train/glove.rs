@@ -1,0 +1,36 @@
+//! `train glove`.
+
+use anyhow::Result;
+
+use super::{open, trained};
+use crate::cli::Glove;
+use crate::command::staged;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::model::{CooccurrenceParams, GloveParams, PairWeighting, VectorFormat};
+use crate::plain::glove;
+
+pub(super) fn run(args: &Glove, ctx: &Ctx) -> Result<Summary> {
+    let counting = CooccurrenceParams {
+        window: args.window,
+        weighting: PairWeighting::Harmonic,
+        min_count: args.min_count,
+        max_words: args.max_words,
+        memory: args.memory,
+    };
+    let params = GloveParams { dim: args.dim, epochs: args.epochs, lr: args.lr, x_max: args.x_max, alpha: args.alpha };
+    let (mut lines, cutter) = open(&args.corpus)?;
+    let train = || glove::train(&mut lines, &cutter, &counting, &params, &args.output, ctx);
+    let (model, report) = staged(ctx, "train", train)?;
+    model.save(&args.output, cutter.spec())?;
+    let facts = report.facts.clone();
+    let mut summary = trained(glove::METHOD, &args.output, report);
+    for name in ["pairs", "dim", "losses", "pairs_per_second"] {
+        summary.set(name, &facts[name]);
+    }
+    if let Some(path) = &args.vectors {
+        model.export(path, VectorFormat::by_name(path))?;
+        summary.set("vectors", path.display().to_string());
+    }
+    Ok(summary)
+}

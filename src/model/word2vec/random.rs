@@ -1,0 +1,38 @@
+//! Random numbers for the inner loop: SplitMix64, whose whole state is a counter.
+//!
+//! Every piece of the corpus begins its own sequence from seed, epoch and place, so that draws do not depend on which
+//! thread works on it.
+
+/// SplitMix64 (Steele, Lea and Flood 2014).
+pub(super) struct Random(u64);
+
+impl Random {
+    /// The sequence of these numbers.
+    pub(super) fn of(parts: [u64; 3]) -> Random {
+        let mut random = Random(0);
+        for part in parts {
+            random.0 ^= part;
+            random.0 = random.next();
+        }
+        random
+    }
+
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`; its bias is below `n` / 2^32.
+    #[inline(always)]
+    pub(super) fn below(&mut self, n: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(n)) >> 32) as u32
+    }
+
+    /// A number from 0 to below 1.
+    pub(super) fn unit(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1 << 24) as f32
+    }
+}

@@ -1,0 +1,51 @@
+//! GloVe on plain files: counted pairs, and the vectors trained on them.
+//!
+//! Pairs are counted by 1/distance within sorted runs on disk where memory is short, and trained from a scratch file; memory is that
+//! of the vocabulary, the vectors, and what counting is allowed.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use super::{Cutter, Lines, ppmi};
+use crate::data::Report;
+use crate::disk;
+use crate::job::Ctx;
+use crate::model::{CooccurrenceParams, GloveParams, Pairs, Training, WordVectors};
+
+/// What `train` calls it.
+pub(crate) const METHOD: &str = "glove";
+
+/// Counts pairs, and trains vectors on them. Scratch files are made in the folder of `beside`. The report has `documents`, `tokens`,
+/// `vocabulary`, `kept_tokens`, `fitted_until`, `pairs`, `dim`, `losses` (a pair's mean in each epoch) and `pairs_per_second`.
+pub fn train(
+    lines: &mut Lines,
+    cutter: &Cutter,
+    counting: &CooccurrenceParams,
+    params: &GloveParams,
+    beside: &Path,
+    ctx: &Ctx,
+) -> Result<(WordVectors, Report)> {
+    params.check()?;
+    let (corpus, counts, mut report) = ppmi::count(lines, cutter, counting, beside, ctx)?;
+    let pairs = Pairs::new(&counts, params, disk::folder_of(beside), ctx)?;
+    drop(counts);
+    ensure!(pairs.len() > 0, "no two words stand near each other: widen --window, or give longer documents");
+    let began = std::time::Instant::now();
+    let trained = pairs.train(params, ctx)?;
+    report.fact("pairs", pairs.len());
+    report.fact("dim", params.dim);
+    report.fact("losses", &trained.losses);
+    report.fact("pairs_per_second", (pairs.len() * params.epochs) as f64 / began.elapsed().as_secs_f64());
+    let training = Training {
+        method: METHOD.to_owned(),
+        documents: corpus.documents,
+        fitted_until: corpus.fitted_until,
+        params: json!({"cooccurrence": counting, "glove": params, "losses": trained.losses, "seed": ctx.seed()}),
+    };
+    Ok((WordVectors::new(corpus.words, corpus.counts, params.dim, trained.values, training)?, report))
+}
