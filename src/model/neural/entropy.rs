@@ -107,7 +107,7 @@ impl CrossEntropy {
             let start = out.len();
             T::softmax(row, loss + row[right as usize], outer, &mut out);
             let at = start + right as usize;
-            out[at] = out[at] - outer;
+            out[at] -= outer;
         }
         Tensor::from_vec(out, scores.shape(), scores.device())
     }

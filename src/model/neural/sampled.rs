@@ -96,7 +96,7 @@ mod tests {
         let output = tensor(&[1.0, 0.2, -0.4, 0.9, 0.1, -0.7], (3, 2));
         let right = [2u32, 0];
         let rows = tensor(&[0.1, -0.7, 1.0, 0.2], (2, 2));
-        let leaves = Leaves::whole_of(&[output.clone()]);
+        let leaves = Leaves::whole_of(std::slice::from_ref(&output));
         let ours = sampled_loss(&leaves, &features, (&rows, &right), (&output, &[0, 1, 2]), &sampler).unwrap();
         let all = cross_entropy(&features.matmul(&output.t().unwrap()).unwrap(), right.to_vec()).unwrap();
         close(&ours, &all.sum_all().unwrap(), 1e-5);
