@@ -13,8 +13,8 @@ pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
 pub use train::{
-    Bayes, Boosted, Learner, Lexicon, Logistic, Lsa, Method, Newwords, Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Tone,
-    Train, Vectorize,
+    Bayes, Boosted, FastText, FastTextFiles, FastTextSupervised, Learner, Lexicon, Logistic, Lsa, Method, Newwords,
+    Ngram, Ppmi, Ridge, Sestm, Svm, Terms, Tone, Train, Vectorize,
 };
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.

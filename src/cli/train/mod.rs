@@ -1,6 +1,7 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
 mod classify;
+mod fasttext;
 mod lexicon;
 mod lsa;
 mod newwords;
@@ -13,6 +14,7 @@ mod vectorize;
 use clap::Subcommand;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
+pub use fasttext::{FastText, FastTextFiles, FastTextSupervised};
 pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
 pub use newwords::Newwords;
@@ -45,6 +47,10 @@ pub enum Train {
     Lsa(Lsa),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     Ppmi(Ppmi),
+    /// Word vectors that know the characters of words, as fastText: skip-gram or CBOW. Words never met have vectors too.
+    Fasttext(FastText),
+    /// A classifier of texts, as fastText's: lines with __label__x, or JSON lines with "label" or "labels".
+    FasttextSupervised(FastTextSupervised),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
     /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.

@@ -1,6 +1,7 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
 mod classify;
+mod fasttext;
 mod lexicon;
 mod lsa;
 mod newwords;
@@ -37,6 +38,8 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Tone(args) => tone::run(args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
+        Train::Fasttext(args) => fasttext::words(args, ctx),
+        Train::FasttextSupervised(args) => fasttext::supervised(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
         Train::Bayes(args) => classify::bayes(args, ctx),
         Train::Svm(args) => classify::svm(args, ctx),
