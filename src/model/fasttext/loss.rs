@@ -5,7 +5,7 @@
 //! over the target and outputs drawn by the square root of their counts, hs over the nodes from the target to the root.
 
 use super::draw::Draw;
-use super::kernels::{Lane, Table, add_scaled, dot};
+use super::kernels::{Table, dot, exchange};
 use super::tree::Tree;
 use super::{FastTextParams, Loss};
 
@@ -43,44 +43,44 @@ impl Output {
         &mut self,
         target: u32,
         labels: &[u32],
-        hidden: &[Lane],
-        grad: &mut [Lane],
+        hidden: &[f32],
+        grad: &mut [f32],
         lr: f32,
         draw: &mut Draw,
     ) -> f32 {
         let Output { weights, objective, scores } = self;
-        let mut loss = 0.0;
+        let mut told = Told { product: 1.0, sum: 0.0 };
         match objective {
             Objective::Softmax => return softmax(weights, scores, target, hidden, grad, lr),
             Objective::Ova => {
                 for row in 0..weights.rows() as u32 {
-                    loss += logistic(weights.row_mut(row), labels.contains(&row), hidden, grad, lr);
+                    logistic(weights.row_mut(row), labels.contains(&row), hidden, grad, lr, &mut told);
                 }
             }
             Objective::Hs(tree) => {
                 for &(node, right) in tree.path(target) {
-                    loss += logistic(weights.row_mut(node), right, hidden, grad, lr);
+                    logistic(weights.row_mut(node), right, hidden, grad, lr, &mut told);
                 }
             }
             Objective::Ns { negative, drawn } => {
-                loss += logistic(weights.row_mut(target), true, hidden, grad, lr);
+                logistic(weights.row_mut(target), true, hidden, grad, lr, &mut told);
                 if weights.rows() > 1 {
                     for _ in 0..*negative {
                         let mut other = drawn.draw(draw);
                         while other == target {
                             other = drawn.draw(draw);
                         }
-                        loss += logistic(weights.row_mut(other), false, hidden, grad, lr);
+                        logistic(weights.row_mut(other), false, hidden, grad, lr, &mut told);
                     }
                 }
             }
         }
-        loss
+        told.loss()
     }
 }
 
 #[inline(always)]
-fn softmax(weights: &mut Table, scores: &mut [f32], target: u32, hidden: &[Lane], grad: &mut [Lane], lr: f32) -> f32 {
+fn softmax(weights: &mut Table, scores: &mut [f32], target: u32, hidden: &[f32], grad: &mut [f32], lr: f32) -> f32 {
     let mut most = f32::NEG_INFINITY;
     for (row, score) in (0..).zip(&mut *scores) {
         *score = dot(weights.row(row), hidden);
@@ -94,23 +94,43 @@ fn softmax(weights: &mut Table, scores: &mut [f32], target: u32, hidden: &[Lane]
     }
     for (row, score) in (0..).zip(&*scores) {
         let by = lr * (f32::from(u8::from(row == target)) - score / sum);
-        add_scaled(grad, by, weights.row(row));
-        add_scaled(weights.row_mut(row), by, hidden);
+        exchange(grad, weights.row_mut(row), by, hidden);
     }
     sum.ln() - right
 }
 
 #[inline(always)]
-fn logistic(row: &mut [Lane], right: bool, hidden: &[Lane], grad: &mut [Lane], lr: f32) -> f32 {
+fn logistic(row: &mut [f32], right: bool, hidden: &[f32], grad: &mut [f32], lr: f32, told: &mut Told) {
     let x = dot(row, hidden);
     let small = (-x.abs()).exp();
     let p = if x < 0.0 { small / (1.0 + small) } else { 1.0 / (1.0 + small) };
     let by = lr * (f32::from(u8::from(right)) - p);
-    add_scaled(grad, by, row);
-    add_scaled(row, by, hidden);
-    let wrong = if right { -x } else { x };
-    // Written so that what is no number stays none.
-    (if wrong < 0.0 { 0.0 } else { wrong }) + small.ln_1p()
+    exchange(grad, row, by, hidden);
+    told.decision(if right { p } else { 1.0 - p }, if right { x } else { -x });
+}
+
+/// A sum of logistic losses, with one logarithm for all of them.
+struct Told {
+    product: f64,
+    sum: f64,
+}
+
+impl Told {
+    /// A decision of probability p, which is the sigmoid of x.
+    #[inline(always)]
+    fn decision(&mut self, p: f32, x: f32) {
+        // Further out -ln p is -x, and p would soon be 0.
+        if x < -16.0 {
+            self.sum -= f64::from(x);
+        } else {
+            self.product *= f64::from(p);
+        }
+    }
+
+    #[inline(always)]
+    fn loss(&self) -> f32 {
+        (self.sum - self.product.ln()) as f32
+    }
 }
 
 /// Draws outputs by the square root of their counts in constant time (Walker's alias method, built as Vose has it).
@@ -199,7 +219,7 @@ mod tests {
     fn outputs_are_drawn_by_the_root_of_their_counts() {
         let alias = Alias::new(&[16, 4, 1, 1]);
         let mut draw = Draw::new(3, 0);
-        let mut hits = [0.0; 4];
+        let mut hits = [0.0f64; 4];
         (0..80_000).for_each(|_| hits[alias.draw(&mut draw) as usize] += 1.0 / 80_000.0);
         for (hit, expected) in hits.iter().zip([0.5, 0.25, 0.125, 0.125]) {
             assert!((hit - expected).abs() < 0.006, "{hits:?}");

@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 use super::draw::Draw;
-use super::kernels::{Lane, Table, add, add_scaled, scale};
+use super::kernels::{Table, add, add_scaled, scale};
 use super::loss::Output;
 use super::supervised::{begin, finished, told};
 use super::{Dictionary, FastText, FastTextParams, Form};
@@ -142,15 +142,14 @@ impl Learner<'_> {
         at: usize,
         around: std::ops::Range<usize>,
         lr: f32,
-        (hidden, grad): (&mut [Lane], &mut [Lane]),
+        (hidden, grad): (&mut [f32], &mut [f32]),
         draw: &mut Draw,
         loss: &mut f64,
     ) -> u64 {
         let rows = self.rows.get(sequence[at]);
-        rows.iter().for_each(
-            #[inline(always)]
-            |&row| add(hidden, input.row(row)),
-        );
+        for &row in rows {
+            add(hidden, input.row(row));
+        }
         scale(hidden, 1.0 / rows.len() as f32);
         let n = around.len() as u64 - 1;
         for i in around {
@@ -158,10 +157,9 @@ impl Learner<'_> {
                 *loss += f64::from(self.output.step(sequence[i], &[], hidden, grad, lr, draw));
             }
         }
-        rows.iter().for_each(
-            #[inline(always)]
-            |&row| add(input.row_mut(row), grad),
-        );
+        for &row in rows {
+            add(input.row_mut(row), grad);
+        }
         n
     }
 
@@ -174,7 +172,7 @@ impl Learner<'_> {
         at: usize,
         around: std::ops::Range<usize>,
         lr: f32,
-        (hidden, grad): (&mut [Lane], &mut [Lane]),
+        (hidden, grad): (&mut [f32], &mut [f32]),
         draw: &mut Draw,
         loss: &mut f64,
     ) -> u64 {
@@ -182,10 +180,9 @@ impl Learner<'_> {
         for i in around.clone() {
             if i != at {
                 let rows = self.rows.get(sequence[i]);
-                rows.iter().for_each(
-                    #[inline(always)]
-                    |&row| add(hidden, input.row(row)),
-                );
+                for &row in rows {
+                    add(hidden, input.row(row));
+                }
                 n += rows.len();
             }
         }
@@ -194,10 +191,9 @@ impl Learner<'_> {
         for i in around {
             if i != at {
                 let rows = self.rows.get(sequence[i]);
-                rows.iter().for_each(
-                    #[inline(always)]
-                    |&row| add_scaled(input.row_mut(row), 1.0, grad),
-                );
+                for &row in rows {
+                    add_scaled(input.row_mut(row), 1.0, grad);
+                }
             }
         }
         1
