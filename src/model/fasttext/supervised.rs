@@ -1,5 +1,7 @@
 //! Training of classifiers.
 
+use std::ops::Range;
+
 use anyhow::{Result, ensure};
 
 use super::draw::Draw;
@@ -38,8 +40,8 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// Learns labels of documents, which have at least one label and one feature each. Documents are read in another order every
-/// epoch, since a file sorted by label teaches badly. Words begin as `pretrained`, if it has them. Gives the mean loss of
+/// Learns labels of documents, which have at least one label and one feature each. They are read in their
+/// order, as fastText does; a file that is sorted by label teaches badly. Words begin as `pretrained`, if it has them. Gives the mean loss of
 /// each epoch too.
 pub fn train_supervised(
     dictionary: Dictionary,
@@ -68,16 +70,15 @@ pub(super) fn learn(
     );
     let mut output = Output::new(counts, params);
     let mut losses = Vec::with_capacity(params.epochs);
-    let mut order: Vec<u32> = (0..u32::try_from(samples.len())?).collect();
     let total = (samples.len() * params.epochs) as f64;
     for epoch in 0..params.epochs {
         let mut draw = Draw::new(ctx.seed(), 1 + epoch as u64);
-        draw.shuffle(&mut order);
         let mut loss = 0.0;
-        for (block, documents) in order.chunks(BLOCK).enumerate() {
-            let done = epoch * samples.len() + block * BLOCK;
+        for from in (0..samples.len()).step_by(BLOCK) {
+            let documents = from..samples.len().min(from + BLOCK);
+            let done = epoch * samples.len() + from;
             let lr = params.lr * (1.0 - done as f64 / total) as f32;
-            let here = block_of(input, &mut output, samples, documents, params, lr, &mut draw);
+            let here = block_of(input, &mut output, samples, documents.clone(), params, lr, &mut draw);
             told(here, epoch, params, lr)?;
             loss += here;
             ctx.advance(documents.len() as u64)?;
@@ -92,7 +93,7 @@ fn block_of(
     input: &mut Table,
     output: &mut Output,
     samples: &Samples<'_>,
-    documents: &[u32],
+    documents: Range<usize>,
     params: &FastTextParams,
     lr: f32,
     draw: &mut Draw,
@@ -103,8 +104,8 @@ fn block_of(
         #[inline(always)]
         || {
             let mut loss = 0.0;
-            for &document in documents {
-                let (labels, features) = samples.get(document as usize);
+            for document in documents {
+                let (labels, features) = samples.get(document);
                 hidden.copy_from_slice(blank.row(0));
                 grad.copy_from_slice(blank.row(1));
                 for &row in features {

@@ -45,6 +45,8 @@ const CASES: &[Case] = &[
     case("event-words", &[], "rows.csv"),
     case("lsa", &["--dim", "5"], "rows.npy"),
     case("ppmi", &["--dim", "5", "--min-count", "2"], "rows.parquet"),
+    case("fasttext", &["--dim", "5", "--min-count", "2", "--minn", "1", "--maxn", "2"], "rows.parquet"),
+    case("fasttext-supervised", &["--dim", "5", "--word-ngrams", "2"], "rows.csv"),
     case("sestm", &["--words", "5", "--kappa", "2"], "rows.csv"),
     case("logistic", &["--calibrate", "sigmoid"], "rows.csv"),
     case("bayes", &[], "rows.csv"),
