@@ -40,9 +40,9 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// Learns labels of documents, which have at least one label and one feature each. They are read in their
-/// order, as fastText does; a file that is sorted by label teaches badly. Words begin as `pretrained`, if it has them. Gives the mean loss of
-/// each epoch too.
+/// Learns labels of documents, which have at least one label and one feature each. They are read in their order, as fastText
+/// does; a file that is sorted by label teaches badly. Words begin as `pretrained`, if it has them. Gives the mean loss of each
+/// epoch too.
 pub fn train_supervised(
     dictionary: Dictionary,
     samples: &Samples<'_>,

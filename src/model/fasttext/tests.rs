@@ -140,9 +140,8 @@ fn quantisation_keeps_what_matters() {
     let model = FastText::open(&folder().join("softmax.bin")).unwrap();
     let too_small = QuantiseParams { cutoff: 20, ..QuantiseParams::default() };
     assert!(model.quantised(&too_small, &ctx).unwrap_err().to_string().contains("256 rows"));
-    // The ova model's 200 buckets, the words and the end of the line are fewer than a byte tells apart, too.
     let text: Vec<&str> = reference.texts[0].split(' ').collect();
-    let big = FastTextParams { dim: 5, epochs: 1, bucket: 2000, word_ngrams: 2, ..FastTextParams::supervised() };
+    let big = FastTextParams { dim: 5, epochs: 1, ..FastTextParams::supervised() };
     let words: Vec<(Box<str>, u64)> = (0..300).map(|i| (format!("词{i}").into(), 300 - i)).collect();
     let labels = vec![("__label__a".into(), 2), ("__label__b".into(), 1)];
     let dictionary = Dictionary::new(words, labels, 300, &big).unwrap();

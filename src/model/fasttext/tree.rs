@@ -81,7 +81,7 @@ mod tests {
         let tree = Tree::new(&[10, 4, 3, 1]);
         let lengths: Vec<usize> = (0..4).map(|i| tree.path(i).len()).collect();
         assert_eq!(lengths, [1, 2, 3, 3]);
-        assert_eq!(tree.path(3), [(0, false), (1, true), (2, false)]);
+        assert_eq!(tree.path(3), [(0, false), (1, false), (2, false)]);
         let p = tree.log_probabilities(|_| 0.5);
         let expected = [1, 2, 3, 3].map(|n| n as f32 * (0.5f64 + 1e-5).ln() as f32);
         assert!(p.iter().zip(expected).all(|(p, e)| (p - e).abs() < 1e-6), "{p:?}");

@@ -24,7 +24,7 @@ fn cutter() -> Cutter {
 }
 
 fn small() -> FastTextParams {
-    FastTextParams { dim: 6, epochs: 10, lr: 0.3, word_ngrams: 2, bucket: 500, ..FastTextParams::supervised() }
+    FastTextParams { dim: 6, epochs: 20, lr: 0.3, word_ngrams: 2, bucket: 500, ..FastTextParams::supervised() }
 }
 
 fn supervised(text: String, format: LineFormat, params: &FastTextParams, threads: usize) -> Result<(Trained, Report)> {
@@ -55,7 +55,7 @@ fn labels_are_learned_and_bytes_do_not_depend_on_threads() {
         for threads in [1, 2, 8] {
             let ((model, training), report) = supervised(text("train"), LineFormat::Tokens, &params, threads).unwrap();
             let losses: Vec<f64> = serde_json::from_value(report.facts["loss"].clone()).unwrap();
-            assert!(losses[9] < 0.5 * losses[0], "{loss:?}: {losses:?}");
+            assert!(losses[19] < 0.5 * losses[0], "{loss:?}: {losses:?}");
             model.save_model(&dir.path().join("m"), cutter().spec(), &training).unwrap();
             model.save(&dir.path().join("m.bin")).unwrap();
             let bytes = ["m", "m.bin"].map(|name| std::fs::read(dir.path().join(name)).unwrap()).to_vec();
@@ -140,7 +140,7 @@ fn bad_input_is_refused_with_the_way_out() {
     let said = refusal("__label__a 大盘\n__label__b 国债\n", &rare);
     assert!(said.contains("none of 2 words occurs at least 10 times") && said.contains("--min-count"), "{said}");
     let said = refusal(&text("train"), &FastTextParams { lr: 1e30, ..small() });
-    assert!(said.contains("astray in epoch 1 of 10") && said.contains("--lr"), "{said}");
+    assert!(said.contains("astray in epoch 1 of 20") && said.contains("--lr"), "{said}");
     for (params, flag) in [
         (FastTextParams { dim: 0, ..small() }, "--dim"),
         (FastTextParams { epochs: 0, ..small() }, "--epochs"),
@@ -196,7 +196,7 @@ fn words_of_one_topic_come_to_lie_together() {
         let params = FastTextParams {
             form,
             dim: 8,
-            epochs: 40,
+            epochs: 200,
             lr: 0.1,
             min_count: 2,
             minn: 1,
@@ -217,7 +217,12 @@ fn words_of_one_topic_come_to_lie_together() {
                 let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
                 dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()
             };
-            assert!(cosine("大盘", "券商") > cosine("大盘", "央行") + 0.1, "{form:?}");
+            assert!(
+                cosine("大盘", "券商") > cosine("大盘", "央行") + 0.1,
+                "{form:?}: {} {}",
+                cosine("大盘", "券商"),
+                cosine("大盘", "央行")
+            );
             // A word never met lies by those that share its characters.
             assert!(cosine("央行的", "央行") > 0.3, "{form:?}: {}", cosine("央行的", "央行"));
         }
