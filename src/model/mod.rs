@@ -10,6 +10,7 @@ mod calibration;
 mod cooccurrence;
 mod estimate;
 mod explain;
+mod fasttext;
 mod file;
 mod glove;
 mod induce;
@@ -45,6 +46,10 @@ pub use estimate::{
     fit_estimator, out_of_fold, search_penalty,
 };
 pub use explain::{Explanation, Part};
+pub use fasttext::{
+    Dictionary, END_OF_LINE, FastText, FastTextParams, Form, Loss, QuantiseParams, Samples, is_fasttext,
+    train_supervised, train_words,
+};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use glove::GloveParams;
 pub(crate) use glove::Pairs;

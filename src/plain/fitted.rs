@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
 use super::{
-    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, lsa, neural, pooling, sestm, textnet,
-    tone, vectorize, vectors,
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, fasttext, lsa, neural, pooling, sestm,
+    textnet, tone, vectorize, vectors,
 };
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
-use crate::model::{Explanation, ModelFile, ModelHeader, is_vectors, read_vectors};
+use crate::model::{Explanation, FastText, ModelFile, ModelHeader, is_fasttext, is_vectors, read_vectors};
 use crate::text::TokenizerParams;
 
 /// What a fitted model of any kind can do with documents.
@@ -84,7 +84,7 @@ fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>)
 }
 
 /// Makes a model ready for lines of a format, which is chosen as `format_for` does where none is `given`. A language model may
-/// be an ARPA file, and word vectors may be in the formats of word2vec; their text is taken as tokens unless the format says
+/// be an ARPA file, word vectors may be in the formats of word2vec, and fastText's own files are read; their text is taken as tokens unless the format says
 /// otherwise. Dictionaries are read relative to `base`.
 pub fn open_model(
     path: &Path,
@@ -93,17 +93,18 @@ pub fn open_model(
     base: &Path,
     ctx: &Ctx,
 ) -> Result<(Box<dyn Fitted>, LineFormat)> {
-    let (arpa, vectors) = (is_arpa(path)?, is_vectors(path)?);
-    if !arpa && !vectors {
+    let (arpa, vectors, fasttext) = (is_arpa(path)?, is_vectors(path)?, is_fasttext(path)?);
+    if !arpa && !vectors && !fasttext {
         let file = ModelFile::open(path)?;
         let format = format_for(&file, given, input);
         return Ok((open(file, format, base)?, format));
     }
     let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or(LineFormat::Tokens);
     let cutter = Cutter::new(CutSpec::new(format, TokenizerParams::default()), base)?;
-    let model: Box<dyn Fitted> = match arpa {
-        true => Box::new(FittedNgram { model: read_arpa(path, ctx)?, cutter }),
-        false => Box::new(vectors::FittedVectors::of(read_vectors(path)?, cutter)),
+    let model: Box<dyn Fitted> = match (arpa, fasttext) {
+        (true, _) => Box::new(FittedNgram { model: read_arpa(path, ctx)?, cutter }),
+        (_, true) => Box::new(fasttext::FittedFastText::of(FastText::open(path)?, cutter)),
+        _ => Box::new(vectors::FittedVectors::of(read_vectors(path)?, cutter)),
     };
     Ok((model, format))
 }
@@ -118,6 +119,7 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
     Ok(match kind.as_str() {
         tone::KIND => Box::new(tone::FittedTone::open(&file, format, base)?),
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
+        FastText::KIND => Box::new(fasttext::FittedFastText::open(&file, cutter()?)?),
         lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
         pooling::KIND => Box::new(pooling::FittedPooling::open(&file, cutter()?)?),
         vectors::KIND => Box::new(vectors::FittedVectors::open(&file, cutter()?)?),

@@ -7,6 +7,7 @@
 pub mod classify;
 mod cutter;
 mod embed;
+pub mod fasttext;
 mod fitted;
 pub mod glove;
 mod judged;

@@ -1,6 +1,7 @@
 //! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
 
 mod classify;
+mod fasttext;
 mod glove;
 mod lexicon;
 mod lsa;
@@ -18,6 +19,7 @@ mod word2vec;
 use clap::Subcommand;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
+pub use fasttext::{FastText, FastTextFiles, FastTextSupervised};
 pub use glove::Glove;
 pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
@@ -69,6 +71,10 @@ pub enum Train {
     Glove(Glove),
     /// Documents from word vectors: mean, maximum, TF-IDF-weighted mean, or SIF with the common part taken off.
     Pooling(Pooling),
+    /// Word vectors that know the characters of words, as fastText: skip-gram or CBOW. Words never met have vectors too.
+    Fasttext(FastText),
+    /// A classifier of texts, as fastText's: lines with __label__x, or JSON lines with "label" or "labels".
+    FasttextSupervised(FastTextSupervised),
     /// The tone of texts from the returns around them (Ke, Kelly and Xiu, Predicting Returns with Text Data).
     Sestm(Sestm),
     /// A list of tone words, from the returns that go with texts or from seed words; as lists of a lexicon feature.

@@ -1,6 +1,7 @@
 //! `train`: a file a model turns its flags into parameters, fits, and saves.
 
 mod classify;
+mod fasttext;
 mod glove;
 mod lexicon;
 mod lsa;
@@ -51,6 +52,8 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::TextRnn(args) => textnet::rnn(args, ctx),
         Train::Word2vec(args) => word2vec::run(args, ctx),
         Train::Glove(args) => glove::run(args, ctx),
+        Train::Fasttext(args) => fasttext::words(args, ctx),
+        Train::FasttextSupervised(args) => fasttext::supervised(args, ctx),
         Train::Logistic(args) => classify::logistic(args, ctx),
         Train::Bayes(args) => classify::bayes(args, ctx),
         Train::Svm(args) => classify::svm(args, ctx),

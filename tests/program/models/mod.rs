@@ -46,6 +46,8 @@ const CASES: &[Case] = &[
     case("lsa", &["--dim", "5"], "rows.npy"),
     case("ppmi", &["--dim", "5", "--min-count", "2"], "rows.parquet"),
     case("word2vec", &["--dim", "5", "--min-count", "2"], "rows.npy"),
+    case("fasttext", &["--dim", "5", "--min-count", "2", "--minn", "1", "--maxn", "2"], "rows.parquet"),
+    case("fasttext-supervised", &["--dim", "5", "--word-ngrams", "2"], "rows.csv"),
     case("sestm", &["--words", "5", "--kappa", "2"], "rows.csv"),
     case("logistic", &["--calibrate", "sigmoid"], "rows.csv"),
     case("bayes", &[], "rows.csv"),

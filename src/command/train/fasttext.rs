@@ -1,0 +1,93 @@
+//! `train fasttext` and `train fasttext-supervised`.
+
+use anyhow::Result;
+
+use super::{open, trained};
+use crate::cli::{FastText, FastTextFiles, FastTextSupervised};
+use crate::command::staged;
+use crate::data::Report;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::model::{self, FastTextParams, Form, QuantiseParams, Training, VectorFormat, read_vectors};
+use crate::plain::{Cutter, fasttext};
+
+pub(super) fn words(args: &FastText, ctx: &Ctx) -> Result<Summary> {
+    let params = FastTextParams {
+        form: if args.cbow { Form::Cbow } else { Form::Skipgram },
+        loss: args.loss,
+        dim: args.dim,
+        window: args.window,
+        epochs: args.epochs,
+        lr: args.lr,
+        negative: args.negative,
+        sample: args.sample,
+        min_count: args.min_count,
+        minn: args.minn,
+        maxn: args.maxn,
+        bucket: args.bucket,
+        ..FastTextParams::default()
+    };
+    let (mut lines, cutter) = open(&args.files.corpus)?;
+    let train = || fasttext::train_words(&mut lines, &cutter, &params, &args.files.output, ctx);
+    let ((model, training), report) = staged(ctx, "train", train)?;
+    saved(&args.files, &cutter, &model, &training, report)
+}
+
+pub(super) fn supervised(args: &FastTextSupervised, ctx: &Ctx) -> Result<Summary> {
+    let params = FastTextParams {
+        loss: args.loss,
+        dim: args.dim,
+        epochs: args.epochs,
+        lr: args.lr,
+        negative: args.negative,
+        word_ngrams: args.word_ngrams,
+        min_count: args.min_count,
+        min_count_label: args.min_count_label,
+        minn: args.minn,
+        maxn: args.maxn,
+        bucket: args.bucket,
+        label: args.label.clone(),
+        ..FastTextParams::supervised()
+    };
+    let quantise = QuantiseParams { cutoff: args.cutoff, dsub: args.dsub, qnorm: args.qnorm, qout: args.qout };
+    let quantise = args.quantize.then_some(quantise);
+    let pretrained = args.pretrained_vectors.as_deref().map(read_vectors).transpose()?;
+    let (mut lines, cutter) = open(&args.files.corpus)?;
+    let output = &args.files.output;
+    let train = || {
+        let pretrained = pretrained.as_ref();
+        fasttext::train_supervised(&mut lines, &cutter, &params, pretrained, quantise.as_ref(), output, ctx)
+    };
+    let ((model, training), report) = staged(ctx, "train", train)?;
+    saved(&args.files, &cutter, &model, &training, report)
+}
+
+/// Writes the files, and says what was trained.
+fn saved(
+    files: &FastTextFiles,
+    cutter: &Cutter,
+    model: &model::FastText,
+    training: &Training,
+    report: Report,
+) -> Result<Summary> {
+    model.save_model(&files.output, cutter.spec(), training)?;
+    if let Some(path) = &files.bin {
+        model.save(path)?;
+    }
+    if let Some(path) = &files.vectors {
+        fasttext::vectors_of(model)?.export(path, VectorFormat::by_name(path))?;
+    }
+    let facts = report.facts.clone();
+    let mut summary = trained(&training.method, &files.output, report);
+    for name in ["labels", "labels_of_one_document", "rows", "loss"] {
+        if let Some(value) = facts.get(name) {
+            summary.set(name, value);
+        }
+    }
+    for (name, path) in [("bin", &files.bin), ("vectors", &files.vectors)] {
+        if let Some(path) = path {
+            summary.set(name, path.display().to_string());
+        }
+    }
+    Ok(summary)
+}

@@ -1,0 +1,90 @@
+//! The Huffman tree of hierarchical softmax, built as fastText builds it, so that its models are read rightly.
+
+/// Nodes from the root down to each output: inner nodes are rows of the output matrix; turning right is 1.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    /// Left and right child of each inner node; below `leaves` it is an output.
+    children: Vec<[u32; 2]>,
+    leaves: usize,
+    /// From each output up to the root: inner nodes, and whether the way to it turns right there.
+    paths: Vec<Vec<(u32, bool)>>,
+}
+
+impl Tree {
+    /// The tree of outputs with these counts, the most frequent first.
+    pub(super) fn new(counts: &[u64]) -> Tree {
+        let leaves = counts.len();
+        let nodes = (2 * leaves).saturating_sub(1);
+        // What fastText takes for the count of a node that is not made yet.
+        let mut size = vec![1_000_000_000_000_000i64; nodes];
+        size.iter_mut().zip(counts).for_each(|(size, &count)| *size = count as i64);
+        let mut parents = vec![(0, false); nodes];
+        let mut children = Vec::with_capacity(leaves.saturating_sub(1));
+        let (mut leaf, mut node) = (leaves, leaves);
+        for made in leaves..nodes {
+            let pair = [false, true].map(|right| {
+                let least = if leaf > 0 && size[leaf - 1] < size[node] {
+                    leaf -= 1;
+                    leaf
+                } else {
+                    node += 1;
+                    node - 1
+                };
+                parents[least] = (made, right);
+                least
+            });
+            size[made] = size[pair[0]] + size[pair[1]];
+            children.push(pair.map(|child| child as u32));
+        }
+        let path = |mut at: usize| {
+            let mut path = Vec::new();
+            while at + 1 < nodes {
+                let (parent, right) = parents[at];
+                path.push(((parent - leaves) as u32, right));
+                at = parent;
+            }
+            path
+        };
+        Tree { children, leaves, paths: (0..leaves).map(path).collect() }
+    }
+
+    /// From an output up to the root.
+    pub(super) fn path(&self, output: u32) -> &[(u32, bool)] {
+        &self.paths[output as usize]
+    }
+
+    /// The logarithm of each output's probability, as fastText sums it; `right` is the probability of turning right at a node.
+    pub(super) fn log_probabilities(&self, right: impl Fn(u32) -> f32) -> Vec<f32> {
+        let mut found = vec![0.0; self.leaves];
+        let mut open = vec![(2 * self.leaves as u32).saturating_sub(2)];
+        let mut scores = vec![0.0];
+        while let (Some(node), Some(score)) = (open.pop(), scores.pop()) {
+            let Some(inner) = (node as usize).checked_sub(self.leaves) else {
+                found[node as usize] = score;
+                continue;
+            };
+            let p = right(inner as u32);
+            let [left, to_right] = self.children[inner];
+            open.extend([left, to_right]);
+            scores.extend([score + super::log(1.0 - p), score + super::log(p)]);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequent_outputs_have_short_ways() {
+        let tree = Tree::new(&[10, 4, 3, 1]);
+        let lengths: Vec<usize> = (0..4).map(|i| tree.path(i).len()).collect();
+        assert_eq!(lengths, [1, 2, 3, 3]);
+        assert_eq!(tree.path(3), [(0, false), (1, false), (2, false)]);
+        let p = tree.log_probabilities(|_| 0.5);
+        let expected = [1, 2, 3, 3].map(|n| n as f32 * (0.5f64 + 1e-5).ln() as f32);
+        assert!(p.iter().zip(expected).all(|(p, e)| (p - e).abs() < 1e-6), "{p:?}");
+        assert!(Tree::new(&[5]).path(0).is_empty());
+    }
+}
