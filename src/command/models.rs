@@ -10,8 +10,8 @@ use crate::cli::{Embed, Eval, Explain, Nearest, Reading, Sample, Shift};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
+use crate::model::Explanation;
 use crate::model::ngram::SampleParams;
-use crate::model::{Explanation, ModelFile, WordVectors, is_vectors, read_vectors};
 use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
@@ -137,7 +137,7 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
 /// Follows words through models of different times.
 pub(super) fn shift(args: &Shift, ctx: &Ctx) -> Result<Summary> {
     let (shifts, report) = staged(ctx, "shift", || {
-        let models = args.models.iter().map(|path| read_vectors_of(path)).collect::<Result<Vec<_>>>()?;
+        let models = args.models.iter().map(|path| plain::read_word_vectors(path)).collect::<Result<Vec<_>>>()?;
         Ok((plain::shifts(models, &args.words, ctx)?, Report::new("shift")))
     })?;
     plain::write_shifts(&shifts, &args.output)?;
@@ -147,11 +147,6 @@ pub(super) fn shift(args: &Shift, ctx: &Ctx) -> Result<Summary> {
     summary.set("rows", shifts.len());
     ended(&mut summary, report);
     Ok(summary)
-}
-
-/// Word vectors of ours, or in the formats of word2vec.
-pub(super) fn read_vectors_of(path: &Path) -> Result<WordVectors> {
-    if is_vectors(path)? { read_vectors(path) } else { WordVectors::read(&ModelFile::open(path)?) }
 }
 
 fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {

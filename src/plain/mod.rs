@@ -50,3 +50,4 @@ pub use output::{Sink, write_rows};
 pub use rows::{Columns, Rows};
 pub use shift::{Shift, shifts, write_shifts};
 pub use source::Source;
+pub use vectors::read_word_vectors;

@@ -18,9 +18,7 @@ use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::neural::Checkpoint;
 use crate::model::textnet::{Examples, TextNet, TextNetKind, TextNetParams};
-use crate::model::{
-    ClassReport, Explanation, Fields, Goal, ModelFile, ModelHeader, Part, WordVectors, is_vectors, read_vectors,
-};
+use crate::model::{ClassReport, Explanation, Fields, Goal, ModelFile, ModelHeader, Part, WordVectors};
 
 /// Documents that a thread takes at once.
 const CHUNK: usize = 64;
@@ -28,15 +26,6 @@ const CHUNK: usize = 64;
 /// Whether models of this kind are read here.
 pub(super) fn is_kind(kind: &str) -> bool {
     TextNetKind::of_file(kind).is_some()
-}
-
-/// Reads word vectors: a model of this program, or a file in a format of word2vec.
-pub fn read_pretrained(path: &Path) -> Result<WordVectors> {
-    match is_vectors(path)? {
-        true => read_vectors(path),
-        false => WordVectors::read(&ModelFile::open(path)?),
-    }
-    .with_context(|| format!("--pretrained {}", path.display()))
 }
 
 /// Trains a classifier on all lines with a label and writes it to `output`. An interrupted training leaves a checkpoint beside it,
@@ -222,8 +211,8 @@ impl Fitted for FittedTextNet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Training;
     use crate::model::neural::FitParams;
-    use crate::model::{Training, VectorFormat};
     use crate::plain::{Block, CutSpec, LineFormat, open_model};
     use crate::text::TokenizerParams;
 
@@ -298,10 +287,5 @@ mod tests {
         assert!(refused(rare, None).contains("0 of 2 words occur at least 2 times"));
         let given = WordVectors::new(vec!["公司".into()], Vec::new(), 3, vec![0.0; 3], Training::default()).unwrap();
         assert!(refused(text(10), Some(&given)).contains("have 3 values, and --dim says 8"));
-        let path = dir.path().join("v.txt");
-        given.export(&path, VectorFormat::by_name(&path)).unwrap();
-        assert_eq!(read_pretrained(&path).unwrap().dim(), 3);
-        let error = format!("{:#}", read_pretrained(&dir.path().join("none")).err().unwrap());
-        assert!(error.contains("--pretrained") && error.contains("none"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! Word vectors on plain files: what `eval`, `embed`, `explain` and `nearest` make of them, whatever trained them.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -8,9 +9,14 @@ use serde_json::json;
 use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::{Explanation, ModelFile, ModelHeader, WordVectors, component_names};
+use crate::model::{Explanation, ModelFile, ModelHeader, WordVectors, component_names, is_vectors, read_vectors};
 
 pub(crate) const KIND: &str = WordVectors::KIND;
+
+/// Reads word vectors: a model of this program, or a file in a format of word2vec.
+pub fn read_word_vectors(path: &Path) -> Result<WordVectors> {
+    if is_vectors(path)? { read_vectors(path) } else { WordVectors::read(&ModelFile::open(path)?) }
+}
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;

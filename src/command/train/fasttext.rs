@@ -8,8 +8,8 @@ use crate::command::staged;
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::{self, FastTextParams, Form, QuantiseParams, Training, VectorFormat, read_vectors};
-use crate::plain::{Cutter, fasttext};
+use crate::model::{self, FastTextParams, Form, QuantiseParams, Training, VectorFormat};
+use crate::plain::{Cutter, fasttext, read_word_vectors};
 
 pub(super) fn words(args: &FastText, ctx: &Ctx) -> Result<Summary> {
     let params = FastTextParams {
@@ -51,7 +51,7 @@ pub(super) fn supervised(args: &FastTextSupervised, ctx: &Ctx) -> Result<Summary
     };
     let quantise = QuantiseParams { cutoff: args.cutoff, dsub: args.dsub, qnorm: args.qnorm, qout: args.qout };
     let quantise = args.quantize.then_some(quantise);
-    let pretrained = args.pretrained_vectors.as_deref().map(read_vectors).transpose()?;
+    let pretrained = args.pretrained_vectors.as_deref().map(read_word_vectors).transpose()?;
     let (mut lines, cutter) = open(&args.files.corpus)?;
     let output = &args.files.output;
     let train = || {

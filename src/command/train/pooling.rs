@@ -4,17 +4,16 @@ use anyhow::Result;
 
 use super::{open, trained};
 use crate::cli::Pooling;
-use crate::command::models::read_vectors_of;
 use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::PoolingParams;
-use crate::plain::pooling;
+use crate::plain::{pooling, read_word_vectors};
 
 pub(super) fn run(args: &Pooling, ctx: &Ctx) -> Result<Summary> {
     let params = PoolingParams { form: args.pooling, a: args.a, components: args.components };
     let (mut lines, cutter) = open(&args.corpus)?;
-    let vectors = read_vectors_of(&args.vectors)?;
+    let vectors = read_word_vectors(&args.vectors)?;
     let train = || pooling::train(&mut lines, &cutter, vectors, &params, &args.output, ctx);
     let (model, report) = staged(ctx, "train", train)?;
     model.save(&args.output, cutter.spec())?;

@@ -45,6 +45,7 @@ const CASES: &[Case] = &[
     case("event-words", &[], "rows.csv"),
     case("lsa", &["--dim", "5"], "rows.npy"),
     case("ppmi", &["--dim", "5", "--min-count", "2"], "rows.parquet"),
+    case("glove", &["--dim", "5", "--min-count", "2", "--epochs", "2"], "rows.csv"),
     case("word2vec", &["--dim", "5", "--min-count", "2"], "rows.npy"),
     case("fasttext", &["--dim", "5", "--min-count", "2", "--minn", "1", "--maxn", "2"], "rows.parquet"),
     case("fasttext-supervised", &["--dim", "5", "--word-ngrams", "2"], "rows.csv"),
