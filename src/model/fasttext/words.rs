@@ -1,7 +1,7 @@
 //! Training of word vectors from words and their character n-grams: skip-gram and CBOW.
 //!
-//! A word is the mean of its rows. In skip-gram the rows of a word take the step of all words around it at once; fastText takes
-//! one after each of them, which costs five times as much and gives vectors of the same quality.
+//! A word is the mean of its rows. In skip-gram the rows of a word take the step of all words around it at once, where fastText
+//! takes one after each of them: fewer passes over the rows for a coarser step.
 
 use anyhow::Result;
 
