@@ -5,7 +5,6 @@
 
 #[cfg(test)]
 pub(super) mod check;
-mod checkpoint;
 pub(super) mod entropy;
 pub(super) mod fit;
 mod language;
@@ -13,7 +12,6 @@ mod sampled;
 pub(super) mod weights;
 mod window;
 
-pub(crate) use checkpoint::Checkpoint;
 pub use fit::{EpochFigures, FitParams};
 pub use language::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
 pub use window::WindowParams;
