@@ -139,6 +139,10 @@ fn bad_input_is_refused_with_the_way_out() {
     let rare = FastTextParams { min_count: 10, ..small() };
     let said = refusal("__label__a 大盘\n__label__b 国债\n", &rare);
     assert!(said.contains("none of 2 words occurs at least 10 times") && said.contains("--min-count"), "{said}");
+    // The one word that is kept stands where no label is.
+    let rare = FastTextParams { min_count: 4, ..small() };
+    let said = refusal("__label__a\n__label__b\n涨 涨 涨 涨\n", &rare);
+    assert!(said.contains("no document has a label and a word") && said.contains("--min-count"), "{said}");
     let said = refusal(&text("train"), &FastTextParams { lr: 1e30, ..small() });
     assert!(said.contains("astray in epoch 1 of 20") && said.contains("--lr"), "{said}");
     for (params, flag) in [
