@@ -105,7 +105,7 @@ pub struct Nearest {
     /// The model file: lsa and all word vectors have words, files of word2vec among them; documents go with every model of dense rows.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
-    /// Words of the model.
+    /// Words of the model; fastText's that know characters answer for words that they never met, too.
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', conflicts_with = "input")]
     pub words: Vec<String>,
     /// Words to take off the sum of --words, for one answer: what is to 跌 as 大涨 is to 涨 is asked by

@@ -112,7 +112,10 @@ fn words_in_the_plane() {
             }
         }
     }
-    fs::write(folder.path().join("groups.txt"), "增长 好\n回购 好\n减持 差\n亏损 差\n没有 差\n").unwrap();
+    let table = fs::read_to_string(folder.path().join("words.csv")).unwrap();
+    let words = table.lines().skip(1).take(4).filter_map(|row| row.split(',').next());
+    let groups: String = words.map(|word| format!("{word} 组\n")).collect();
+    fs::write(folder.path().join("groups.txt"), groups + "没有这个词 组\n").unwrap();
     let grouped = show(&["--groups", "groups.txt", "--output", "words.csv"]).text();
     assert_says(&grouped, &["partial", "does not know"]);
     let table = fs::read_to_string(folder.path().join("words.csv")).unwrap();
