@@ -9,7 +9,7 @@ mod train;
 use clap::{Args, Parser, Subcommand};
 
 pub use keywords::{KeywordPreset, Keywords};
-pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample, Shift};
+pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
 pub use train::{
@@ -83,6 +83,8 @@ pub enum Command {
     Sample(Sample),
     /// Find the words or documents that lie nearest to others, by cosine.
     Nearest(Nearest),
+    /// Show words of a model in the plane, by PCA or t-SNE: a picture or a table.
+    Projection(Projection),
     /// Follow words through models of different times: how far their meaning moved.
     Shift(Shift),
     /// Find the keywords and key sentences of each document.

@@ -246,7 +246,7 @@ fn read(
 
 impl Corpus {
     fn tokens(&self, place: &Place) -> impl Iterator<Item = &str> {
-        let ids: &[u32] = self.ids.as_deref().map_or(&[], bytemuck::cast_slice);
+        let ids: &[u32] = disk::numbers(self.ids.as_ref());
         ids[place.tokens.clone()].iter().map(|&id| self.words[id as usize].as_str())
     }
 

@@ -27,6 +27,7 @@ mod newwords;
 pub mod ngram;
 mod npz;
 mod pooling;
+mod projection;
 mod random;
 #[cfg(test)]
 mod reference;
@@ -67,11 +68,13 @@ pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
 pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
 pub use nearest::{Nearest, Neighbour};
+pub(crate) use nearest::{cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
 pub(crate) use pooling::WordCounts;
 pub use pooling::{Pooling, PoolingForm, PoolingParams};
+pub(crate) use projection::{Tsne, neighbours_kept, pca, tsne};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,

@@ -44,6 +44,11 @@ pub trait Fitted: Send + Sync {
         None
     }
 
+    /// A vector for a word that is not among [`Fitted::words`], where the model makes it of the word's characters.
+    fn made_vector(&self, _word: &str) -> Option<Vec<f32>> {
+        None
+    }
+
     /// Measures the model on documents, and writes the table that `params` ask for.
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)>;
 }

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Block, Cutter, Line, Lines};
 use crate::data::{Report, TooLittle};
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 
 pub use phrases::PhraseParams;
@@ -121,7 +121,7 @@ impl Numbered {
 
     /// All numbers in the order of the corpus, with [`END`] after each sequence and [`DOCUMENT`] after each document.
     pub(crate) fn numbers(&self) -> &[u32] {
-        numbers(self.map.as_ref())
+        disk::numbers(self.map.as_ref())
     }
 
     /// The sequences in order, those that lost all their words included.
@@ -133,10 +133,6 @@ impl Numbered {
             sequence[start..].strip_suffix(&[END]).unwrap_or(&[])
         })
     }
-}
-
-fn numbers(map: Option<&Mmap>) -> &[u32] {
-    map.map_or(&[], |map| bytemuck::cast_slice(map))
 }
 
 /// Some documents as numbers of words of their own.
@@ -244,7 +240,7 @@ impl All {
         let all = self.scratch.map()?;
         let mut scratch = Scratch::beside(beside)?;
         let mut out = Vec::with_capacity(NUMBERS);
-        for numbers in numbers(all.as_ref()).chunks(NUMBERS) {
+        for numbers in disk::numbers::<u32>(all.as_ref()).chunks(NUMBERS) {
             ctx.check()?;
             out.clear();
             let placed = numbers.iter().map(|&n| if n < LEFT_OUT { places[n as usize] } else { n });

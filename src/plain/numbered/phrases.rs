@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{All, DOCUMENT, NUMBERS, Path};
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use anyhow::{Result, ensure};
 
@@ -45,7 +45,7 @@ impl All {
         );
         let All { numbers: mut words, mut counts, scratch, documents, last } = self;
         let map = scratch.map()?;
-        let numbers: &[u32] = bytemuck::cast_slice(map.as_deref().unwrap_or_default());
+        let numbers: &[u32] = disk::numbers(map.as_ref());
         let pairs = count(numbers, &counts, params, PAIRS, ctx)?;
         let total = counts.iter().sum::<u64>() as f64;
         let single = counts.clone();
