@@ -57,7 +57,7 @@ fn main() -> Result<()> {
             let params = Word2vecParams { architecture, objective, epochs, ..Word2vecParams::default() };
             let mut lines = Lines::open(&path, LineFormat::Tokens)?;
             let (words, beside) = (WordParams::default(), dir.path().join("model"));
-            let (_, report) = word2vec::train(&mut lines, &cutter, &words, &params, None, &beside, &ctx)?;
+            let (_, report) = word2vec::train(&mut lines, &cutter, &words, &params, &beside, &ctx)?;
             let tokens = report.facts["tokens"].as_f64().context("tokens are counted")? * epochs as f64;
             let passes = report.facts["passes"].as_array().into_iter().flatten();
             ours.push(tokens / passes.filter_map(|pass| pass["seconds"].as_f64()).sum::<f64>() / 1e6);

@@ -13,9 +13,9 @@ pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shi
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
 pub use train::{
-    Bayes, Boosted, Cw, FastText, FastTextFiles, FastTextSupervised, Fitting, Glove, Language, Lbl, Learner, Lexicon,
-    Logistic, Lsa, Method, NetClasses, Newwords, Ngram, Nnlm, Pooling, Ppmi, Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn,
-    TextRnn, Tone, Train, Vectorize, Word2vec,
+    Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Fitting, Glove, Language, Lbl, Learner,
+    Lexicon, Logistic, Lsa, Method, NetClasses, Newwords, Ngram, Nnlm, Pooling, Ppmi, Prediction, Ridge, Rnnlm, Sestm,
+    Svm, Terms, TextCnn, TextRnn, Tone, Train, Vectorize, Vintages, Word2vec, WordForm,
 };
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.

@@ -4,9 +4,11 @@
 //! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
 //! `text`), or turning documents into a factor by date and code (that is `factor`).
 
+mod alias;
 mod bayes;
 mod boost;
 mod calibration;
+pub(crate) mod checkpoint;
 mod cooccurrence;
 mod estimate;
 mod explain;
@@ -26,6 +28,7 @@ pub mod ngram;
 mod npz;
 mod pooling;
 mod projection;
+mod random;
 #[cfg(test)]
 mod reference;
 mod sestm;
@@ -88,5 +91,5 @@ pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors}
 pub use walk_forward::{
     ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };
-pub(crate) use word2vec::Word2vec;
 pub use word2vec::{Architecture, Objective, Word2vecParams};
+pub(crate) use word2vec::{Corpus, DOCUMENT, Doc2vec, Word2vec};

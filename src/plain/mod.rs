@@ -5,7 +5,9 @@
 //! model file. Not for: documents of a project, which come with codes and clean text (that is `extract`).
 
 pub mod classify;
+mod coverage;
 mod cutter;
+pub mod doc2vec;
 mod embed;
 pub mod fasttext;
 mod fitted;
@@ -35,6 +37,7 @@ pub mod textnet;
 pub mod tone;
 pub mod vectorize;
 mod vectors;
+pub mod vintages;
 pub mod windows;
 pub mod word2vec;
 mod words;

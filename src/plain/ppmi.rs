@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::numbered::{Kept, Numbered};
+use super::numbered::{Kept, Numbered, Reading};
 use super::{Cutter, Lines};
 use crate::data::Report;
 use crate::disk;
@@ -68,7 +68,7 @@ pub(super) fn count(
     ctx: &Ctx,
 ) -> Result<(Numbered, Cooccurrence, Report)> {
     let kept = Kept { min_count: params.min_count, max_words: params.max_words };
-    let (corpus, report) = Numbered::read(lines, cutter, kept, beside, ctx)?;
+    let (corpus, report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
     let mut counter = PairCounter::new(corpus.words.len(), params, disk::folder_of(beside))?;
     let (mut sequences, mut tokens) = (Vec::new(), 0);
     for sequence in corpus.sequences() {

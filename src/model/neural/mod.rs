@@ -5,7 +5,6 @@
 
 #[cfg(test)]
 pub(super) mod check;
-mod checkpoint;
 pub(super) mod entropy;
 pub(super) mod file;
 pub(super) mod fit;
@@ -16,7 +15,6 @@ mod window;
 
 use candle_core::Tensor;
 
-pub(crate) use checkpoint::Checkpoint;
 pub use fit::{EpochFigures, FitParams};
 pub use language::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
 pub use window::WindowParams;

@@ -10,11 +10,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::Checkpoint;
 use super::fit::{EpochFigures, FitParams, Network, fit};
 use super::relu;
 use super::weights::{Leaves, Weight, Weights, distinct};
 use crate::job::Ctx;
+use crate::model::checkpoint::Checkpoint;
 
 const VECTORS: usize = 0;
 const HIDDEN: usize = 1;

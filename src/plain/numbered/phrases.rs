@@ -128,7 +128,7 @@ fn count(
 mod tests {
     use std::io::Cursor;
 
-    use super::super::{Kept, Numbered};
+    use super::super::{Kept, Numbered, Reading};
     use super::*;
     use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
     use crate::text::TokenizerParams;
@@ -140,7 +140,7 @@ mod tests {
         let mut lines = Lines::of(Cursor::new(text.to_owned()), LineFormat::Tokens);
         let kept = Kept { min_count: 1, max_words: 0 };
         let (read, report) =
-            Numbered::read_phrases(&mut lines, &cutter, params, kept, &dir.path().join("m"), &ctx).unwrap();
+            Numbered::read(&mut lines, &cutter, Reading::Phrases(params), kept, &dir.path().join("m"), &ctx).unwrap();
         let words = read.words.iter().map(|word| word.to_string()).zip(read.counts.iter().copied()).collect();
         assert_eq!(read.sequences().map(<[u32]>::len).sum::<usize>() as u64, read.tokens());
         (words, report.facts["phrases"].as_u64().unwrap())
