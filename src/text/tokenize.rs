@@ -220,7 +220,7 @@ mod tests {
         let params = TokenizeParams { tags: true, truncation: "head:4".parse().unwrap(), ..TokenizeParams::default() };
         assert_eq!(run("公司拟回购股份。\n".as_bytes(), &params, Mode::Jieba, 1).0, "公司|n 拟|v\n");
         let params = TokenizeParams { terms: true, truncation: Truncation::None, ..params };
-        assert_eq!(run("ETF的份额。\n".as_bytes(), &params, Mode::Jieba, 1).0, "etf/eng 份额/n\n");
+        assert_eq!(run("ETF的份额。\n".as_bytes(), &params, Mode::Jieba, 1).0, "etf|eng 份额|n\n");
         for empty in [&b""[..], b"\xef\xbb\xbf"] {
             assert_eq!(run(empty, &params, Mode::Jieba, 1).0, "");
         }

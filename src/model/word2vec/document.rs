@@ -11,7 +11,7 @@ use serde_json::json;
 use super::kernel::Step;
 use super::matrix::{Lane, Matrix};
 use super::plan::{Plan, Rules};
-use super::train::{Pass, Word2vec, falling};
+use super::train::{Word2vec, falling};
 use super::{Architecture, Word2vecParams};
 use crate::model::random::Random;
 use crate::model::{Explanation, ModelFile, ModelHeader, Part, pack_strings, write_model};
@@ -26,7 +26,7 @@ pub(crate) struct Doc2vec {
     counts: Vec<u64>,
     numbers: FxHashMap<Box<str>, u32>,
     params: Word2vecParams,
-    passes: Vec<Pass>,
+    losses: Vec<f64>,
     seed: u64,
     rules: Rules,
     /// `[words, dim]` each; of the inputs distributed memory alone makes use.
@@ -42,21 +42,22 @@ impl Doc2vec {
     /// The model of a finished training on these words.
     pub(crate) fn of(trained: Word2vec<'_>, words: Vec<Box<str>>, counts: Vec<u64>) -> Doc2vec {
         let inputs = Matrix::from_values(&trained.vectors(), trained.params.dim);
-        let Word2vec { params, passes, seed, weights, .. } = trained;
-        Doc2vec::new(words, counts, params, passes, seed, [inputs, weights.outputs])
+        let losses = trained.losses();
+        let Word2vec { params, seed, weights, .. } = trained;
+        Doc2vec::new(words, counts, params, losses, seed, [inputs, weights.outputs])
     }
 
     fn new(
         words: Vec<Box<str>>,
         counts: Vec<u64>,
         params: Word2vecParams,
-        passes: Vec<Pass>,
+        losses: Vec<f64>,
         seed: u64,
         [inputs, outputs]: [Matrix; 2],
     ) -> Doc2vec {
         let rules = Rules::new(&words, &counts, &params);
         let numbers = words.iter().cloned().zip(0..).collect();
-        Doc2vec { words, counts, numbers, params, passes, seed, rules, inputs, outputs }
+        Doc2vec { words, counts, numbers, params, losses, seed, rules, inputs, outputs }
     }
 
     /// Values of a vector.
@@ -155,7 +156,7 @@ impl Doc2vec {
             version: Doc2vec::VERSION,
             fitted_until,
             documents,
-            params: json!({"cut": cut, "training": self.params, "seed": self.seed, "passes": self.passes}),
+            params: json!({"cut": cut, "training": self.params, "seed": self.seed, "losses": self.losses}),
         };
         let words = pack_strings(self.words.iter().map(AsRef::as_ref));
         let (inputs, outputs) = (self.inputs.to_values(), self.outputs.to_values());
@@ -178,9 +179,9 @@ impl Doc2vec {
         let matrix = |name| anyhow::Ok(Matrix::from_values(file.numbers(name)?, params.dim));
         let matrices = [matrix("inputs")?, matrix("outputs")?];
         let counts = file.numbers("counts")?.to_vec();
-        let (passes, seed) = (file.param("passes")?, file.param("seed")?);
+        let (losses, seed) = (file.param("losses")?, file.param("seed")?);
         ensure!(words.len() > 1 && counts.len() == words.len(), "the model's words are damaged");
-        let model = Doc2vec::new(words, counts, params, passes, seed, matrices);
+        let model = Doc2vec::new(words, counts, params, losses, seed, matrices);
         let rows = [model.inputs.rows(), model.outputs.rows()];
         ensure!(rows == [model.words.len(), model.rules.outputs()], "the model's matrices are damaged");
         Ok(model)

@@ -64,7 +64,7 @@ pub(crate) struct Word2vec<'a> {
     pub(super) seed: u64,
     pub(super) rules: Rules,
     pub(super) weights: Weights,
-    pub(super) passes: Vec<Pass>,
+    passes: Vec<Pass>,
     stretches: Vec<Stretch>,
 }
 

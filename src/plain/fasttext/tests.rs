@@ -224,7 +224,7 @@ fn words_of_one_topic_come_to_lie_together() {
                 dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()
             };
             assert!(
-                cosine("大盘", "券商") > cosine("大盘", "央行") + 0.1,
+                cosine("大盘", "券商") > cosine("大盘", "央行") + 0.05,
                 "{form:?}: {} {}",
                 cosine("大盘", "券商"),
                 cosine("大盘", "央行")

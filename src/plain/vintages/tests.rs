@@ -38,7 +38,7 @@ fn windows_have_models_in_one_space_and_a_word_that_moved_is_seen() {
     let windows: Vec<&str> = vintages.iter().map(|vintage| &*vintage.window).collect();
     assert_eq!(windows, ["2023Q1", "2023Q2", "2023Q3"]);
     assert_eq!((report.dropped["no time"], report.rows_out), (1, 720));
-    assert_eq!(vintages[1].fitted_until.unwrap().to_string(), "2023-06-20 23:59:59");
+    assert_eq!(vintages[1].fitted_until.unwrap().to_string(), "2023-06-28 23:59:59");
     let models = vintages.iter().map(|vintage| read_word_vectors(vintage.output.as_ref().unwrap()).unwrap()).collect();
     let found = shifts(models, &[], &Ctx::new(1, 1).unwrap()).unwrap();
     let moved =

@@ -60,7 +60,7 @@ fn new_words_become_a_dictionary_that_the_tokenizer_reads() {
     let found = fs::read_to_string(folder.join("k.jsonl")).expect("the output is there");
     assert!(found.lines().all(|line| words(line).contains(&"瀚海微".to_owned())), "{found}");
     let tagged = run_on(folder, &["tokenize", "--tags", "--dict", "d.txt"], "近日瀚海微公告\n".as_bytes());
-    assert_eq!(tagged.text(), "近日/t 瀚海微/nz 公告/n\n");
+    assert_eq!(tagged.text(), "近日|t 瀚海微|nz 公告|n\n");
     let refusal = |args: &[&str]| run(folder, args).refusal();
     let base = ["train", "newwords", "--output", "x.txt", "--input"];
     assert_says(&refusal(&[&base[..], &["-"]].concat()), &["the input is empty"]);

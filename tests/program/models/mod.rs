@@ -47,6 +47,8 @@ const CASES: &[Case] = &[
     case("ppmi", &["--dim", "5", "--min-count", "2"], "rows.parquet"),
     case("glove", &["--dim", "5", "--min-count", "2", "--epochs", "2"], "rows.csv"),
     case("word2vec", &["--dim", "5", "--min-count", "2"], "rows.npy"),
+    case("word2vec", &["--dim", "5", "--min-count", "2", "--chars", "--hs", "--tags"], "rows.csv"),
+    case("doc2vec", &["--dim", "5", "--min-count", "2", "--dbow"], "rows.npy"),
     case("cw", &["--dim", "5", "--hidden", "4", "--min-count", "2", "--epochs", "1"], "rows.npy"),
     case("pooling", &["--vectors", "words.vec"], "rows.csv"),
     case("nnlm", &["--dim", "5", "--hidden", "4", "--min-count", "2", "--epochs", "2"], "rows.csv"),

@@ -1,9 +1,10 @@
 //! What cannot be fitted or read is refused with the way out, and leaves nothing behind.
 
 use std::fs;
+use std::process::Command;
 
 use super::{CASES, TFIDF, corpus, folder, train, trained};
-use crate::{assert_says, files_below, run, run_on};
+use crate::{Ran, assert_says, files_below, run, run_on};
 
 #[test]
 fn an_empty_corpus() {
@@ -158,4 +159,27 @@ fn text_that_is_cut_in_another_way_than_the_model_was_fitted_on() {
     fs::write(folder.path().join("words.txt"), "岚石\n").unwrap();
     let error = run(folder.path(), &["explain", "-m", "model", "--text", "增长"]).refusal();
     assert_says(&error, &["dictionaries or stopwords have changed", "train the model again"]);
+}
+
+/// The largest file may have half the bytes of the model, as on a disk that fills while it is saved.
+#[cfg(unix)]
+#[test]
+fn a_disk_that_fills_while_a_model_is_saved() {
+    for case in CASES {
+        let folder = folder();
+        trained(folder.path(), case);
+        let model = folder.path().join("model");
+        let blocks = fs::metadata(&model).unwrap().len() / 2 / 512;
+        fs::remove_file(&model).unwrap();
+        let before = files_below(folder.path());
+        // The signal that comes with the limit is ignored, so that writing fails as it does when there is no room.
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+        let fixed = ["train", case.name, "--input", "news.jsonl", "--output", "model"];
+        let mut command = Command::new("sh");
+        command.current_dir(folder.path()).args(["-c", &script, "sh", env!("CARGO_BIN_EXE_inkstone")]);
+        let ran = Ran::of(command.args(fixed).args(case.flags).output().unwrap());
+        assert_says(&ran.refusal(), &["cannot write"]);
+        let left = files_below(folder.path());
+        assert!(left == before, "{}: {:?}", case.name, left.keys());
+    }
 }
