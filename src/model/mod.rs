@@ -36,6 +36,7 @@ mod vectorize;
 mod vectors;
 mod walk_forward;
 mod word2vec;
+mod words;
 
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
@@ -67,7 +68,7 @@ pub use nearest::{Nearest, Neighbour};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
-pub(crate) use pooling::WordCounts;
+pub(crate) use pooling::PooledText;
 pub use pooling::{Pooling, PoolingForm, PoolingParams};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
@@ -87,3 +88,4 @@ pub use walk_forward::{
 };
 pub(crate) use word2vec::Word2vec;
 pub use word2vec::{Architecture, Objective, Word2vecParams};
+pub use words::WordLimits;
