@@ -11,6 +11,7 @@ mod given;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod trainer;
 mod window;
 
 use std::path::Path;
@@ -33,8 +34,8 @@ use window::Text;
 
 pub use given::VectorsParams;
 pub(super) use given::run as run_given;
-pub(super) use window::Trainer;
-pub use window::{WindowFastText, WindowGlove};
+pub(super) use trainer::Trainer;
+pub use trainer::{WindowFastText, WindowGlove};
 
 /// Documents that one thread pools at once.
 const CHUNK: usize = 64;
@@ -103,7 +104,7 @@ pub(super) fn run(
         let most = windows.iter().map(|window| window.train_documents).max().unwrap_or(0);
         bail!(
             "{} has no values: of {} steps none has vintages.min_train_documents = {} documents before it with {} words of \
-             words.min_count = {}, the last has {most}; lower these, or the vectors' dim, or give more text",
+             words.min_count = {}, the fullest has {most}; lower these, or the vectors' dim, or give more text",
             named(),
             windows.len(),
             feature.vintages.min_train_documents,

@@ -152,7 +152,7 @@ fn text_that_cannot_be_learned_from_is_told() {
         format!("{:#}", corpus.try_run(feature).unwrap_err())
     };
     let error = refused(&texts(40), &feature(Model::Word2vec));
-    assert!(error.contains("min_train_documents = 50") && error.contains("the last has 28"), "{error}");
+    assert!(error.contains("min_train_documents = 50") && error.contains("the fullest has 28"), "{error}");
     let mut rare = feature(Model::Glove);
     rare.words.min_count = 1000;
     assert!(refused(&texts(140), &rare).contains("words.min_count = 1000"));
