@@ -138,7 +138,7 @@ mod tests {
         let mut prices = "date,code,open,close,vwap\n".to_owned();
         let mut price = 100.0;
         for t in 0..DAYS {
-            let up = t >= 2 && if t < torn { said(t - 2) % 2 == 0 } else { t % 3 == 0 };
+            let up = t >= 2 && if t < torn { said(t - 2).is_multiple_of(2) } else { t.is_multiple_of(3) };
             price *= if up { 1.02 } else { 0.98 } + 0.0001 * (t % 7) as f64;
             for (code, price) in [("600001.SH", price), ("000001.SZ", 10.0)] {
                 prices += &format!("{},{code},{price},{price},{price}\n", day(t));
@@ -179,7 +179,7 @@ mod tests {
             let (whole, report) = scores(&texts(), DAYS, model, 2);
             assert!(whole[..40].iter().all(|score| score.is_nan()), "the first window has nothing before it");
             assert_eq!((report.rows_out, report.dropped["before the first test window"]), (50, 40));
-            let right = (40..DAYS).filter(|&t| (whole[t as usize] > 0.0) == (said(t) % 2 == 0)).count();
+            let right = (40..DAYS).filter(|&t| (whole[t as usize] > 0.0) == said(t).is_multiple_of(2)).count();
             assert!(right >= 48, "{model:?}: {right} of 50, {whole:?}");
             for threads in [1, 8] {
                 assert_eq!(bits(&scores(&texts(), DAYS, model, threads).0), bits(&whole), "{model:?}, {threads}");
