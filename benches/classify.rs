@@ -6,17 +6,17 @@
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use inkstone::job::Ctx;
 use inkstone::model::{Csr, EstimatorParams, Goal, Method, fit_estimator, write_npz};
+use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Zipf};
+
+mod peer;
 
 const ROUNDS: usize = 3;
 const ROWS: usize = 20_000;
@@ -55,7 +55,10 @@ fn main() -> Result<()> {
     write_npz(&rows, &x)?;
     std::fs::write(&classes, class.iter().map(|c| format!("{c}\n")).collect::<String>())?;
     let ctx = Ctx::new(0, 1)?;
-    let mut peer = std::env::var("PYTHON").ok().map(|python| Peer::start(&python, &rows, &classes)).transpose()?;
+    let mut peer = std::env::var("PYTHON")
+        .ok()
+        .map(|python| Peer::start(&python, PEER, &[rows.as_os_str(), classes.as_os_str()]))
+        .transpose()?;
     println!("{ROWS} rows, {CLASSES} classes, {} threads, median of {ROUNDS} rounds", ctx.threads());
     for (name, params) in contenders() {
         let (mut ours, mut theirs, mut right) = (Vec::new(), Vec::new(), (0.0, 0.0));
@@ -65,9 +68,9 @@ fn main() -> Result<()> {
             ours.push(began.elapsed().as_secs_f64());
             right.0 = ctx.install(|| model.guess(&x)).judge(&goal).figure();
             if let Some(peer) = &mut peer {
-                let (seconds, share) = peer.run(name)?;
+                let (seconds, rest) = peer.ask(name)?;
                 theirs.push(seconds);
-                right.1 = share;
+                right.1 = *rest.first().context("scikit-learn answers with two numbers")?;
             }
         }
         let ratios = theirs.iter().zip(&ours).map(|(theirs, ours)| theirs / ours).collect();
@@ -114,45 +117,6 @@ fn made() -> Result<(Csr, Vec<u32>)> {
         x.push_row(counts.into_iter().map(|(j, v)| (j, v / length)));
     }
     Ok((x, class))
-}
-
-/// scikit-learn in a process of its own.
-struct Peer {
-    process: Child,
-    input: Option<ChildStdin>,
-    answers: std::io::Lines<BufReader<ChildStdout>>,
-}
-
-impl Peer {
-    fn start(python: &str, rows: &Path, classes: &Path) -> Result<Peer> {
-        let mut process = Command::new(python)
-            .args(["-W", "ignore", "-c", PEER])
-            .args([rows, classes])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {python}"))?;
-        let input = process.stdin.take();
-        let answers = BufReader::new(process.stdout.take().context("its output was piped")?).lines();
-        let mut peer = Peer { process, input, answers };
-        peer.answers.next().context("scikit-learn did not start")??;
-        Ok(peer)
-    }
-
-    fn run(&mut self, name: &str) -> Result<(f64, f64)> {
-        writeln!(self.input.as_mut().context("its input was piped")?, "{name}")?;
-        let answer = self.answers.next().context("scikit-learn stopped")??;
-        let (seconds, share) = answer.split_once(' ').context("scikit-learn answers with two numbers")?;
-        Ok((seconds.parse()?, share.parse()?))
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It ends when its input does.
-        drop(self.input.take());
-        let _ = self.process.wait();
-    }
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -7,9 +7,8 @@
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
-use std::io::{BufRead, BufReader, Write};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -17,8 +16,10 @@ use inkstone::job::Ctx;
 use inkstone::model::{CooccurrenceParams, Nearest, PpmiParams, SvdParams, VectorizerParams};
 use inkstone::plain::{CutSpec, Cutter, LineFormat, Lines, lsa, ppmi, vectorize};
 use inkstone::text::TokenizerParams;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use peer::Peer;
+
+mod made;
+mod peer;
 
 const ROUNDS: usize = 5;
 
@@ -43,7 +44,7 @@ fn main() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = match args.first() {
         Some(path) => PathBuf::from(path),
-        None => made_documents(dir.path())?,
+        None => made::documents(dir.path(), 20_000)?,
     };
     let dim: usize = args.get(1).map_or(Ok(100), |dim| dim.parse()).context("the dimension is a whole number")?;
     let beside = dir.path().join("model");
@@ -61,7 +62,10 @@ fn main() -> Result<()> {
         ctx.threads(),
         began.elapsed().as_secs_f64()
     );
-    let mut peer = std::env::var("PYTHON").ok().map(|python| Peer::start(&python, &path, dim)).transpose()?;
+    let mut peer = std::env::var("PYTHON")
+        .ok()
+        .map(|python| Peer::start(&python, PEER, &[path.as_os_str(), OsStr::new(&dim.to_string())]))
+        .transpose()?;
     let svd = SvdParams { dim, ..SvdParams::default() };
     let (mut ours, mut theirs, mut singular) = (Vec::new(), Vec::new(), (Vec::new(), Vec::new()));
     for _ in 0..ROUNDS {
@@ -119,67 +123,4 @@ fn main() -> Result<()> {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
-}
-
-/// scikit-learn in a process of its own.
-struct Peer {
-    process: Child,
-    answers: BufReader<ChildStdout>,
-}
-
-impl Peer {
-    fn start(python: &str, path: &Path, dim: usize) -> Result<Peer> {
-        let mut process = Command::new(python)
-            .args(["-c", PEER])
-            .arg(path)
-            .arg(dim.to_string())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot run {python}"))?;
-        let answers = BufReader::new(process.stdout.take().context("its output is piped")?);
-        let mut peer = Peer { process, answers };
-        peer.line()?;
-        Ok(peer)
-    }
-
-    fn ask(&mut self, what: &str) -> Result<(f64, Vec<f64>)> {
-        writeln!(self.process.stdin.as_mut().context("its input is piped")?, "{what}")?;
-        let line = self.line()?;
-        let numbers: Vec<f64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-        let (seconds, values) = numbers.split_first().context("scikit-learn gave no answer")?;
-        Ok((*seconds, values.to_vec()))
-    }
-
-    fn line(&mut self) -> Result<String> {
-        let mut line = String::new();
-        self.answers.read_line(&mut line)?;
-        anyhow::ensure!(!line.is_empty(), "scikit-learn stopped; is it installed for this PYTHON?");
-        Ok(line)
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        drop(self.process.stdin.take());
-        let _ = self.process.wait();
-    }
-}
-
-/// Documents about a few of many subjects each, whose words are as unequal as those of a language.
-fn made_documents(dir: &Path) -> Result<PathBuf> {
-    let path = dir.join("documents.txt");
-    let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut out = std::io::BufWriter::new(std::fs::File::create(&path)?);
-    for _ in 0..20_000 {
-        let subjects: [u32; 2] = [random.random_range(0..300), random.random_range(0..300)];
-        for _ in 0..random.random_range(20..80) {
-            let rank = (random.random::<f64>().powi(4) * 400.0) as u32;
-            let word = if random.random_bool(0.4) { rank } else { 1000 + subjects[rank as usize % 2] * 100 + rank / 4 };
-            write!(out, "词{word} ")?;
-        }
-        writeln!(out)?;
-    }
-    out.flush()?;
-    Ok(path)
 }

@@ -6,20 +6,21 @@
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use inkstone::job::Ctx;
 use inkstone::model::VectorizerParams;
 use inkstone::plain::{CutSpec, Cutter, LineFormat, Lines, vectorize};
 use inkstone::text::{DfLimit, TokenizerParams};
+use peer::Peer;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Zipf};
+
+mod peer;
 
 const ROUNDS: usize = 7;
 
@@ -53,14 +54,17 @@ fn main() -> Result<()> {
     let megabytes =
         std::fs::metadata(&path).with_context(|| format!("cannot read {}", path.display()))?.len() as f64 / 1e6;
     let ctx = Ctx::new(0, 1)?;
-    let mut peer = std::env::var("PYTHON").ok().map(|python| Peer::start(&python, &path)).transpose()?;
+    let mut peer =
+        std::env::var("PYTHON").ok().map(|python| Peer::start(&python, PEER, &[path.as_os_str()])).transpose()?;
 
     let names = ["fit and rows", "fit alone", "scikit-learn, fit and rows"];
     let mut runs: [Vec<Run>; 3] = Default::default();
     for round in 0..=ROUNDS {
         let mut measured = vec![fit_and_rows(&path, &ctx)?, fit(&path, &ctx)?];
         if let Some(peer) = &mut peer {
-            measured.push(peer.run()?);
+            let (seconds, rest) = peer.ask("")?;
+            let [values, sum] = rest[..] else { bail!("scikit-learn answers with three numbers") };
+            measured.push((seconds, values as u64, sum));
         }
         // The first round warms up.
         if round > 0 {
@@ -110,45 +114,6 @@ fn fit_and_rows(path: &Path, ctx: &Ctx) -> Result<Run> {
     let seconds = began.elapsed().as_secs_f64();
     let values = made.iter().map(|rows| rows.values().len() as u64).sum();
     Ok((seconds, values, made.iter().flat_map(|rows| rows.values()).map(|&v| f64::from(v)).sum()))
-}
-
-/// scikit-learn in a process of its own.
-struct Peer {
-    process: Child,
-    answers: std::io::Lines<BufReader<std::process::ChildStdout>>,
-}
-
-impl Peer {
-    fn start(python: &str, path: &Path) -> Result<Peer> {
-        let mut process = Command::new(python)
-            .args(["-c", PEER])
-            .arg(path)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {python}"))?;
-        let answers = BufReader::new(process.stdout.take().context("its output was piped")?).lines();
-        let mut peer = Peer { process, answers };
-        peer.answers.next().context("scikit-learn did not start")??;
-        Ok(peer)
-    }
-
-    fn run(&mut self) -> Result<Run> {
-        let input = self.process.stdin.as_mut().context("its input was piped")?;
-        writeln!(input)?;
-        let answer = self.answers.next().context("scikit-learn stopped")??;
-        let mut numbers = answer.split(' ');
-        let mut next = || numbers.next().context("scikit-learn answers with three numbers");
-        Ok((next()?.parse()?, next()?.parse()?, next()?.parse()?))
-    }
-}
-
-impl Drop for Peer {
-    fn drop(&mut self) {
-        // It ends when its input does.
-        drop(self.process.stdin.take());
-        let _ = self.process.wait();
-    }
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -7,7 +7,6 @@
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -17,8 +16,8 @@ use inkstone::model::{Architecture, Objective, Word2vecParams};
 use inkstone::plain::word2vec::{self, WordParams};
 use inkstone::plain::{CutSpec, Cutter, LineFormat, Lines};
 use inkstone::text::TokenizerParams;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+
+mod made;
 
 const ROUNDS: usize = 3;
 
@@ -40,7 +39,7 @@ fn main() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = match args.first() {
         Some(path) => PathBuf::from(path),
-        None => made_documents(dir.path())?,
+        None => made::documents(dir.path(), 40_000)?,
     };
     let epochs: usize = args.get(1).map_or(Ok(1), |n| n.parse()).context("the epochs are a whole number")?;
     let python = std::env::var("PYTHON").ok();
@@ -58,7 +57,7 @@ fn main() -> Result<()> {
             let params = Word2vecParams { architecture, objective, epochs, ..Word2vecParams::default() };
             let mut lines = Lines::open(&path, LineFormat::Tokens)?;
             let (words, beside) = (WordParams::default(), dir.path().join("model"));
-            let (_, report) = word2vec::train(&mut lines, &cutter, &words, &params, None, &beside, &ctx)?;
+            let (_, report) = word2vec::train(&mut lines, &cutter, &words, &params, &beside, &ctx)?;
             let tokens = report.facts["tokens"].as_f64().context("tokens are counted")? * epochs as f64;
             let passes = report.facts["passes"].as_array().into_iter().flatten();
             ours.push(tokens / passes.filter_map(|pass| pass["seconds"].as_f64()).sum::<f64>() / 1e6);
@@ -90,22 +89,4 @@ fn main() -> Result<()> {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
-}
-
-/// Documents about a few of many subjects each, whose words are as unequal as those of a language.
-fn made_documents(dir: &Path) -> Result<PathBuf> {
-    let path = dir.join("documents.txt");
-    let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut out = std::io::BufWriter::new(std::fs::File::create(&path)?);
-    for _ in 0..40_000 {
-        let subjects: [u32; 2] = [random.random_range(0..300), random.random_range(0..300)];
-        for _ in 0..random.random_range(20..80) {
-            let rank = (random.random::<f64>().powi(4) * 400.0) as u32;
-            let word = if random.random_bool(0.4) { rank } else { 1000 + subjects[rank as usize % 2] * 100 + rank / 4 };
-            write!(out, "词{word} ")?;
-        }
-        writeln!(out)?;
-    }
-    out.flush()?;
-    Ok(path)
 }

@@ -149,6 +149,18 @@ impl<'de> Deserialize<'de> for Key {
     }
 }
 
+/// There is too little data for what was asked. Where data comes in parts, the part can be left out with this as its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooLittle(pub String);
+
+impl std::fmt::Display for TooLittle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TooLittle {}
+
 /// What a stage did: rows in, rows out, rows dropped by reason, facts worth showing, and how long it took.
 ///
 /// `rows_in == rows_out + sum(dropped)` holds for every stage that maps rows to rows.

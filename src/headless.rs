@@ -192,6 +192,9 @@ fn pace(stage: &StageProgress) -> String {
     if let Some(eta) = stage.eta() {
         text += &format!(", {} left", HumanDuration(eta));
     }
+    if !stage.note.is_empty() {
+        text += &format!(", {}", stage.note);
+    }
     text
 }
 

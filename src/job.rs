@@ -37,6 +37,8 @@ pub struct StageProgress {
     pub done: u64,
     /// Units in all, when known.
     pub total: Option<u64>,
+    /// What the work says of itself beside its count: a loss, a rate of learning. Often empty.
+    pub note: String,
     /// Since the stage began; stands still once it ended.
     pub elapsed: Duration,
     /// Where the stage stands.
@@ -68,11 +70,24 @@ impl StageProgress {
     }
 }
 
+/// What a stage moves while it works.
+#[derive(Default)]
+struct Meter {
+    done: AtomicU64,
+    note: Mutex<String>,
+}
+
+impl Meter {
+    fn note(&self) -> MutexGuard<'_, String> {
+        self.note.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 struct Stage {
     name: String,
     unit: &'static str,
     total: Option<u64>,
-    done: Arc<AtomicU64>,
+    meter: Arc<Meter>,
     began: Instant,
     ended: Option<Duration>,
     state: StageState,
@@ -88,8 +103,9 @@ impl Progress {
         let snapshot = |s: &Stage| StageProgress {
             name: s.name.clone(),
             unit: s.unit,
-            done: s.done.load(Ordering::Relaxed),
+            done: s.meter.done.load(Ordering::Relaxed),
             total: s.total,
+            note: s.meter.note().clone(),
             elapsed: s.ended.unwrap_or_else(|| s.began.elapsed()),
             state: s.state.clone(),
         };
@@ -100,13 +116,20 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, name: &str, unit: &'static str, total: Option<u64>) -> Arc<AtomicU64> {
-        let done = Arc::new(AtomicU64::new(0));
+    fn begin(&self, name: &str, unit: &'static str, total: Option<u64>) -> Arc<Meter> {
+        let meter = Arc::new(Meter::default());
         let state = StageState::Running;
-        let stage =
-            Stage { name: name.to_owned(), unit, total, done: done.clone(), began: Instant::now(), ended: None, state };
+        let stage = Stage {
+            name: name.to_owned(),
+            unit,
+            total,
+            meter: meter.clone(),
+            began: Instant::now(),
+            ended: None,
+            state,
+        };
         self.lock().push(stage);
-        done
+        meter
     }
 
     /// Ends the newest running stage of that name.
@@ -124,7 +147,7 @@ impl Progress {
 #[derive(Clone)]
 pub struct Ctx {
     progress: Progress,
-    counter: Arc<Mutex<Arc<AtomicU64>>>,
+    meter: Arc<Mutex<Arc<Meter>>>,
     cancel: Arc<AtomicBool>,
     pool: Arc<rayon::ThreadPool>,
     seed: u64,
@@ -140,7 +163,7 @@ impl Ctx {
             .context("cannot start the worker threads")?;
         Ok(Ctx {
             progress: Progress::default(),
-            counter: Arc::default(),
+            meter: Arc::default(),
             cancel: Arc::default(),
             pool: Arc::new(pool),
             seed,
@@ -172,8 +195,13 @@ impl Ctx {
 
     /// Counts `n` more units done; fails when the run was cancelled.
     pub fn advance(&self, n: u64) -> Result<(), Cancelled> {
-        self.current().fetch_add(n, Ordering::Relaxed);
+        self.current().done.fetch_add(n, Ordering::Relaxed);
         self.check()
+    }
+
+    /// Says how the work goes, beside its count; the newest note is shown.
+    pub fn note(&self, text: String) {
+        *self.current().note() = text;
     }
 
     /// Fails when the run was cancelled.
@@ -211,8 +239,8 @@ impl Ctx {
         &self.progress
     }
 
-    fn current(&self) -> MutexGuard<'_, Arc<AtomicU64>> {
-        self.counter.lock().unwrap_or_else(PoisonError::into_inner)
+    fn current(&self) -> MutexGuard<'_, Arc<Meter>> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -334,12 +362,13 @@ mod tests {
         let ctx = ctx();
         let report = ctx.stage("clean", "docs", Some(4), || {
             ctx.advance(3)?;
+            ctx.note("loss 0.5".into());
             Ok(Report::new("clean"))
         });
         assert!(report.unwrap().seconds >= 0.0);
         ctx.stage("link", "docs", None, || Err(anyhow!("no table"))).unwrap_err();
         let stages = ctx.progress().stages();
-        assert_eq!((stages[0].done, stages[0].total), (3, Some(4)));
+        assert_eq!((stages[0].done, stages[0].total, &*stages[0].note), (3, Some(4), "loss 0.5"));
         assert!(matches!(stages[0].state, StageState::Done(_)));
         assert!(matches!(stages[1].state, StageState::Failed));
     }

@@ -52,3 +52,15 @@ fn avx2<R>(f: impl FnOnce() -> R) -> R {
 fn avx512<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
+
+/// Asks for values to be brought near the processor, for they will be needed soon.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn prefetch<T>(values: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..size_of_val(values)).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address is within the slice; and a hint reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().cast::<i8>().add(at)) }
+    }
+}

@@ -9,13 +9,13 @@ mod train;
 use clap::{Args, Parser, Subcommand};
 
 pub use keywords::{KeywordPreset, Keywords};
-pub use models::{Embed, Eval, Explain, Nearest, Reading, Sample, Shift};
+pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
 pub use train::{
-    Bayes, Boosted, Cw, FastText, FastTextFiles, FastTextSupervised, Fitting, Glove, Language, Lbl, Learner, Lexicon,
-    Logistic, Lsa, Method, NetClasses, Newwords, Ngram, Nnlm, Pooling, Ppmi, Ridge, Rnnlm, Sestm, Svm, Terms, TextCnn,
-    TextRnn, Tone, Train, Vectorize, Word2vec,
+    Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Fitting, Glove, Language, Lbl, Learner,
+    Lexicon, Logistic, Lsa, Method, NetClasses, Newwords, Ngram, Nnlm, Pooling, Ppmi, Prediction, Ridge, Rnnlm, Sestm,
+    Svm, Terms, TextCnn, TextRnn, Tone, Train, Vectorize, Vintages, Word2vec, WordForm,
 };
 
 /// 砚 Inkstone: research on Chinese finance text, from raw news and reports to a tested, exported factor.
@@ -83,6 +83,8 @@ pub enum Command {
     Sample(Sample),
     /// Find the words or documents that lie nearest to others, by cosine.
     Nearest(Nearest),
+    /// Show words of a model in the plane, by PCA or t-SNE: a picture or a table.
+    Projection(Projection),
     /// Follow words through models of different times: how far their meaning moved.
     Shift(Shift),
     /// Find the keywords and key sentences of each document.

@@ -1,10 +1,10 @@
-//! Flags of the commands that use a trained model: `eval`, `embed`, `explain`.
+//! Flags of the commands that use a trained model: `eval`, `embed`, `explain`, ...
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::plain::{Judgements, LineFormat, Per};
+use crate::plain::{Judgements, LineFormat, Per, ProjectionMethod};
 
 /// A model and the documents that it reads.
 #[derive(Clone, Debug, Args)]
@@ -105,7 +105,7 @@ pub struct Nearest {
     /// The model file: lsa and all word vectors have words, files of word2vec among them; documents go with every model of dense rows.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
-    /// Words of the model.
+    /// Words of the model; fastText's that know characters answer for words that they never met, too.
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', conflicts_with = "input")]
     pub words: Vec<String>,
     /// Words to take off the sum of --words, for one answer: what is to 跌 as 大涨 is to 涨 is asked by
@@ -140,5 +140,34 @@ pub struct Shift {
     pub words: Vec<String>,
     /// The series: word, model, time, count, and how far it moved.
     #[arg(short, long, value_name = "FILE.csv")]
+    pub output: PathBuf,
+}
+
+/// Flags of `projection`.
+#[derive(Debug, Args)]
+pub struct Projection {
+    /// The model file: all word vectors, those of lsa, fastText and neural language models among them, and files of word2vec.
+    #[arg(short, long, value_name = "FILE")]
+    pub model: PathBuf,
+    /// Show the first N words of the model, which are the most frequent where it knows; 0 shows all.
+    #[arg(long, value_name = "N", default_value_t = 300, conflicts_with_all = ["words", "groups"])]
+    pub top: usize,
+    /// Show these words.
+    #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', conflicts_with = "groups")]
+    pub words: Vec<String>,
+    /// Show the words of a file, one a line, and after a tab or a space the group that gives the colour.
+    #[arg(long, value_name = "FILE")]
+    pub groups: Option<PathBuf>,
+    /// pca shows the two directions of greatest variance; tsne keeps neighbours together.
+    #[arg(long, value_name = "METHOD", default_value = "pca")]
+    pub method: ProjectionMethod,
+    /// How many neighbours count for tsne, in effect; default: 30, or a third of the words where these are fewer.
+    #[arg(long, value_name = "N")]
+    pub perplexity: Option<f32>,
+    /// Steps of tsne.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub epochs: usize,
+    /// A picture (.svg), or a table of word, group, x and y (.csv, .parquet).
+    #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 }

@@ -28,6 +28,9 @@ pub struct Tokenizer {
     /// A user dictionary: word, optional frequency, optional tag. May be given several times.
     #[arg(help_heading = CUTTING, long, value_name = "FILE")]
     pub dict: Vec<PathBuf>,
+    /// Give each word its part of speech, as 回购|v, so that the senses of a word are apart; with jieba's precise cut.
+    #[arg(help_heading = CUTTING, long)]
+    pub tags: bool,
     /// Leave out stopwords, marks and numbers: none (keep all), builtin or a file. Default: none for tokenize, builtin
     /// for models that count words; language models read every token.
     #[arg(help_heading = CUTTING, long, value_name = "LIST")]
@@ -55,9 +58,6 @@ pub struct Tokenize {
     /// How text is cut.
     #[command(flatten)]
     pub tokenizer: Tokenizer,
-    /// Write each word with its part of speech, as 回购/v; with jieba's precise cut.
-    #[arg(long)]
-    pub tags: bool,
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
     #[arg(long, value_name = "SPEC")]
     pub truncate: Option<Truncation>,

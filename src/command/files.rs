@@ -4,7 +4,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::project::figures;
 use crate::backtest::{self, Params};
@@ -14,9 +14,7 @@ use crate::factor::Factor;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::market::Market;
-use crate::text::{
-    Counter, Cut, Mode, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams, tokenize_stream,
-};
+use crate::text::{Counter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams, tokenize_stream};
 
 /// Puts the flags of `backtest` over the parameters.
 pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
@@ -79,6 +77,7 @@ pub(super) fn tokenizer(args: &Tokenizer, stopwords: &str) -> TokenizerParams {
         mode: args.mode,
         cut: args.cut,
         hmm: !args.no_hmm,
+        tags: args.tags,
         dictionaries: args.dict.clone(),
         stopwords: args.stopwords.clone().unwrap_or_else(|| stopwords.to_owned()).into(),
         ..TokenizerParams::default()
@@ -93,12 +92,8 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
         truncation: args.truncate.unwrap_or_default(),
         specials: args.specials,
         terms: params.stopwords != Stopwords::None,
-        tags: args.tags,
+        tags: params.tags,
     };
-    ensure!(
-        !args.tags || (args.tokenizer.mode, args.tokenizer.cut) == (Mode::Jieba, Cut::Precise),
-        "--tags needs jieba's precise cut: parts of speech are those of its words; drop --mode and --cut"
-    );
     let segmenter = Segmenter::new(&params, Path::new(""))?;
     for (line, word) in segmenter.dictionaries().iter().flat_map(|read| &read.unreachable) {
         let _ =

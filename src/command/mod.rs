@@ -55,6 +55,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Explain(args) => batch("explain", &global, |ctx| models::explain(&args, ctx)),
         Command::Sample(args) => batch("sample", &global, |ctx| models::sample(&args, ctx)),
         Command::Shift(args) => batch("shift", &global, |ctx| models::shift(&args, ctx)),
+        Command::Projection(args) => batch("projection", &global, |ctx| models::projection(&args, ctx)),
         Command::Nearest(args) => batch("nearest", &global, |ctx| models::nearest(&args, ctx)),
         Command::Keywords(args) => batch("keywords", &global, |ctx| keywords::run(&args, ctx)),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),

@@ -1,4 +1,4 @@
-//! Commands that use a trained model, whatever its kind: `eval`, `embed`, `explain`.
+//! Commands that use a trained model, whatever its kind: `eval`, `embed`, `explain`, ...
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::staged;
-use crate::cli::{Embed, Eval, Explain, Nearest, Reading, Sample, Shift};
+use crate::cli::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::Explanation;
 use crate::model::ngram::SampleParams;
-use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines, Sought};
+use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines, ProjectionParams, Shown, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
@@ -130,6 +130,26 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     let (found, report) = staged(ctx, "nearest", search)?;
     summary.set("documents", report.rows_out);
     summary.set("nearest", found);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// Shows words in the plane.
+pub(super) fn projection(args: &Projection, ctx: &Ctx) -> Result<Summary> {
+    plain::Projection::check_output(&args.output)?;
+    let (model, _) = plain::open_model(&args.model, None, None, Path::new(""), ctx)?;
+    let params = ProjectionParams { method: args.method, perplexity: args.perplexity, epochs: args.epochs };
+    let shown = match &args.groups {
+        Some(path) => Shown::Groups(path),
+        None if args.words.is_empty() => Shown::Top(args.top),
+        None => Shown::Words(&args.words),
+    };
+    let (projection, report) = staged(ctx, "projection", || plain::project(model.as_ref(), shown, &params, ctx))?;
+    projection.write(&args.output)?;
+    let mut summary = used(model.as_ref(), &args.model);
+    summary.set("output", args.output.display().to_string());
+    summary.set("method", args.method);
+    summary.fields.extend(report.facts.clone());
     ended(&mut summary, report);
     Ok(summary)
 }

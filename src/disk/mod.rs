@@ -12,7 +12,7 @@ use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use map::{map, map_file};
+pub use map::{map, map_file, numbers};
 pub use pending::{Pending, Scratch};
 
 use crate::data::Key;

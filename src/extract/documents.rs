@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use super::reading::{Reading, key_of, read_part};
 use super::{Feature, Inputs};
 use crate::data::{Key, Report};
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use crate::model::Fields;
 use crate::text::Segmenter;
@@ -88,7 +88,7 @@ impl Documents {
 
     /// The numbers of a document's tokens, title and body apart.
     pub(super) fn fields(&self, place: &Place) -> [&[u32]; 2] {
-        let numbers: &[u32] = self.numbers.as_deref().map_or(&[], bytemuck::cast_slice);
+        let numbers: &[u32] = disk::numbers(self.numbers.as_ref());
         [&numbers[place.tokens.start..place.body], &numbers[place.body..place.tokens.end]]
     }
 

@@ -10,7 +10,7 @@ use super::reading::Reading;
 use super::samples::{Sampled, some_fold_fitted};
 use super::{Feature, Inputs, Model, VERSION};
 use crate::data::{Key, Report};
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use crate::model::CalibrationForm;
 use crate::model::textnet::{NumberedTexts, TextNetKind, TextNetParams, net_walk};
@@ -66,8 +66,7 @@ pub(super) fn run(
     let map = scratch.map()?;
     let mut words = vec![String::new(); numbers_of.len()];
     numbers_of.into_iter().for_each(|(word, number)| words[number as usize] = word);
-    let texts =
-        NumberedTexts { numbers: bytemuck::cast_slice(map.as_deref().unwrap_or_default()), ends: &ends, words: &words };
+    let texts = NumberedTexts { numbers: disk::numbers(map.as_ref()), ends: &ends, words: &words };
 
     let dates = inputs.market(feature)?.dates();
     let (walk, classes) = (&feature.walk_forward, &feature.classes);

@@ -4,9 +4,11 @@
 //! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
 //! `text`), or turning documents into a factor by date and code (that is `factor`).
 
+mod alias;
 mod bayes;
 mod boost;
 mod calibration;
+pub(crate) mod checkpoint;
 mod cooccurrence;
 mod estimate;
 mod explain;
@@ -25,6 +27,8 @@ mod newwords;
 pub mod ngram;
 mod npz;
 mod pooling;
+mod projection;
+mod random;
 #[cfg(test)]
 mod reference;
 mod sestm;
@@ -65,11 +69,13 @@ pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
 pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
 pub use nearest::{Nearest, Neighbour};
+pub(crate) use nearest::{cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
 pub(crate) use pooling::PooledText;
 pub use pooling::{Pooling, PoolingForm, PoolingParams};
+pub(crate) use projection::{Tsne, neighbours_kept, pca, tsne};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
@@ -86,6 +92,6 @@ pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors}
 pub use walk_forward::{
     ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };
-pub(crate) use word2vec::Word2vec;
 pub use word2vec::{Architecture, Objective, Word2vecParams};
+pub(crate) use word2vec::{Corpus, DOCUMENT, Doc2vec, Word2vec};
 pub use words::WordLimits;

@@ -74,16 +74,6 @@ impl<'r> Nearest<'r> {
         &self.rows[i * self.dim..][..self.dim]
     }
 
-    /// Row `i` at length 1, zeros where it has no direction.
-    pub fn unit(&self, i: usize) -> Vec<f32> {
-        self.row(i).iter().map(|v| v * self.scales[i]).collect()
-    }
-
-    /// Cosine of the angle between two rows; 0 where one has no direction.
-    pub fn cosine(&self, i: usize, j: usize) -> f32 {
-        dot(self.row(i), self.row(j)) * self.scales[i] * self.scales[j]
-    }
-
     /// The `k` rows that are nearest to a vector of `dim` values, the nearest first. Call inside `Ctx::install`.
     pub fn query(&self, vector: &[f32], k: usize) -> Vec<Neighbour> {
         self.query_all(vector, k).pop().unwrap_or_default()
@@ -126,6 +116,17 @@ impl<'r> Nearest<'r> {
         }
         heaps.into_iter().map(BinaryHeap::into_vec).collect()
     }
+}
+
+/// A vector at length 1, zeros where it has no direction.
+pub(crate) fn unit(vector: &[f32]) -> Vec<f32> {
+    let by = scale(vector);
+    vector.iter().map(|v| v * by).collect()
+}
+
+/// Cosine of the angle between two vectors; 0 where one has no direction.
+pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    dot(a, b) * scale(a) * scale(b)
 }
 
 fn keep(heap: &mut BinaryHeap<Neighbour>, neighbour: Neighbour, k: usize) {

@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
 use super::{
-    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, fasttext, lsa, neural, pooling, sestm,
-    textnet, tone, vectorize, vectors,
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, doc2vec, fasttext, lsa, neural,
+    pooling, sestm, textnet, tone, vectorize, vectors,
 };
 use crate::data::Report;
 use crate::job::Ctx;
@@ -41,6 +41,11 @@ pub trait Fitted: Send + Sync {
 
     /// Vectors of words, where the model has them.
     fn words(&self) -> Option<WordRows<'_>> {
+        None
+    }
+
+    /// A vector for a word that is not among [`Fitted::words`], where the model makes it of the word's characters.
+    fn made_vector(&self, _word: &str) -> Option<Vec<f32>> {
         None
     }
 
@@ -119,6 +124,7 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
     Ok(match kind.as_str() {
         tone::KIND => Box::new(tone::FittedTone::open(&file, format, base)?),
         sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
+        doc2vec::METHOD => Box::new(doc2vec::FittedDoc2vec::open(&file, cutter()?)?),
         FastText::KIND => Box::new(fasttext::FittedFastText::open(&file, cutter()?)?),
         lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
         pooling::KIND => Box::new(pooling::FittedPooling::open(&file, cutter()?)?),

@@ -8,7 +8,7 @@ mod tests;
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::{Cutter, Lines, ppmi};
@@ -36,11 +36,16 @@ pub fn train(
     drop(counts);
     ensure!(pairs.len() > 0, "no two words stand near each other: widen --window, or give longer documents");
     let began = std::time::Instant::now();
-    let trained = pairs.train(params, ctx)?;
+    let (mut trained, steps) = (None, pairs.len() * params.epochs);
+    ctx.stage(METHOD, "pairs", Some(steps as u64), || {
+        trained = Some(pairs.train(params, ctx)?);
+        Ok(Report::new(METHOD))
+    })?;
+    let trained = trained.context("a stage that ended well has trained")?;
     report.fact("pairs", pairs.len());
     report.fact("dim", params.dim);
     report.fact("losses", &trained.losses);
-    report.fact("pairs_per_second", (pairs.len() * params.epochs) as f64 / began.elapsed().as_secs_f64());
+    report.fact("pairs_per_second", steps as f64 / began.elapsed().as_secs_f64());
     let training = Training {
         method: METHOD.to_owned(),
         documents: corpus.documents,

@@ -3,19 +3,20 @@
 //! Files are those in use: pairs as wordsim (`word word score` a line, spaces or tabs between), analogies as the word2vec tool's
 //! questions (`a b c d` a line, meaning a is to b as c is to d, under lines `: section`). Figures follow gensim's
 //! `evaluate_word_pairs` and `evaluate_word_analogies`: lines with an unknown word are counted and left out; the answer is the
-//! word nearest to `b - a + c` in unit vectors (3CosAdd), the three of the question excepted.
+//! word nearest to `b - a + c` in unit vectors (3CosAdd), the three of the question excepted. A model that makes vectors of
+//! characters has one for words that it never met, as fastText's own evaluation; how many pairs or questions took one is told.
 
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Figures, Fitted, WordRows};
+use super::words::{Found, Words};
+use super::{Figures, Fitted};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::Nearest;
+use crate::model::{cosine, unit};
 use crate::stats::{pearson, spearman};
 
 /// Questions that are looked up between two looks whether the run was cancelled.
@@ -33,27 +34,20 @@ pub enum Judgements {
 
 /// Measures a model's word vectors by a file of judgements.
 pub fn evaluate_words(model: &dyn Fitted, path: &Path, of: Judgements, ctx: &Ctx) -> Result<(Figures, Report)> {
-    let words = super::nearest::words_of(model)?;
+    let words = Words::of(model, ctx)?;
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let text = std::str::from_utf8(&bytes).ok().with_context(|| format!("{} is not UTF-8", path.display()))?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty());
-    let known: FxHashMap<&str, usize> = words.words.iter().map(AsRef::as_ref).zip(0..).collect();
-    let nearest = ctx.install(|| Nearest::new(&*words.vectors, words.dim))?;
     let mut report = Report::new("eval");
     let figures = match of {
-        Judgements::Similarity => similarity(lines, &known, &nearest, &mut report),
-        Judgements::Analogy => analogies(lines, &words, &known, &nearest, &mut report, ctx),
+        Judgements::Similarity => similarity(lines, &words, &mut report),
+        Judgements::Analogy => analogies(lines, &words, &mut report, ctx),
     };
     Ok((figures.with_context(|| path.display().to_string())?, report))
 }
 
-fn similarity<'t>(
-    lines: impl Iterator<Item = &'t str>,
-    known: &FxHashMap<&str, usize>,
-    nearest: &Nearest<'_>,
-    report: &mut Report,
-) -> Result<Figures> {
-    let (mut found, mut judged) = (Vec::new(), Vec::new());
+fn similarity<'t>(lines: impl Iterator<Item = &'t str>, words: &Words<'_>, report: &mut Report) -> Result<Figures> {
+    let (mut found, mut judged, mut made) = (Vec::new(), Vec::new(), 0u64);
     for line in lines {
         report.rows_in += 1;
         let mut fields = line.split_whitespace();
@@ -63,14 +57,15 @@ fn similarity<'t>(
             continue;
         };
         report.rows_out += 1;
-        if let (Some(&a), Some(&b)) = (known.get(a), known.get(b)) {
-            found.push(f64::from(nearest.cosine(a, b)));
+        if let (Some(a), Some(b)) = (words.find(a), words.find(b)) {
+            found.push(f64::from(cosine(&a.vector, &b.vector)));
             judged.push(score);
+            made += u64::from(a.place.is_none() || b.place.is_none());
         }
     }
     ensure!(report.rows_out > 0, "no line has two words and a number");
     let figures = json!({
-        "pairs": report.rows_out, "known_pairs": found.len(),
+        "pairs": report.rows_out, "known_pairs": found.len(), "made_pairs": made,
         "spearman": spearman(&found, &judged), "pearson": pearson(&found, &judged),
     });
     figures.as_object().cloned().context("figures are an object")
@@ -86,16 +81,24 @@ struct Section {
     accuracy: f64,
 }
 
+/// A question whose words have vectors.
+struct Question {
+    section: usize,
+    /// `b - a + c`, `[dim]`.
+    query: Vec<f32>,
+    /// Where a, b and c stand among the words.
+    places: Vec<usize>,
+    answer: usize,
+}
+
 fn analogies<'t>(
     lines: impl Iterator<Item = &'t str>,
-    words: &WordRows<'_>,
-    known: &FxHashMap<&str, usize>,
-    nearest: &Nearest<'_>,
+    words: &Words<'_>,
     report: &mut Report,
     ctx: &Ctx,
 ) -> Result<Figures> {
     let mut sections = vec![Section::default()];
-    let mut questions: Vec<(usize, [usize; 4])> = Vec::new();
+    let (mut questions, mut made): (Vec<Question>, u64) = (Vec::new(), 0);
     for line in lines {
         if let Some(name) = line.strip_prefix(':') {
             sections.push(Section { section: name.trim().to_owned(), ..Section::default() });
@@ -110,25 +113,26 @@ fn analogies<'t>(
         report.rows_out += 1;
         let section = sections.len() - 1;
         sections[section].questions += 1;
-        let places: Option<Vec<usize>> = fields.iter().map(|word| known.get(word).copied()).collect();
-        if let Some(places) = places {
+        let asked: Option<Vec<Found<'_>>> = fields[..3].iter().map(|word| words.find(word)).collect();
+        // The answer is one of the model's own words.
+        if let (Some(asked), Some(answer)) = (asked, words.find(fields[3]).and_then(|found| found.place)) {
             sections[section].known_questions += 1;
-            questions.push((section, [places[0], places[1], places[2], places[3]]));
+            let places: Vec<usize> = asked.iter().filter_map(|found| found.place).collect();
+            made += u64::from(places.len() < 3);
+            let [a, b, c] = [0, 1, 2].map(|i: usize| unit(&asked[i].vector));
+            let query = (0..words.dim).map(|i| b[i] - a[i] + c[i]).collect();
+            questions.push(Question { section, query, places, answer });
         }
     }
     ensure!(report.rows_out > 0, "no line has the four words of a question");
     for asked in questions.chunks(TOGETHER) {
         ctx.check()?;
-        let query = |&(_, [a, b, c, _]): &(usize, [usize; 4])| {
-            let (a, b, c) = (nearest.unit(a), nearest.unit(b), nearest.unit(c));
-            (0..words.dim).map(move |i| b[i] - a[i] + c[i]).collect::<Vec<f32>>()
-        };
-        let queries: Vec<f32> = asked.iter().flat_map(query).collect();
+        let queries: Vec<f32> = asked.iter().flat_map(|question| &question.query).copied().collect();
         // Three of the four nearest may be those of the question.
-        let found = ctx.install(|| nearest.query_all(&queries, 4));
-        for ((section, [a, b, c, d]), found) in asked.iter().zip(found) {
-            let answer = found.iter().map(|neighbour| neighbour.row).find(|row| ![a, b, c].contains(&row));
-            sections[*section].right += usize::from(answer == Some(*d));
+        let found = ctx.install(|| words.nearest.query_all(&queries, 4));
+        for (question, found) in asked.iter().zip(found) {
+            let answer = found.iter().map(|neighbour| neighbour.row).find(|row| !question.places.contains(row));
+            sections[question.section].right += usize::from(answer == Some(question.answer));
         }
     }
     let accuracy = |right: usize, of: usize| if of > 0 { right as f64 / of as f64 } else { f64::NAN };
@@ -136,7 +140,7 @@ fn analogies<'t>(
     let right = sections.iter().map(|section| section.right).sum();
     sections.retain(|section| section.questions > 0);
     let figures = json!({
-        "questions": report.rows_out, "known_questions": questions.len(), "right": right,
+        "questions": report.rows_out, "known_questions": questions.len(), "made_questions": made, "right": right,
         "accuracy": accuracy(right, questions.len()), "sections": sections,
     });
     figures.as_object().cloned().context("figures are an object")

@@ -5,7 +5,9 @@
 //! model file. Not for: documents of a project, which come with codes and clean text (that is `extract`).
 
 pub mod classify;
+mod coverage;
 mod cutter;
+pub mod doc2vec;
 mod embed;
 pub mod fasttext;
 mod fitted;
@@ -24,6 +26,7 @@ mod numbered;
 mod output;
 pub mod pooling;
 pub mod ppmi;
+mod projection;
 mod returns;
 mod rows;
 pub mod sestm;
@@ -34,20 +37,24 @@ pub mod textnet;
 pub mod tone;
 pub mod vectorize;
 mod vectors;
+pub mod vintages;
 pub mod windows;
 pub mod word2vec;
+mod words;
 
 pub use cutter::{CutSpec, Cutter};
 pub use embed::embed;
 pub use fitted::{EvalParams, Figures, Fitted, Per, open_model};
 pub use judged::{Judgements, evaluate_words};
 pub use lines::{Block, Line, LineFormat, Lines, Refused};
-pub use nearest::{Named, Near, Sought, WordRows, nearest_documents, nearest_to_sum, nearest_words};
+pub use nearest::{Named, Near, Sought, nearest_documents, nearest_to_sum, nearest_words};
 pub use ngram::{HeldOut, train_ngram};
 pub use ngram_eval::open_language_model;
 pub use numbered::PhraseParams;
 pub use output::{Sink, write_rows};
+pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, project};
 pub use rows::{Columns, Rows};
 pub use shift::{Shift, shifts, write_shifts};
 pub use source::Source;
 pub use vectors::read_word_vectors;
+pub use words::WordRows;

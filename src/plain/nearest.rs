@@ -1,32 +1,19 @@
 //! Nearest words of a model with word vectors, and nearest documents of a file by any model with dense rows.
 
-use std::borrow::Cow;
-
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::words::Words;
 use super::{Block, Columns, Fitted, Line, Lines, Rows};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::Nearest;
+use crate::model::{Nearest, Neighbour, unit};
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
 /// Documents that one thread turns into rows before it looks whether the run was cancelled.
 const CHUNK: usize = 64;
-/// Known words that a message proposes for an unknown one.
-const PROPOSED: usize = 5;
-
-/// Vectors under their words.
-pub struct WordRows<'m> {
-    /// The words.
-    pub words: &'m [Box<str>],
-    /// `[words, dim]`, row by row.
-    pub vectors: Cow<'m, [f32]>,
-    /// Values of a vector.
-    pub dim: usize,
-}
 
 /// What is near to one thing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,57 +41,44 @@ pub enum Sought<'s> {
     Ids(&'s [String]),
 }
 
-/// A model's word vectors.
-pub(super) fn words_of(model: &dyn Fitted) -> Result<WordRows<'_>> {
-    model.words().with_context(|| {
-        format!("a {} model has no word vectors; lsa, ppmi and glove models have (inkstone train glove)", model.name())
-    })
-}
-
-/// The words' places.
-fn places(vectors: &WordRows<'_>, words: &[String]) -> Result<Vec<usize>> {
-    let place = |word: &String| {
-        let place = vectors.words.iter().position(|known| known.as_ref() == word);
-        place.with_context(|| unknown(word, vectors.words))
-    };
-    words.iter().map(place).collect()
-}
-
 /// The `k` words that are nearest to the sum of some words less some others, each at length 1: `b` and `c` less `a` answers what
 /// is to `c` as `b` is to `a`. The words themselves are left out.
 pub fn nearest_to_sum(model: &dyn Fitted, plus: &[String], minus: &[String], k: usize, ctx: &Ctx) -> Result<Near> {
-    let vectors = words_of(model)?;
-    let (added, taken) = (places(&vectors, plus)?, places(&vectors, minus)?);
-    let nearest = ctx.install(|| Nearest::new(&*vectors.vectors, vectors.dim))?;
-    let mut query = vec![0.0; vectors.dim];
-    for (places, sign) in [(&added, 1.0), (&taken, -1.0)] {
-        for unit in places.iter().map(|&place| nearest.unit(place)) {
-            query.iter_mut().zip(unit).for_each(|(sum, v)| *sum += sign * v);
+    let words = Words::of(model, ctx)?;
+    let (mut query, mut asked) = (vec![0.0; words.dim], Vec::new());
+    for (added, sign) in [(plus, 1.0), (minus, -1.0)] {
+        for word in added {
+            let found = words.get(word)?;
+            query.iter_mut().zip(unit(&found.vector)).for_each(|(sum, v)| *sum += sign * v);
+            asked.extend(found.place);
         }
     }
-    let asked = added.len() + taken.len();
-    let found = ctx.install(|| nearest.query(&query, k.saturating_add(asked)));
-    let others = found.into_iter().filter(|n| !added.contains(&n.row) && !taken.contains(&n.row)).take(k);
-    let neighbours =
-        others.map(|n| Named { name: vectors.words[n.row].to_string(), similarity: n.similarity }).collect();
+    let found = ctx.install(|| words.nearest.query(&query, k.saturating_add(asked.len())));
     let of = format!("{} - {}", plus.join(" + "), minus.join(" - "));
-    Ok(Near { of, neighbours })
+    Ok(Near { of, neighbours: others(&words, found, &asked, k) })
 }
 
-/// The `k` words that are nearest to each word.
-pub fn nearest_words(model: &dyn Fitted, words: &[String], k: usize, ctx: &Ctx) -> Result<Vec<Near>> {
-    let vectors = words_of(model)?;
-    let places = places(&vectors, words)?;
-    let nearest = ctx.install(|| Nearest::new(&*vectors.vectors, vectors.dim))?;
-    let queries: Vec<f32> = places.iter().flat_map(|&place| nearest.row(place)).copied().collect();
-    let found = ctx.install(|| nearest.query_all(&queries, k.saturating_add(1)));
-    let near = |((word, place), found): ((&String, usize), Vec<crate::model::Neighbour>)| {
-        let others = found.into_iter().filter(|n| n.row != place).take(k);
-        let neighbours =
-            others.map(|n| Named { name: vectors.words[n.row].to_string(), similarity: n.similarity }).collect();
-        Near { of: word.clone(), neighbours }
+/// The `k` words that are nearest to each word. Those that the model does not know, but makes a vector for, are answered too.
+pub fn nearest_words(model: &dyn Fitted, asked: &[String], k: usize, ctx: &Ctx) -> Result<Vec<Near>> {
+    let words = Words::of(model, ctx)?;
+    let (mut queries, mut places) = (Vec::new(), Vec::new());
+    for word in asked {
+        let found = words.get(word)?;
+        queries.extend_from_slice(&found.vector);
+        places.push(found.place);
+    }
+    let found = ctx.install(|| words.nearest.query_all(&queries, k.saturating_add(1)));
+    let near = |((word, place), found): ((&String, Option<usize>), Vec<Neighbour>)| {
+        let itself = place.map(|place| vec![place]).unwrap_or_default();
+        Near { of: word.clone(), neighbours: others(&words, found, &itself, k) }
     };
-    Ok(words.iter().zip(places).zip(found).map(near).collect())
+    Ok(asked.iter().zip(places).zip(found).map(near).collect())
+}
+
+/// The first `k` words of those found, without those in some places.
+fn others(words: &Words<'_>, found: Vec<Neighbour>, left_out: &[usize], k: usize) -> Vec<Named> {
+    let others = found.into_iter().filter(|neighbour| !left_out.contains(&neighbour.row)).take(k);
+    others.map(|n| Named { name: words.all[n.row].to_string(), similarity: n.similarity }).collect()
 }
 
 /// The `k` documents of the lines that are nearest to each of those sought. All rows are held in memory.
@@ -163,22 +137,4 @@ pub fn nearest_documents(
         Near { of, neighbours: others.map(|n| Named { name: ids[n.row].clone(), similarity: n.similarity }).collect() }
     });
     Ok((near.collect(), lines.finish()?))
-}
-
-/// Proposes the known words that are written most alike.
-fn unknown(word: &str, known: &[Box<str>]) -> String {
-    let length = word.chars().count();
-    let mut alike: Vec<(usize, usize, &str)> = known
-        .iter()
-        .enumerate()
-        .map(|(i, known)| (strsim::osa_distance(word, known), i, known.as_ref()))
-        .filter(|(distance, ..)| *distance < length)
-        .collect();
-    alike.sort_unstable();
-    let alike: Vec<&str> = alike.into_iter().take(PROPOSED).map(|(.., known)| known).collect();
-    let way_out = match alike.is_empty() {
-        true => "train with a lower --min-df or --min-count, or on more text".to_owned(),
-        false => format!("did you mean {}?", alike.join(", ")),
-    };
-    format!("the model knows no word {word:?}; {way_out}")
 }

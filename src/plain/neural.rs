@@ -11,11 +11,12 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::ngram_eval::{DOCUMENT, names, rows};
-use super::numbered::{Kept, Numbered};
+use super::numbered::{Kept, Numbered, Reading};
 use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Per, Rows, WordRows, write_rows};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::neural::{Checkpoint, LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
+use crate::model::checkpoint::Checkpoint;
+use crate::model::neural::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
 use crate::model::ngram::{END, MARKS, Score};
 use crate::model::{Explanation, ModelFile, ModelHeader, Part, Training, WordVectors};
 
@@ -53,7 +54,7 @@ pub fn train_language(
 ) -> Result<(WordVectors, Report)> {
     params.check()?;
     let kept = Kept { min_count: vocabulary.min_count, max_words: vocabulary.max_words };
-    let (corpus, mut report) = Numbered::read_language(lines, cutter, kept, output, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Language, kept, output, ctx)?;
     report.fact("unknown_tokens", corpus.left_out);
     let what = json!({
         "network": params, "seed": ctx.seed(), "words": corpus.words,

@@ -15,8 +15,8 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::{Block, Cutter, Line, Lines};
-use crate::data::Report;
-use crate::disk::Scratch;
+use crate::data::{Report, TooLittle};
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 
 pub use phrases::PhraseParams;
@@ -31,7 +31,7 @@ const NUMBERS: usize = 1 << 20;
 /// Ends a sequence: no window reaches over it. A document's title and its text are sequences of their own.
 pub(crate) const END: u32 = u32::MAX;
 /// Ends a document, after the end of its last sequence.
-pub(crate) const DOCUMENT: u32 = u32::MAX - 1;
+pub(crate) use crate::model::DOCUMENT;
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
 
@@ -45,11 +45,14 @@ pub(crate) struct Kept {
 }
 
 /// What of a document becomes numbers, and what stands for the words that are not kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reading {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reading<'a> {
     /// Its terms, title and text apart; words that are not kept are not there.
     Terms,
-    /// Every token of the whole. Of n kept words, n ends a document, and n + 1 stands for each word that is not kept.
+    /// The same, after phrases have become words.
+    Phrases(&'a PhraseParams),
+    /// Every token of the whole. Of n kept words, n ends a document, and n + 1 stands for each word that is not kept; there are no
+    /// other marks.
     Language,
 }
 
@@ -69,46 +72,11 @@ pub(crate) struct Numbered {
 
 impl Numbered {
     /// Numbers all lines; scratch files are made in the folder of `beside`. The report has `documents`, `tokens`, `vocabulary`,
-    /// `kept_tokens`, `fitted_until`.
+    /// `kept_tokens`, `fitted_until`, and where they are joined `phrases`: how many different ones.
     pub(crate) fn read(
         lines: &mut Lines,
         cutter: &Cutter,
-        kept: Kept,
-        beside: &Path,
-        ctx: &Ctx,
-    ) -> Result<(Numbered, Report)> {
-        Numbered::read_as(Reading::Terms, lines, cutter, &PhraseParams::default(), kept, beside, ctx)
-    }
-
-    /// As [`Numbered::read`], after phrases have become words. The report has `phrases` too: how many different ones.
-    pub(crate) fn read_phrases(
-        lines: &mut Lines,
-        cutter: &Cutter,
-        phrases: &PhraseParams,
-        kept: Kept,
-        beside: &Path,
-        ctx: &Ctx,
-    ) -> Result<(Numbered, Report)> {
-        Numbered::read_as(Reading::Terms, lines, cutter, phrases, kept, beside, ctx)
-    }
-
-    /// The same for language models: every token counts. Of n kept words, the number n stands for the end of a document, and
-    /// n + 1 for each word that is not kept; there are no other marks.
-    pub(crate) fn read_language(
-        lines: &mut Lines,
-        cutter: &Cutter,
-        kept: Kept,
-        beside: &Path,
-        ctx: &Ctx,
-    ) -> Result<(Numbered, Report)> {
-        Numbered::read_as(Reading::Language, lines, cutter, &PhraseParams::default(), kept, beside, ctx)
-    }
-
-    fn read_as(
-        reading: Reading,
-        lines: &mut Lines,
-        cutter: &Cutter,
-        phrases: &PhraseParams,
+        reading: Reading<'_>,
         kept: Kept,
         beside: &Path,
         ctx: &Ctx,
@@ -132,12 +100,14 @@ impl Numbered {
         report.fact("documents", all.documents);
         report.fact("tokens", all.counts.iter().sum::<u64>());
         report.fact("fitted_until", all.last);
-        let mut found = 0;
-        for _ in 0..phrases.passes {
-            let (joined, different) = all.joined(phrases, beside, ctx)?;
-            (all, found) = (joined, found + different);
+        if let Reading::Phrases(params) = reading {
+            let mut found = 0;
+            for _ in 0..params.passes {
+                let (joined, different) = all.joined(params, beside, ctx)?;
+                (all, found) = (joined, found + different);
+            }
+            report.fact("phrases", found);
         }
-        report.fact("phrases", found);
         let numbered = all.kept(kept, reading, beside, ctx)?;
         report.fact("vocabulary", numbered.words.len());
         report.fact("kept_tokens", numbered.tokens());
@@ -151,7 +121,7 @@ impl Numbered {
 
     /// All numbers in the order of the corpus, with [`END`] after each sequence and [`DOCUMENT`] after each document.
     pub(crate) fn numbers(&self) -> &[u32] {
-        numbers(self.map.as_ref())
+        disk::numbers(self.map.as_ref())
     }
 
     /// The sequences in order, those that lost all their words included.
@@ -165,10 +135,6 @@ impl Numbered {
     }
 }
 
-fn numbers(map: Option<&Mmap>) -> &[u32] {
-    map.map_or(&[], |map| bytemuck::cast_slice(map))
-}
-
 /// Some documents as numbers of words of their own.
 #[derive(Default)]
 struct Chunk {
@@ -177,11 +143,11 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn of(lines: &[Line<'_>], cutter: &Cutter, reading: Reading) -> Chunk {
+    fn of(lines: &[Line<'_>], cutter: &Cutter, reading: Reading<'_>) -> Chunk {
         let mut chunk = Chunk::default();
         let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
         for line in lines {
-            if reading == Reading::Language {
+            if matches!(reading, Reading::Language) {
                 cutter.tokens(&line.whole()).into_iter().for_each(|token| chunk.push(token, &mut known));
                 chunk.numbers.push(END);
                 continue;
@@ -243,7 +209,7 @@ impl All {
     }
 
     /// Chooses the words, and keeps the numbers of those.
-    fn kept(self, rule: Kept, reading: Reading, beside: &Path, ctx: &Ctx) -> Result<Numbered> {
+    fn kept(self, rule: Kept, reading: Reading<'_>, beside: &Path, ctx: &Ctx) -> Result<Numbered> {
         let mut kept: Vec<(Box<str>, u32)> =
             self.numbers.into_iter().filter(|(_, i)| self.counts[*i as usize] >= rule.min_count).collect();
         kept.par_sort_unstable_by(|a, b| {
@@ -252,27 +218,29 @@ impl All {
         if rule.max_words > 0 {
             kept.truncate(rule.max_words);
         }
-        ensure!(
-            kept.len() > 1,
-            "{} of {} words occur at least {} times in {} documents, and word vectors need two: lower --min-count, or \
-             give more text",
-            kept.len(),
-            self.counts.len(),
-            rule.min_count,
-            self.documents
-        );
+        if kept.len() < 2 {
+            return Err(TooLittle(format!(
+                "{} of {} words occur at least {} times in {} documents, and word vectors need two: lower --min-count, or give \
+                 more text",
+                kept.len(),
+                self.counts.len(),
+                rule.min_count,
+                self.documents
+            ))
+            .into());
+        }
         let mut places = vec![LEFT_OUT; self.counts.len()];
         (0..).zip(&kept).for_each(|(place, (_, number))| places[*number as usize] = place);
         let counts: Vec<u64> = kept.iter().map(|(_, number)| self.counts[*number as usize]).collect();
         let left_out = self.counts.iter().sum::<u64>() - counts.iter().sum::<u64>();
         let marks = match reading {
-            Reading::Terms => |number, _| number,
+            Reading::Terms | Reading::Phrases(_) => |number, _| number,
             Reading::Language => |number, kept| if number == END { kept } else { kept + 1 },
         };
         let all = self.scratch.map()?;
         let mut scratch = Scratch::beside(beside)?;
         let mut out = Vec::with_capacity(NUMBERS);
-        for numbers in numbers(all.as_ref()).chunks(NUMBERS) {
+        for numbers in disk::numbers::<u32>(all.as_ref()).chunks(NUMBERS) {
             ctx.check()?;
             out.clear();
             let placed = numbers.iter().map(|&n| if n < LEFT_OUT { places[n as usize] } else { n });
@@ -307,7 +275,7 @@ mod tests {
         let cutter = Cutter::new(CutSpec::new(LineFormat::Tokens, TokenizerParams::default()), Path::new("")).unwrap();
         let read = |kept| {
             let mut lines = Lines::of(Cursor::new(text), LineFormat::Tokens);
-            Numbered::read(&mut lines, &cutter, kept, &dir.path().join("m"), &ctx)
+            Numbered::read(&mut lines, &cutter, Reading::Terms, kept, &dir.path().join("m"), &ctx)
         };
         let (numbered, report) = read(Kept { min_count: 2, max_words: 0 }).unwrap();
         assert_eq!(numbered.words, ["a", "b"].map(Box::from));
@@ -320,7 +288,8 @@ mod tests {
         assert_eq!(numbered.words, ["a", "b", "c"].map(Box::from));
         let mut lines = Lines::of(Cursor::new(text), LineFormat::Tokens);
         let kept = Kept { min_count: 2, max_words: 0 };
-        let (numbered, _) = Numbered::read_language(&mut lines, &cutter, kept, &dir.path().join("m"), &ctx).unwrap();
+        let (numbered, _) =
+            Numbered::read(&mut lines, &cutter, Reading::Language, kept, &dir.path().join("m"), &ctx).unwrap();
         assert_eq!(numbered.numbers(), [1, 0, 0, 3, 2, 2, 0, 1, 3, 2]);
         assert_eq!((numbered.left_out, numbered.documents), (2, 3));
         let error = read(Kept { min_count: 3, max_words: 0 }).err().unwrap().to_string();

@@ -5,11 +5,11 @@ mod tests;
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use serde_json::json;
+use anyhow::Result;
 
-use super::numbered::{DOCUMENT, END, Kept, Numbered};
-use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
+use super::coverage::{component, coverage};
+use super::numbered::{DOCUMENT, END, Kept, Numbered, Reading};
+use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::{
@@ -18,8 +18,6 @@ use crate::model::{
 
 pub(crate) const KIND: &str = Pooling::KIND;
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 /// Fits a pooling of these vectors on all lines. Scratch files are made in the folder of `beside`. The report has `documents`,
 /// `tokens`, `vocabulary` (of the text), `known_tokens`, `fitted_until`, `dim`.
 pub fn train(
@@ -31,7 +29,7 @@ pub fn train(
     ctx: &Ctx,
 ) -> Result<(Pooling, Report)> {
     let kept = Kept { min_count: 1, max_words: 0 };
-    let (corpus, mut report) = Numbered::read(lines, cutter, kept, beside, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
     // The text's numbers of words as places among the vectors.
     let places: Vec<Option<u32>> = corpus.words.iter().map(|word| vectors.number(word)).collect();
     // Vectors that do not say what they have seen may have seen anything.
@@ -85,34 +83,16 @@ impl Fitted for FittedPooling {
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
-        let names = component_names(self.model.vectors().dim());
-        let place = |name: &str| {
-            let place = names.iter().position(|known| known == name);
-            place.with_context(|| format!("the model has no component {name}; there are c1 to c{}", names.len()))
-        };
-        let component = of.map(place).transpose()?;
+        let component = component(of, self.model.vectors().dim())?;
         Ok(self.with_terms(line, |terms| self.model.explain(terms, component)))
     }
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(KIND)?;
-        let (mut documents, mut tokens, mut known, mut empty) = (0u64, 0u64, 0u64, 0u64);
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            for line in lines.documents(&block) {
-                ctx.advance(1)?;
-                let vectors = self.model.vectors();
-                let (all, found) = self.with_terms(&line, |terms| {
-                    (terms.len(), terms.iter().filter(|term| vectors.number(term).is_some()).count())
-                });
-                documents += 1;
-                tokens += all as u64;
-                known += found as u64;
-                empty += u64::from(found == 0);
-            }
-        }
-        let figures =
-            json!({"documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty});
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+        coverage(lines, ctx, |line| {
+            self.with_terms(line, |terms| {
+                (terms.len(), terms.iter().filter(|term| self.model.vectors().number(term).is_some()).count())
+            })
+        })
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::numbered::{Kept, Numbered};
+use super::numbered::{Kept, Numbered, Reading};
 use super::{Cutter, Lines};
 use crate::data::Report;
 use crate::disk;
@@ -66,7 +66,7 @@ pub(super) fn count(
     ctx: &Ctx,
 ) -> Result<(Numbered, Cooccurrence, Report)> {
     let kept = Kept { min_count: params.min_count, max_words: params.max_words };
-    let (corpus, report) = Numbered::read(lines, cutter, kept, beside, ctx)?;
+    let (corpus, report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
     let counts = PairCounter::count(corpus.words.len(), corpus.sequences(), params, disk::folder_of(beside), ctx)?;
     Ok((corpus, counts, report))
 }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use memmap2::Mmap;
 
 use super::Line;
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 
 const NUMBERED: u32 = u32::MAX;
 
@@ -86,9 +86,7 @@ pub(super) struct Spill {
 impl Spill {
     /// The documents of a block, in order.
     pub(super) fn documents(&self, place: Place) -> Result<Documents<'_>> {
-        let bytes = self.map.as_deref().unwrap_or_default();
-        let numbers: &[u32] =
-            bytemuck::try_cast_slice(bytes).map_err(|error| anyhow::anyhow!("a scratch file is damaged: {error}"))?;
+        let numbers: &[u32] = disk::numbers(self.map.as_ref());
         Ok(Documents { numbers: numbers.get(place.start..place.end).context("a scratch file is cut short")? })
     }
 }

@@ -16,7 +16,7 @@ use super::neural::Vocabulary;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::neural::Checkpoint;
+use crate::model::checkpoint::Checkpoint;
 use crate::model::textnet::{Examples, TextNet, TextNetKind, TextNetParams};
 use crate::model::{ClassReport, Explanation, Fields, Goal, ModelFile, ModelHeader, Part, WordVectors};
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use serde_json::json;
+use anyhow::Result;
 
-use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
+use super::coverage::{component, coverage};
+use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::{Explanation, ModelFile, ModelHeader, WordVectors, component_names, is_vectors, read_vectors};
@@ -17,9 +17,6 @@ pub(crate) const KIND: &str = WordVectors::KIND;
 pub fn read_word_vectors(path: &Path) -> Result<WordVectors> {
     if is_vectors(path)? { read_vectors(path) } else { WordVectors::read(&ModelFile::open(path)?) }
 }
-
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 
 /// A fitted model and the cutter that its documents are read with.
 pub(super) struct FittedVectors {
@@ -72,14 +69,7 @@ impl Fitted for FittedVectors {
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
-        let names = component_names(self.model.dim());
-        let component = of.map(|name| {
-            names
-                .iter()
-                .position(|known| known == name)
-                .with_context(|| format!("the model has no component {name}; there are c1 to c{}", self.model.dim()))
-        });
-        let component = component.transpose()?;
+        let component = component(of, self.model.dim())?;
         Ok(self.with_terms(line, |terms| self.model.explain(terms, component)))
     }
 
@@ -90,22 +80,10 @@ impl Fitted for FittedVectors {
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(self.name())?;
-        let (mut documents, mut tokens, mut known, mut empty) = (0u64, 0u64, 0u64, 0u64);
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            for line in lines.documents(&block) {
-                ctx.advance(1)?;
-                let (all, in_vocabulary) = self.with_terms(&line, |terms| {
-                    (terms.len(), terms.iter().filter(|term| self.model.vector(term).is_some()).count())
-                });
-                documents += 1;
-                tokens += all as u64;
-                known += in_vocabulary as u64;
-                empty += u64::from(in_vocabulary == 0);
-            }
-        }
-        let figures =
-            json!({"documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty});
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+        coverage(lines, ctx, |line| {
+            self.with_terms(line, |terms| {
+                (terms.len(), terms.iter().filter(|term| self.model.vector(term).is_some()).count())
+            })
+        })
     }
 }

@@ -8,11 +8,12 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::neural::Vocabulary;
-use super::numbered::{Kept, Numbered};
+use super::numbered::{Kept, Numbered, Reading};
 use super::{Cutter, Lines};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::neural::{Checkpoint, WindowParams, rank_windows};
+use crate::model::checkpoint::Checkpoint;
+use crate::model::neural::{WindowParams, rank_windows};
 use crate::model::{Training, WordVectors};
 
 /// What `train` calls it.
@@ -30,7 +31,7 @@ pub fn train(
 ) -> Result<(WordVectors, Report)> {
     params.check()?;
     let kept = Kept { min_count: vocabulary.min_count, max_words: vocabulary.max_words };
-    let (corpus, mut report) = Numbered::read(lines, cutter, kept, output, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, output, ctx)?;
     let text = Key::of(bytemuck::cast_slice(corpus.numbers()));
     let what = json!({"network": params, "seed": ctx.seed(), "words": corpus.words, "text": text});
     let checkpoint = Checkpoint::of(output, &what)?;

@@ -6,16 +6,17 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::json;
 
-use super::numbered::{Kept, Numbered, PhraseParams};
+use super::numbered::{Kept, Numbered, PhraseParams, Reading};
 use super::{Cutter, Lines};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::{Training, Word2vec, Word2vecParams, WordVectors};
+use crate::model::checkpoint::Checkpoint;
+use crate::model::{Corpus, Training, Word2vec, Word2vecParams, WordVectors};
 
 /// What `train` calls it.
 pub(crate) const METHOD: &str = "word2vec";
@@ -38,46 +39,98 @@ impl Default for WordParams {
     }
 }
 
-/// Where the state is kept after each pass.
-#[derive(Clone, Debug)]
-pub struct Checkpoint {
-    /// The file.
-    pub path: PathBuf,
-    /// Whether to go on from it.
-    pub resume: bool,
-}
-
-/// Trains word vectors. Scratch files are made in the folder of `beside`. The report has `documents`, `tokens`, `vocabulary`,
-/// `kept_tokens`, `fitted_until`, `phrases`, `dim`, `passes` (epoch, loss, rate, seconds, words per second), `resumed`.
+/// Trains word vectors and writes them to `output`. An interrupted training leaves a checkpoint beside it, from which the same
+/// training goes on. The report has `documents`, `tokens`, `vocabulary`, `kept_tokens`, `fitted_until`, `phrases`, `dim`, `passes`
+/// (epoch, loss, rate, seconds, words per second), `resumed` (passes of the interrupted training).
 pub fn train(
     lines: &mut Lines,
     cutter: &Cutter,
     words: &WordParams,
     params: &Word2vecParams,
-    checkpoint: Option<&Checkpoint>,
-    beside: &Path,
+    output: &Path,
     ctx: &Ctx,
 ) -> Result<(WordVectors, Report)> {
+    let (vectors, report, checkpoint) = learn(lines, cutter, words, params, output, ctx)?;
+    vectors.save(output, cutter.spec())?;
+    checkpoint.remove()?;
+    Ok((vectors, report))
+}
+
+/// As [`train`], but that nothing is written besides the checkpoint.
+pub(super) fn learn(
+    lines: &mut Lines,
+    cutter: &Cutter,
+    words: &WordParams,
+    params: &Word2vecParams,
+    output: &Path,
+    ctx: &Ctx,
+) -> Result<(WordVectors, Report, Checkpoint)> {
     params.check()?;
-    let kept = Kept { min_count: words.min_count, max_words: words.max_words };
-    let (corpus, mut report) = Numbered::read_phrases(lines, cutter, &words.phrases, kept, beside, ctx)?;
-    let mut trainer = Word2vec::new(&corpus.counts, corpus.numbers(), params, ctx.seed())?;
-    let key = Key::of_parts(corpus.words.iter().map(|word| word.as_bytes()));
-    if let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.resume) {
-        trainer.resume(&checkpoint.path, key)?;
+    let (corpus, mut report) = words.read(lines, cutter, output, ctx)?;
+    let checkpoint = checkpoint(&corpus, words, params, output, ctx)?;
+    let mut trainer = Word2vec::new(given(&corpus), params, ctx.seed())?;
+    pass(&mut trainer, &checkpoint, corpus.tokens(), &mut report, ctx)?;
+    let training = Training {
+        method: METHOD.to_owned(),
+        documents: corpus.documents,
+        fitted_until: corpus.fitted_until,
+        params: json!({"words": words, "word2vec": params, "seed": ctx.seed(), "losses": trainer.losses()}),
+    };
+    let values = trainer.vectors();
+    drop(trainer);
+    Ok((WordVectors::new(corpus.words, corpus.counts, params.dim, values, training)?, report, checkpoint))
+}
+
+impl WordParams {
+    /// Reads a corpus as these say.
+    pub(super) fn read(
+        &self,
+        lines: &mut Lines,
+        cutter: &Cutter,
+        output: &Path,
+        ctx: &Ctx,
+    ) -> Result<(Numbered, Report)> {
+        let kept = Kept { min_count: self.min_count, max_words: self.max_words };
+        Numbered::read(lines, cutter, Reading::Phrases(&self.phrases), kept, output, ctx)
     }
-    let resumed = trainer.passes().len();
-    let tokens = corpus.tokens();
+}
+
+/// The corpus as a trainer takes it.
+pub(super) fn given(corpus: &Numbered) -> Corpus<'_> {
+    let Numbered { words, counts, documents, .. } = corpus;
+    Corpus { words, counts, numbers: corpus.numbers(), documents: *documents }
+}
+
+/// That of this training.
+pub(super) fn checkpoint(
+    corpus: &Numbered,
+    words: &WordParams,
+    params: &Word2vecParams,
+    output: &Path,
+    ctx: &Ctx,
+) -> Result<Checkpoint> {
+    let text = Key::of(bytemuck::cast_slice(corpus.numbers()));
+    let vocabulary = Key::of_parts(corpus.words.iter().map(|word| word.as_bytes()));
+    let seed = ctx.seed();
+    Checkpoint::of(
+        output,
+        &json!({"words": words, "word2vec": params, "seed": seed, "vocabulary": vocabulary, "text": text}),
+    )
+}
+
+/// Makes the passes that are left, and tells of all.
+pub(super) fn pass(
+    trainer: &mut Word2vec<'_>,
+    checkpoint: &Checkpoint,
+    tokens: u64,
+    report: &mut Report,
+    ctx: &Ctx,
+) -> Result<()> {
+    trainer.resume(checkpoint)?;
+    report.fact("resumed", trainer.passes().len());
     ctx.stage("word2vec", "words", Some(tokens * trainer.left() as u64), || {
+        trainer.finish(Some(checkpoint), ctx)?;
         let mut report = Report::new("word2vec");
-        while trainer.left() > 0 {
-            trainer.pass(ctx)?;
-            if let Some(Checkpoint { path, .. }) = checkpoint {
-                trainer
-                    .save(path, key, corpus.documents)
-                    .with_context(|| format!("cannot keep the state in {}", path.display()))?;
-            }
-        }
         report.rows_in = tokens;
         Ok(report)
     })?;
@@ -88,16 +141,6 @@ pub fn train(
         })
     });
     report.fact("passes", passes.collect::<Vec<_>>());
-    report.fact("resumed", resumed);
-    report.fact("dim", params.dim);
-    let losses: Vec<f64> = trainer.passes().iter().map(|pass| pass.loss).collect();
-    let training = Training {
-        method: METHOD.to_owned(),
-        documents: corpus.documents,
-        fitted_until: corpus.fitted_until,
-        params: json!({"words": words, "word2vec": params, "seed": ctx.seed(), "losses": losses}),
-    };
-    let values = trainer.vectors();
-    let vectors = WordVectors::new(corpus.words, corpus.counts, params.dim, values, training)?;
-    Ok((vectors, report))
+    report.fact("dim", trainer.dim());
+    Ok(())
 }

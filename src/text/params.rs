@@ -25,6 +25,9 @@ pub struct TokenizerParams {
     pub stopwords: Stopwords,
     /// Whether terms are in lower case (tokens are always as written). Default: true.
     pub lowercase: bool,
+    /// Whether terms bear their part of speech, as 回购|v, so that the senses of a word are apart (sense2vec: Trask, Michalak and
+    /// Liu 2015). With jieba's precise cut. Default: false.
+    pub tags: bool,
     /// Whether punctuation and symbols count as terms. Default: false.
     pub keep_punctuation: bool,
     /// Whether numbers, percentages and dates in digits count as terms. Default: false.
@@ -41,6 +44,7 @@ impl Default for TokenizerParams {
             finance_dictionary: true,
             stopwords: Stopwords::Builtin,
             lowercase: true,
+            tags: false,
             keep_punctuation: false,
             keep_numbers: false,
         }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::chunk::Chunk;
+use super::segment::sense;
 use super::{Counter, Segmenter, TaggedToken, Token, Truncation};
 use crate::data::Report;
 use crate::job::{Cancelled, Ctx};
@@ -160,9 +161,9 @@ fn cut_line(
         let kept = params.truncation.apply(words.len(), params.specials);
         for TaggedToken { token, tag } in kept.into_iter().flat_map(|range| &words[range]) {
             if !params.terms {
-                write(&format!("{}/{tag}", token.text));
+                write(&sense(token.text, tag));
             } else if let Some(term) = segmenter.term(*token) {
-                write(&format!("{term}/{tag}"));
+                write(&sense(&term, tag));
             }
         }
         return;
@@ -217,7 +218,7 @@ mod tests {
         let params = TokenizeParams { terms: true, ..TokenizeParams::default() };
         assert_eq!(run("ETF的份额，增长了12%".as_bytes(), &params, Mode::Jieba, 1).0, "etf 份额 增长\n");
         let params = TokenizeParams { tags: true, truncation: "head:4".parse().unwrap(), ..TokenizeParams::default() };
-        assert_eq!(run("公司拟回购股份。\n".as_bytes(), &params, Mode::Jieba, 1).0, "公司/n 拟/v\n");
+        assert_eq!(run("公司拟回购股份。\n".as_bytes(), &params, Mode::Jieba, 1).0, "公司|n 拟|v\n");
         let params = TokenizeParams { terms: true, truncation: Truncation::None, ..params };
         assert_eq!(run("ETF的份额。\n".as_bytes(), &params, Mode::Jieba, 1).0, "etf/eng 份额/n\n");
         for empty in [&b""[..], b"\xef\xbb\xbf"] {

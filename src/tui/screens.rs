@@ -312,7 +312,8 @@ fn outcome(lookahead: bool) -> Outcome {
 }
 
 fn stage(name: &str, done: u64, total: Option<u64>, seconds: u64, state: StageState) -> StageProgress {
-    StageProgress { name: name.to_owned(), unit: "docs", done, total, elapsed: Duration::from_secs(seconds), state }
+    let (name, note) = (name.to_owned(), String::new());
+    StageProgress { name, unit: "docs", done, total, note, elapsed: Duration::from_secs(seconds), state }
 }
 
 fn ingest_report() -> Report {

@@ -32,7 +32,7 @@ pub use sestm::Sestm;
 pub use textnet::{NetClasses, TextCnn, TextRnn};
 pub use tone::Tone;
 pub use vectorize::{Terms, Vectorize};
-pub use word2vec::Word2vec;
+pub use word2vec::{Doc2vec, Prediction, Vintages, Word2vec, WordForm};
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]
@@ -67,6 +67,10 @@ pub enum Train {
     Rnnlm(Rnnlm),
     /// Word vectors that predict their neighbours: word2vec, CBOW or skip-gram.
     Word2vec(Word2vec),
+    /// Vectors of documents that predict their words: doc2vec, distributed memory or bag of words.
+    Doc2vec(Doc2vec),
+    /// Word vectors of one window of time after the other, in one space: for how meanings move.
+    Vintages(Vintages),
     /// GloVe word vectors, as the authors' program.
     Glove(Glove),
     /// Documents from word vectors: mean, maximum, TF-IDF-weighted mean, or SIF with the common part taken off.

@@ -1,10 +1,11 @@
-//! Flags of `train word2vec`, with the names that the C tool and gensim give them.
+//! Flags of `train word2vec`, `train doc2vec` and `train vintages`, with the names that the C tool and gensim give them.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::cli::Corpus;
+use crate::plain::vintages::Period;
 
 /// Flags of `train word2vec`.
 #[derive(Debug, Args)]
@@ -18,9 +19,65 @@ pub struct Word2vec {
     /// Also write the vectors for other tools: in word2vec's binary format when the name ends in .bin, else in its text format.
     #[arg(long, value_name = "FILE")]
     pub vectors: Option<PathBuf>,
+    /// What predicts what.
+    #[command(flatten)]
+    pub form: WordForm,
+    /// How.
+    #[command(flatten)]
+    pub prediction: Prediction,
+}
+
+/// Flags of `train doc2vec`.
+#[derive(Debug, Args)]
+pub struct Doc2vec {
+    /// What it is trained on.
+    #[command(flatten)]
+    pub corpus: Corpus,
+    /// The model file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Distributed bag of words: the document alone predicts its words. Without it, distributed memory: with the words around.
+    #[arg(long)]
+    pub dbow: bool,
+    /// How.
+    #[command(flatten)]
+    pub prediction: Prediction,
+}
+
+/// Flags of `train vintages`.
+#[derive(Debug, Args)]
+pub struct Vintages {
+    /// What they are trained on: JSON lines with "time".
+    #[command(flatten)]
+    pub corpus: Corpus,
+    /// The folder of the model files, each named by its window.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// The window of a model.
+    #[arg(long, value_name = "PERIOD", default_value = "year")]
+    pub by: Period,
+    /// What predicts what.
+    #[command(flatten)]
+    pub form: WordForm,
+    /// How.
+    #[command(flatten)]
+    pub prediction: Prediction,
+}
+
+/// Flags of forms of word vectors.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct WordForm {
     /// Skip-gram: each word of a window predicts its centre. Without it, CBOW: their mean does.
     #[arg(long)]
     pub sg: bool,
+    /// Half of a Chinese word's vector is the mean of those of its characters (CWE).
+    #[arg(long, conflicts_with = "sg")]
+    pub chars: bool,
+}
+
+/// Flags of vectors that are trained to predict words.
+#[derive(Clone, Debug, Args)]
+pub struct Prediction {
     /// Hierarchical softmax over a Huffman tree in place of negative samples.
     #[arg(long, conflicts_with = "negative")]
     pub hs: bool,
@@ -42,10 +99,10 @@ pub struct Word2vec {
     /// Keep at the most this many words, the most frequent; 0 keeps all.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub max_words: usize,
-    /// Passes over the text.
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub epochs: usize,
-    /// Rate of learning at the beginning. Default: 0.05, with --sg 0.025.
+    /// Passes over the text. Default: 5, of documents 10.
+    #[arg(long, value_name = "N")]
+    pub epochs: Option<usize>,
+    /// Rate of learning at the beginning. Default: 0.05 for CBOW, else 0.025.
     #[arg(long, value_name = "X")]
     pub lr: Option<f64>,
     /// Rate of learning at the end.
@@ -57,10 +114,4 @@ pub struct Word2vec {
     /// How many times more often than by chance.
     #[arg(long, value_name = "X", default_value_t = 100.0, requires = "phrases")]
     pub phrase_threshold: f64,
-    /// Keep the whole state here after each pass.
-    #[arg(long, value_name = "FILE")]
-    pub checkpoint: Option<PathBuf>,
-    /// Go on from the checkpoint, to the same bytes as without a break.
-    #[arg(long, requires = "checkpoint")]
-    pub resume: bool,
 }

@@ -124,7 +124,7 @@ fn run(
     let (model, report) = staged(ctx, "train", || classify::train(&mut lines, &cutter, &params, ctx))?;
     model.save(&args.output, cutter.spec())?;
     let figures = report.facts.clone();
-    let mut summary = trained(name, &args.output, report);
+    let mut summary = trained(name, &args.output, report, &[]);
     for (name, value) in figures {
         summary.fields.entry(name).or_insert(value);
     }

@@ -77,13 +77,8 @@ fn saved(
     if let Some(path) = &files.vectors {
         fasttext::vectors_of(model)?.export(path, VectorFormat::by_name(path))?;
     }
-    let facts = report.facts.clone();
-    let mut summary = trained(&training.method, &files.output, report);
-    for name in ["labels", "labels_of_one_document", "rows", "loss"] {
-        if let Some(value) = facts.get(name) {
-            summary.set(name, value);
-        }
-    }
+    let mut summary =
+        trained(&training.method, &files.output, report, &["labels", "labels_of_one_document", "rows", "loss"]);
     for (name, path) in [("bin", &files.bin), ("vectors", &files.vectors)] {
         if let Some(path) = path {
             summary.set(name, path.display().to_string());

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use super::{open, trained};
+use super::{exported, open, trained};
 use crate::cli::Glove;
 use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::{CooccurrenceParams, GloveParams, PairWeighting, VectorFormat};
+use crate::model::{CooccurrenceParams, GloveParams, PairWeighting};
 use crate::plain::glove;
 
 pub(super) fn run(args: &Glove, ctx: &Ctx) -> Result<Summary> {
@@ -23,14 +23,7 @@ pub(super) fn run(args: &Glove, ctx: &Ctx) -> Result<Summary> {
     let train = || glove::train(&mut lines, &cutter, &counting, &params, &args.output, ctx);
     let (model, report) = staged(ctx, "train", train)?;
     model.save(&args.output, cutter.spec())?;
-    let facts = report.facts.clone();
-    let mut summary = trained(glove::METHOD, &args.output, report);
-    for name in ["pairs", "dim", "losses", "pairs_per_second"] {
-        summary.set(name, &facts[name]);
-    }
-    if let Some(path) = &args.vectors {
-        model.export(path, VectorFormat::by_name(path))?;
-        summary.set("vectors", path.display().to_string());
-    }
+    let mut summary = trained(glove::METHOD, &args.output, report, &["pairs", "dim", "losses", "pairs_per_second"]);
+    exported(&model, args.vectors.as_deref(), &mut summary)?;
     Ok(summary)
 }

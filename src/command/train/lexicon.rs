@@ -35,5 +35,5 @@ pub(super) fn run(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {
         }
     })?;
     found.save(&args.output)?;
-    Ok(trained("lexicon", &args.output, report))
+    Ok(trained("lexicon", &args.output, report, &[]))
 }

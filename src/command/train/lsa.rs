@@ -21,11 +21,7 @@ pub(super) fn run(args: &Lsa, ctx: &Ctx) -> Result<Summary> {
     let train = || lsa::train(&mut lines, &cutter, &params, &flags.output, points, ctx);
     let (model, report) = staged(ctx, "train", train)?;
     model.save(&flags.output, cutter.spec())?;
-    let facts = report.facts.clone();
-    let mut summary = trained(lsa::KIND, &flags.output, report);
-    for name in ["dim", "explained_variance", "singular_value_error"] {
-        summary.set(name, &facts[name]);
-    }
+    let mut summary = trained(lsa::KIND, &flags.output, report, &["dim", "explained_variance", "singular_value_error"]);
     if let Some(path) = points {
         summary.set("rows", path.display().to_string());
     }

@@ -24,7 +24,7 @@ use crate::cli::{Corpus, Train};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::Preset;
+use crate::model::{Preset, VectorFormat, WordVectors};
 use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
 
 /// Fits the model that the flags ask for.
@@ -50,7 +50,9 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Rnnlm(args) => neural::rnnlm(args, ctx),
         Train::TextCnn(args) => textnet::cnn(args, ctx),
         Train::TextRnn(args) => textnet::rnn(args, ctx),
-        Train::Word2vec(args) => word2vec::run(args, ctx),
+        Train::Word2vec(args) => word2vec::words(args, ctx),
+        Train::Doc2vec(args) => word2vec::documents(args, ctx),
+        Train::Vintages(args) => word2vec::vintages(args, ctx),
         Train::Glove(args) => glove::run(args, ctx),
         Train::Fasttext(args) => fasttext::words(args, ctx),
         Train::FasttextSupervised(args) => fasttext::supervised(args, ctx),
@@ -77,17 +79,26 @@ fn lines(path: &Path, corpus: &Corpus) -> Result<Lines> {
     Lines::open(path, format)
 }
 
-/// What `train` says at its end: the facts of the report (`documents`, `tokens`, `vocabulary`, `fitted_until`, ...) beside
-/// kind and file.
-fn trained(kind: &str, output: &Path, report: Report) -> Summary {
+/// What `train` says at its end: facts of the report (`documents`, `tokens`, `vocabulary`, `fitted_until`, and those named, as far
+/// as it has them) beside kind and file.
+fn trained(kind: &str, output: &Path, report: Report, facts: &[&str]) -> Summary {
     let mut summary = Summary { partial: report.dropped_rows() > 0, ..Summary::default() };
     summary.set("model", kind);
     summary.set("output", output.display().to_string());
-    for name in ["documents", "tokens", "vocabulary", "fitted_until"] {
-        if let Some(value) = report.facts.get(name) {
+    for name in ["documents", "tokens", "vocabulary", "fitted_until"].iter().chain(facts) {
+        if let Some(value) = report.facts.get(*name) {
             summary.set(name, value);
         }
     }
     summary.set("stages", [report]);
     summary
+}
+
+/// Writes word vectors for other tools, if that is wanted, and says so.
+fn exported(vectors: &WordVectors, path: Option<&Path>, summary: &mut Summary) -> Result<()> {
+    if let Some(path) = path {
+        vectors.export(path, VectorFormat::by_name(path))?;
+        summary.set("vectors", path.display().to_string());
+    }
+    Ok(())
 }

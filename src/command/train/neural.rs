@@ -2,12 +2,11 @@
 
 use anyhow::Result;
 
-use super::{open, trained};
+use super::{exported, open, trained};
 use crate::cli::{Cw, Fitting, Language, Lbl, Nnlm, Rnnlm};
 use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::VectorFormat;
 use crate::model::neural::{FitParams, LanguageKind, LanguageParams, WindowParams};
 use crate::plain::neural::{Vocabulary, train_language};
 use crate::plain::windows;
@@ -56,19 +55,9 @@ fn run(args: &Language, params: &LanguageParams, ctx: &Ctx) -> Result<Summary> {
     let vocabulary = Vocabulary { min_count: args.min_count, max_words: args.max_words };
     let train = || train_language(&mut lines, &cutter, vocabulary, params, &args.output, ctx);
     let (vectors, report) = staged(ctx, "train", train)?;
-    if let Some(path) = &args.vectors {
-        vectors.export(path, VectorFormat::by_name(path))?;
-    }
-    let facts = report.facts.clone();
-    let mut summary = trained(params.kind.name(), &args.output, report);
-    for name in ["unknown_tokens", "parameters", "epochs", "perplexity"] {
-        if let Some(value) = facts.get(name) {
-            summary.set(name, value);
-        }
-    }
-    if let Some(path) = &args.vectors {
-        summary.set("vectors", path.display().to_string());
-    }
+    let facts = ["unknown_tokens", "parameters", "epochs", "perplexity"];
+    let mut summary = trained(params.kind.name(), &args.output, report, &facts);
+    exported(&vectors, args.vectors.as_deref(), &mut summary)?;
     Ok(summary)
 }
 
@@ -80,14 +69,7 @@ pub(super) fn cw(args: &Cw, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, cutter) = open(&args.corpus)?;
     let train = || windows::train(&mut lines, &cutter, vocabulary, &params, &args.output, ctx);
     let (vectors, report) = staged(ctx, "train", train)?;
-    if let Some(path) = &args.vectors {
-        vectors.export(path, VectorFormat::by_name(path))?;
-    }
-    let epochs = report.facts["epochs"].clone();
-    let mut summary = trained(windows::METHOD, &args.output, report);
-    summary.set("epochs", epochs);
-    if let Some(path) = &args.vectors {
-        summary.set("vectors", path.display().to_string());
-    }
+    let mut summary = trained(windows::METHOD, &args.output, report, &["epochs"]);
+    exported(&vectors, args.vectors.as_deref(), &mut summary)?;
     Ok(summary)
 }

@@ -39,7 +39,7 @@ pub(super) fn run(args: &Newwords, ctx: &Ctx) -> Result<Summary> {
         found.save_table(table)?;
     }
     let words = report.facts["words"].clone();
-    let mut summary = trained("newwords", &args.output, report);
+    let mut summary = trained("newwords", &args.output, report, &[]);
     summary.set("words", words);
     if let Some(table) = &args.table {
         summary.set("table", table.display().to_string());

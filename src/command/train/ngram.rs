@@ -35,5 +35,5 @@ pub(super) fn run(args: &Ngram, ctx: &Ctx) -> Result<Summary> {
     } else {
         LanguageModel::new(&model, ctx)?.save(&args.output, cutter.spec(), &params)?;
     }
-    Ok(trained("ngram", &args.output, report))
+    Ok(trained("ngram", &args.output, report, &[]))
 }

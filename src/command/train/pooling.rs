@@ -17,10 +17,6 @@ pub(super) fn run(args: &Pooling, ctx: &Ctx) -> Result<Summary> {
     let train = || pooling::train(&mut lines, &cutter, vectors, &params, &args.output, ctx);
     let (model, report) = staged(ctx, "train", train)?;
     model.save(&args.output, cutter.spec())?;
-    let facts = report.facts.clone();
-    let mut summary = trained(pooling::KIND, &args.output, report);
-    for name in ["known_tokens", "dim"] {
-        summary.set(name, &facts[name]);
-    }
+    let summary = trained(pooling::KIND, &args.output, report, &["known_tokens", "dim"]);
     Ok(summary)
 }

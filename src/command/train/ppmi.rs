@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 
-use super::{open, trained};
+use super::{exported, open, trained};
 use crate::cli::Ppmi;
 use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::{CooccurrenceParams, PpmiParams, SvdParams, VectorFormat};
+use crate::model::{CooccurrenceParams, PpmiParams, SvdParams};
 use crate::plain::ppmi;
 
 pub(super) fn run(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {
@@ -25,18 +25,10 @@ pub(super) fn run(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {
     let train = || ppmi::train(&mut lines, &cutter, &counting, &params, &args.output, matrix, ctx);
     let (model, report) = staged(ctx, "train", train)?;
     model.save(&args.output, cutter.spec())?;
-    if let Some(path) = &args.vectors {
-        model.export(path, VectorFormat::by_name(path))?;
-    }
-    let facts = report.facts.clone();
-    let mut summary = trained(ppmi::METHOD, &args.output, report);
-    for name in ["pairs", "cells", "dim", "singular_value_error"] {
-        summary.set(name, &facts[name]);
-    }
-    for (name, path) in [("vectors", &args.vectors), ("matrix", &args.matrix)] {
-        if let Some(path) = path {
-            summary.set(name, path.display().to_string());
-        }
+    let mut summary = trained(ppmi::METHOD, &args.output, report, &["pairs", "cells", "dim", "singular_value_error"]);
+    exported(&model, args.vectors.as_deref(), &mut summary)?;
+    if let Some(path) = matrix {
+        summary.set("matrix", path.display().to_string());
     }
     Ok(summary)
 }

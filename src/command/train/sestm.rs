@@ -15,7 +15,7 @@ pub(super) fn run(args: &Sestm, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, cutter) = open(&args.corpus)?;
     let (model, report) = staged(ctx, "train", || sestm::train(&mut lines, &cutter, &params, ctx))?;
     model.save(&args.output, cutter.spec())?;
-    Ok(trained("sestm", &args.output, report))
+    Ok(trained("sestm", &args.output, report, &[]))
 }
 
 /// One value is the value; several are to be chosen from.

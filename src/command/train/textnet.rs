@@ -46,7 +46,7 @@ fn run(args: &NetClasses, params: TextNetParams, ctx: &Ctx) -> Result<Summary> {
         || textnet::train(&mut lines, &cutter, vocabulary, &params, pretrained.as_ref(), output, ctx).map(|r| ((), r));
     let ((), report) = staged(ctx, "train", train)?;
     let figures = report.facts.clone();
-    let mut summary = trained(kind, output, report);
+    let mut summary = trained(kind, output, report, &[]);
     for (name, value) in figures {
         summary.fields.entry(name).or_insert(value);
     }

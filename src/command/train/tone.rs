@@ -29,5 +29,5 @@ pub(super) fn run(args: &Tone, ctx: &Ctx) -> Result<Summary> {
         Ok(((lexicon, cutter), report))
     })?;
     lexicon.save(&args.output, cutter.spec())?;
-    Ok(trained("tone", &args.output, report))
+    Ok(trained("tone", &args.output, report, &[]))
 }

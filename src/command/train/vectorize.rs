@@ -22,7 +22,7 @@ pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary
         Ok((model, report))
     })?;
     model.save(&args.output, cutter.spec())?;
-    let mut summary = trained(params.name(), &args.output, report);
+    let mut summary = trained(params.name(), &args.output, report, &[]);
     if let Some(path) = &args.transform {
         summary.set("rows", path.display().to_string());
     }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::super::documents::{Documents, Place};
 use crate::data::Key;
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use crate::store::{Rows, Writer};
 
@@ -45,7 +45,7 @@ impl WaitingRows {
     /// Writes all parts; documents without a row get NaN. Returns the order of the batches.
     pub(super) fn write(self, corpus: &Documents, writer: &Writer<'_>, ctx: &Ctx) -> Result<Vec<Key>> {
         let map = self.scratch.map()?;
-        let rows: &[f32] = map.as_deref().map_or(&[], bytemuck::cast_slice);
+        let rows: &[f32] = disk::numbers(map.as_ref());
         for ((batch, keys), numbers) in corpus.batches.iter().zip(&self.numbers) {
             ctx.check()?;
             if writer.has(*batch)? {

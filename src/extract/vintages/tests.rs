@@ -8,7 +8,7 @@ use crate::data::Kind;
 use crate::extract::Model;
 use crate::extract::tests::Corpus;
 use crate::model::textnet::TextNetKind;
-use crate::model::{PoolingForm, PoolingParams, Training, VectorFormat, Word2vecParams, WordLimits};
+use crate::model::{Architecture, PoolingForm, PoolingParams, Training, VectorFormat, Word2vecParams, WordLimits};
 
 type Text = (NaiveDateTime, Kind, &'static str, &'static str);
 
@@ -196,6 +196,7 @@ fn text_that_cannot_be_learned_from_is_told() {
     };
     assert!(check(|f| f.vintages.refit_days = 0).contains("vintages.refit_days is 0"));
     assert!(check(|f| f.word2vec.dim = 0).contains("word2vec: dim is 0"));
+    assert!(check(|f| f.word2vec.architecture = Architecture::Dm).contains("word2vec: architecture dm and dbow"));
     assert!(check(|f| f.word2vec.min_lr = 0.0).contains("to min_lr 0"));
     assert!(check(|f| f.pooling.components = 4).contains("pooling: 4 common directions"));
     assert!(check(|f| (f.model, f.glove.window) = (Model::Glove, 0)).contains("glove: window is 0"));

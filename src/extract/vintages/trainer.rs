@@ -100,7 +100,13 @@ impl Trainer {
     /// Fails where its parameters make no sense.
     pub(in super::super) fn check(&self) -> Result<()> {
         match self {
-            Trainer::Word2vec(params) => params.check(),
+            Trainer::Word2vec(params) => {
+                ensure!(
+                    !params.architecture.of_documents(),
+                    "--architecture dm and dbow learn vectors of documents that are there; take cbow or skipgram"
+                );
+                params.check()
+            }
             Trainer::Glove(window, params) => {
                 ensure!((1..=1000).contains(window), "--window is {window}; it lies from 1 to 1000");
                 params.check()

@@ -7,17 +7,15 @@ use memmap2::Mmap;
 
 use super::super::documents::{Documents, Place};
 use super::trainer::Trainer;
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use crate::model::{
-    CooccurrenceParams, Dictionary, PairCounter, PairWeighting, Pairs, PooledText, Training, Word2vec, WordLimits,
-    WordVectors, train_words,
+    CooccurrenceParams, Corpus, DOCUMENT, Dictionary, PairCounter, PairWeighting, Pairs, PooledText, Training,
+    Word2vec, WordLimits, WordVectors, train_words,
 };
 
 /// Ends a sequence: no window of words reaches over it. Title and body of a document are sequences of their own.
 const END: u32 = u32::MAX;
-/// Ends a document, after the end of its last sequence.
-const DOCUMENT: u32 = u32::MAX - 1;
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
 
@@ -103,10 +101,10 @@ impl Text {
     pub(super) fn train(&self, trainer: &Trainer, folder: &Path, ctx: &Ctx) -> Result<WordVectors> {
         let values = match trainer {
             Trainer::Word2vec(params) => {
-                let mut training = Word2vec::new(&self.counts, self.numbers(), params, ctx.seed())?;
-                while training.left() > 0 {
-                    training.pass(ctx)?;
-                }
+                let Text { words, counts, documents, .. } = self;
+                let corpus = Corpus { words, counts, numbers: self.numbers(), documents: *documents };
+                let mut training = Word2vec::new(corpus, params, ctx.seed())?;
+                training.finish(None, ctx)?;
                 training.vectors()
             }
             Trainer::Glove(window, params) => {
@@ -133,7 +131,7 @@ impl Text {
     }
 
     fn numbers(&self) -> &[u32] {
-        self.map.as_deref().map_or(&[], bytemuck::cast_slice)
+        disk::numbers(self.map.as_ref())
     }
 
     fn sequences(&self) -> impl Iterator<Item = &[u32]> {

@@ -6,7 +6,7 @@
 use anyhow::Result;
 
 use super::draw::Draw;
-use super::kernels::{Table, add, add_scaled, scale};
+use super::kernels::{Table, add, scale};
 use super::loss::Output;
 use super::supervised::{begin, finished, told};
 use super::{Dictionary, FastText, FastTextParams, Form};
@@ -118,13 +118,16 @@ impl Learner<'_> {
                         if around.len() < 2 {
                             continue;
                         }
+                        let around = around.filter(|&i| i != at).map(|i| sequence[i]);
+                        let here = std::iter::once(sequence[at]);
                         hidden.copy_from_slice(blank.row(0));
                         grad.copy_from_slice(blank.row(1));
-                        let n = if skipgram {
-                            self.skipgram(input, sequence, at, around, lr, (&mut hidden, &mut grad), draw, &mut loss)
-                        } else {
-                            self.cbow(input, sequence, at, around, lr, (&mut hidden, &mut grad), draw, &mut loss)
+                        let state = (&mut hidden[..], &mut grad[..]);
+                        let (sum, n) = match skipgram {
+                            true => self.step(input, here, around, lr, state, draw),
+                            false => self.step(input, around, here, lr, state, draw),
                         };
+                        loss += sum;
                         steps += n;
                     }
                 }
@@ -133,69 +136,33 @@ impl Learner<'_> {
         )
     }
 
+    /// Predicts each word of `targets` from the mean of the rows of all `words`, whose rows then take one step; gives the sum of
+    /// the losses and their number.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments, reason = "an inner loop's variables")]
-    fn skipgram(
+    fn step(
         &mut self,
         input: &mut Table,
-        sequence: &[u32],
-        at: usize,
-        around: std::ops::Range<usize>,
+        words: impl Iterator<Item = u32> + Clone,
+        targets: impl Iterator<Item = u32>,
         lr: f32,
         (hidden, grad): (&mut [f32], &mut [f32]),
         draw: &mut Draw,
-        loss: &mut f64,
-    ) -> u64 {
-        let rows = self.rows.get(sequence[at]);
-        for &row in rows {
-            add(hidden, input.row(row));
+    ) -> (f64, u64) {
+        let mut rows = 0;
+        for word in words.clone() {
+            let of_word = self.rows.get(word);
+            of_word.iter().for_each(|&row| add(hidden, input.row(row)));
+            rows += of_word.len();
         }
-        scale(hidden, 1.0 / rows.len() as f32);
-        let n = around.len() as u64 - 1;
-        for i in around {
-            if i != at {
-                *loss += f64::from(self.output.step(sequence[i], &[], hidden, grad, lr, draw));
-            }
+        scale(hidden, 1.0 / rows as f32);
+        let (mut loss, mut steps) = (0.0, 0);
+        for target in targets {
+            loss += f64::from(self.output.step(target, &[], hidden, grad, lr, draw));
+            steps += 1;
         }
-        for &row in rows {
-            add(input.row_mut(row), grad);
+        for word in words {
+            self.rows.get(word).iter().for_each(|&row| add(input.row_mut(row), grad));
         }
-        n
-    }
-
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments, reason = "an inner loop's variables")]
-    fn cbow(
-        &mut self,
-        input: &mut Table,
-        sequence: &[u32],
-        at: usize,
-        around: std::ops::Range<usize>,
-        lr: f32,
-        (hidden, grad): (&mut [f32], &mut [f32]),
-        draw: &mut Draw,
-        loss: &mut f64,
-    ) -> u64 {
-        let mut n = 0;
-        for i in around.clone() {
-            if i != at {
-                let rows = self.rows.get(sequence[i]);
-                for &row in rows {
-                    add(hidden, input.row(row));
-                }
-                n += rows.len();
-            }
-        }
-        scale(hidden, 1.0 / n as f32);
-        *loss += f64::from(self.output.step(sequence[at], &[], hidden, grad, lr, draw));
-        for i in around {
-            if i != at {
-                let rows = self.rows.get(sequence[i]);
-                for &row in rows {
-                    add_scaled(input.row_mut(row), 1.0, grad);
-                }
-            }
-        }
-        1
+        (loss, steps)
     }
 }

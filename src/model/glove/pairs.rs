@@ -9,7 +9,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use super::{GloveParams, PARTS};
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use crate::model::Cooccurrence;
 
@@ -27,10 +27,6 @@ pub(super) struct Pair {
 
 /// A pair as it lies in the file.
 type Stored = [u32; 4];
-
-fn stored(map: Option<&Mmap>) -> &[Stored] {
-    map.map_or(&[], |map| bytemuck::cast_slice(map))
-}
 
 /// All pairs in shuffled blocks.
 pub(crate) struct Pairs {
@@ -71,7 +67,7 @@ impl Pairs {
             ctx.check()?;
             scratch.write(bytemuck::cast_slice(&held))?;
             let map = scratch.map()?;
-            let mut block = stored(map.as_ref()).to_vec();
+            let mut block: Vec<Stored> = disk::numbers(map.as_ref()).to_vec();
             let mut random = ChaCha8Rng::seed_from_u64(ctx.seed());
             random.set_stream(stream);
             block.shuffle(&mut random);
@@ -93,13 +89,12 @@ impl Pairs {
     /// The pairs of a part of the words with a part of the contexts.
     pub(super) fn block(&self, words: usize, contexts: usize) -> impl Iterator<Item = Pair> {
         let block = words * PARTS + contexts;
-        stored(self.map.as_ref())[self.starts[block]..self.starts[block + 1]].iter().map(
-            |&[word, context, log, weight]| Pair {
-                word,
-                context,
-                log: f32::from_bits(log),
-                weight: f32::from_bits(weight),
-            },
-        )
+        let all: &[Stored] = disk::numbers(self.map.as_ref());
+        all[self.starts[block]..self.starts[block + 1]].iter().map(|&[word, context, log, weight]| Pair {
+            word,
+            context,
+            log: f32::from_bits(log),
+            weight: f32::from_bits(weight),
+        })
     }
 }

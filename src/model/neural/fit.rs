@@ -4,17 +4,19 @@
 //! summed in the order of the pieces. All random draws come from the seed, the epoch and the batch, so that a run that was
 //! interrupted ends with the bytes of one that was not.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use candle_core::Tensor;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
-use super::checkpoint::Checkpoint;
 use super::weights::{Leaves, Weights};
 use crate::data::Report;
 use crate::job::Ctx;
+use crate::model::ModelFile;
+use crate::model::checkpoint::Checkpoint;
 
 /// Numbers of a gradient that a thread sums at once.
 const NUMBERS: usize = 1 << 14;
@@ -114,6 +116,55 @@ pub(crate) struct State {
     pub(crate) epochs: Vec<EpochFigures>,
 }
 
+/// The figures of a state that are not weights.
+#[derive(Serialize, Deserialize)]
+struct Figures {
+    steps: i32,
+    best_steps: i32,
+    best_loss: Option<f64>,
+    worse: usize,
+    lr: f64,
+    epochs: Vec<EpochFigures>,
+}
+
+impl State {
+    /// Takes up what an interrupted training of the same left.
+    fn resume(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let Some(file) = checkpoint.read()? else { return Ok(()) };
+        let figures: Figures = file.param("state")?;
+        fill(&mut self.weights, &file, ["values", "moments"], figures.steps)?;
+        fill(&mut self.best, &file, ["best_values", "best_moments"], figures.best_steps)?;
+        (self.best_loss, self.worse) = (figures.best_loss, figures.worse);
+        (self.lr, self.epochs) = (figures.lr, figures.epochs);
+        Ok(())
+    }
+
+    fn keep(&self, checkpoint: &Checkpoint) -> Result<()> {
+        let ((moments, steps), (best_moments, best_steps)) = (self.weights.memory(), self.best.memory());
+        let State { best_loss, worse, lr, ref epochs, .. } = *self;
+        let state = json!(Figures { steps, best_steps, best_loss, worse, lr, epochs: epochs.clone() });
+        let values =
+            |weights: &Weights| weights.all.iter().flat_map(|w| w.values.iter().copied()).collect::<Vec<f32>>();
+        let sections = [
+            ("values", values(&self.weights)),
+            ("moments", moments),
+            ("best_values", values(&self.best)),
+            ("best_moments", best_moments),
+        ];
+        checkpoint.write(state, &sections.each_ref().map(|(name, all)| (*name, bytemuck::cast_slice(all))))
+    }
+}
+
+fn fill(weights: &mut Weights, file: &ModelFile, names: [&str; 2], steps: i32) -> Result<()> {
+    let mut values = file.numbers::<f32>(names[0])?;
+    for weight in &mut weights.all {
+        let (here, rest) = values.split_at_checked(weight.values.len()).context("the checkpoint is of another size")?;
+        weight.values.copy_from_slice(here);
+        values = rest;
+    }
+    weights.remember(file.numbers(names[1])?, steps)
+}
+
 /// Trains; gives the weights that were best on held-out examples, or the last where none are held out.
 pub(crate) fn fit<N: Network>(
     network: &N,
@@ -125,7 +176,7 @@ pub(crate) fn fit<N: Network>(
     let (best, lr) = (weights.clone(), params.lr);
     let mut state = State { weights, best, best_loss: None, worse: 0, lr, epochs: Vec::new() };
     if let Some(checkpoint) = checkpoint {
-        state = checkpoint.read(state)?;
+        state.resume(checkpoint)?;
     }
     let (examples, unit) = network.examples();
     let epochs = params.epochs.saturating_sub(state.epochs.len());
@@ -133,7 +184,7 @@ pub(crate) fn fit<N: Network>(
         while state.epochs.len() < params.epochs && state.worse < params.patience {
             epoch(network, &mut state, params, ctx)?;
             if let Some(checkpoint) = checkpoint {
-                checkpoint.write(&state)?;
+                state.keep(checkpoint)?;
             }
         }
         let mut report = Report::new("fit");
@@ -192,6 +243,7 @@ fn epoch<N: Network>(network: &N, state: &mut State, params: &FitParams, ctx: &C
         sum += loss;
         seen += examples;
         ctx.advance(examples as u64)?;
+        ctx.note(format!("epoch {number}, loss {:.4}, lr {}", sum / seen as f64, state.lr));
     }
     let held_out = network.held_out(&state.weights, ctx)?;
     state.epochs.push(EpochFigures { epoch: number, lr: state.lr, loss: sum / seen as f64, held_out });

@@ -10,10 +10,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::Checkpoint;
 use super::fit::{EpochFigures, FitParams, Network, fit};
+use super::relu;
 use super::weights::{Leaves, Weight, Weights, distinct};
 use crate::job::Ctx;
+use crate::model::checkpoint::Checkpoint;
 
 const VECTORS: usize = 0;
 const HIDDEN: usize = 1;
@@ -156,7 +157,7 @@ impl Network for Windows<'_> {
         let inner = x.matmul(&leaves.whole(HIDDEN).t()?)?.broadcast_add(leaves.whole(BIAS))?.tanh()?;
         let scores = inner.matmul(&leaves.whole(SCORE).t()?)?;
         let margin = (scores.narrow(0, n, n)? - scores.narrow(0, 0, n)?)?;
-        Ok(((margin + 1.0)?.relu()?.sum_all()?, Vec::new()))
+        Ok((relu(&(margin + 1.0)?)?.sum_all()?, Vec::new()))
     }
 
     fn size(&self, piece: &Piece) -> usize {

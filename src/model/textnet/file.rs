@@ -5,13 +5,10 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use chrono::NaiveDateTime;
 use serde::Serialize;
-use serde_json::json;
 
 use super::{TextNet, TextNetKind, TextNetParams};
-use crate::model::neural::weights::{Weight, Weights};
-use crate::model::{ModelFile, ModelHeader, pack_strings, write_model};
-
-const VERSION: u32 = 1;
+use crate::model::neural::file::{Saved, read_settings, read_weights};
+use crate::model::{ModelFile, pack_strings};
 
 impl TextNetKind {
     /// The network that files of this kind hold.
@@ -29,20 +26,11 @@ impl TextNet {
         documents: u64,
         fitted_until: Option<NaiveDateTime>,
     ) -> Result<()> {
-        let header = ModelHeader {
-            kind: self.params.kind.name().to_owned(),
-            version: VERSION,
-            fitted_until,
-            documents,
-            params: json!({
-                "cut": cut, "network": self.params, "parameters": self.parameters(), "epochs": self.epochs,
-            }),
-        };
+        let TextNet { params, weights, epochs, .. } = self;
         let words = pack_strings(self.words.iter().map(AsRef::as_ref));
         let classes = pack_strings(self.classes.iter().map(AsRef::as_ref));
-        let mut sections: Vec<(&str, &[u8])> = vec![("words", &words), ("class_names", &classes)];
-        sections.extend(self.weights.sections());
-        write_model(path, &header, &sections)
+        let sections = [("words", &words[..]), ("class_names", &classes[..])];
+        Saved { kind: params.kind.name(), params, weights, epochs }.write(path, cut, documents, fitted_until, &sections)
     }
 
     /// Reads a model.
@@ -50,15 +38,11 @@ impl TextNet {
         let Some(kind) = TextNetKind::of_file(&file.header().kind) else {
             bail!("a model of kind {} is no neural classifier", file.header().kind)
         };
-        file.expect(kind.name(), VERSION)?;
-        file.verify()?;
-        let params: TextNetParams = file.param("network")?;
+        let (params, epochs): (TextNetParams, _) = read_settings(file, kind.name())?;
         params.check()?;
         let words: Vec<Box<str>> = file.strings("words")?.into_iter().map(Box::from).collect();
         let classes: Vec<String> = file.strings("class_names")?.into_iter().map(str::to_owned).collect();
-        let read = |(name, rows, dim)| Weight::read(name, rows, dim, file);
-        let shapes = params.shapes(words.len(), classes.len());
-        let weights = Weights::new(shapes.into_iter().map(read).collect::<Result<Vec<Weight>>>()?);
-        TextNet::of(params, words, classes, weights, file.param("epochs")?)
+        let weights = read_weights(file, params.shapes(words.len(), classes.len()))?;
+        TextNet::of(params, words, classes, weights, epochs)
     }
 }

@@ -6,6 +6,7 @@ use candle_nn::ops::sigmoid;
 
 use super::batches::Piece;
 use super::{CLASSES, INNER, Pool, TextNetKind, TextNetParams, VECTORS, steps};
+use crate::model::neural::relu;
 use crate::model::neural::weights::Leaves;
 
 /// The vectors of the words, `[texts, length, dim]`; zeros beyond the end of a text.
@@ -44,7 +45,7 @@ fn convolved(params: &TextNetParams, leaves: &Leaves, piece: &Piece, x: &Tensor)
         let windows = Tensor::cat(&shifted, 2)?.reshape((texts * places, width * dim))?;
         let maps = windows.matmul(&leaves.whole(INNER + i).t()?)?;
         let bias = leaves.rows(INNER + params.widths.len(), &[i as u32])?;
-        let maps = maps.broadcast_add(&bias)?.relu()?.reshape((texts, places, params.maps))?;
+        let maps = relu(&maps.broadcast_add(&bias)?)?.reshape((texts, places, params.maps))?;
         // A text that is shorter than the window has one, at its beginning. Nothing is below 0, so 0 is out of the question.
         let inside = within(leaves, piece, places, |at| if at == 0 { 0 } else { at + width - 1 })?;
         pooled.push(maps.broadcast_mul(&inside)?.max(1)?);

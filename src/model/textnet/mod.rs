@@ -25,9 +25,10 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::WordVectors;
+use super::checkpoint::Checkpoint;
 use super::neural::fit::fit;
 use super::neural::weights::{Leaves, Weight, Weights};
-use super::neural::{Checkpoint, EpochFigures, FitParams};
+use super::neural::{EpochFigures, FitParams};
 use crate::job::Ctx;
 use batches::{Piece, TextBatches};
 pub use walk::{NetFold, NetWalk, NumberedTexts, net_walk};

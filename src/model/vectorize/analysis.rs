@@ -64,7 +64,7 @@ impl Analyzer {
             (Unit::Word, Some(segmenter)) => {
                 for word in segmenter.tagged(text) {
                     if self.pos.contains(word.tag)
-                        && let Some(term) = segmenter.term(word.token)
+                        && let Some(term) = segmenter.tagged_term(word)
                     {
                         give(&term);
                     }

@@ -5,6 +5,7 @@ use anyhow::{Result, ensure};
 use nalgebra::DMatrix;
 
 use super::WordVectors;
+use crate::data::TooLittle;
 
 impl WordVectors {
     /// Rotates these vectors to lie as near as a rotation or reflection can bring them to those of `to`, over the words that both
@@ -24,10 +25,13 @@ impl WordVectors {
             }
             shared += 1;
         }
-        ensure!(
-            shared >= dim,
-            "{shared} words are shared, too few to align {dim} dimensions: train on more text, or with a lower --min-count or --dim"
-        );
+        if shared < dim {
+            return Err(TooLittle(format!(
+                "{shared} words are shared, too few to align {dim} dimensions: train on more text, or with a lower --min-count \
+                 or --dim"
+            ))
+            .into());
+        }
         let svd = products.svd(true, true);
         let (Some(u), Some(v)) = (svd.u, svd.v_t) else { anyhow::bail!("the vectors hold values that are no numbers") };
         let rotation = u * v;

@@ -11,8 +11,6 @@ pub(super) struct Huffman {
     nodes: Vec<u32>,
     /// 1 where the turn is 0: what the logistic function is to say at that node.
     labels: Vec<f32>,
-    /// Occurrences below each inner node.
-    weights: Vec<u64>,
 }
 
 impl Huffman {
@@ -41,8 +39,7 @@ impl Huffman {
             turn[second] = 1;
         }
         let root = 2 * n - 2;
-        let mut tree = Huffman { starts: vec![0], nodes: Vec::new(), labels: Vec::new(), weights: Vec::new() };
-        tree.weights = (n..=root).rev().map(|node| weights[node]).collect();
+        let mut tree = Huffman { starts: vec![0], nodes: Vec::new(), labels: Vec::new() };
         for word in 0..n {
             let (mut node, from) = (word, tree.nodes.len());
             while node != root {
@@ -63,11 +60,6 @@ impl Huffman {
         let path = self.starts[word as usize]..self.starts[word as usize + 1];
         (&self.nodes[path.clone()], &self.labels[path])
     }
-
-    /// Occurrences below each inner node.
-    pub(super) fn weights(&self) -> &[u64] {
-        &self.weights
-    }
 }
 
 #[cfg(test)]
@@ -78,7 +70,6 @@ mod tests {
     fn paths_are_those_of_the_tree_drawn_by_hand() {
         // 2 + 3 = 5, 5 + 5 = 10 (the leaf was there first only if rarer: 5 is not below 5), 10 + 9 = 19.
         let tree = Huffman::new(&[9, 5, 3, 2]);
-        assert_eq!(tree.weights(), [19, 10, 5]);
         assert_eq!(tree.path(0), (&[0][..], &[1.0][..]));
         assert_eq!(tree.path(1), (&[0, 1][..], &[0.0, 0.0][..]));
         assert_eq!(tree.path(2), (&[0, 1, 2][..], &[0.0, 1.0, 0.0][..]));

@@ -1,7 +1,9 @@
 //! Rows of f32 in groups of 16, which are the width of the widest vectors: a row ends with zeros up to a whole group, and
 //! stays so under every update.
 
-use super::random::Random;
+use std::ops::Range;
+
+use crate::model::random::Random;
 
 /// Values in a group.
 pub(super) const WIDTH: usize = 16;
@@ -30,16 +32,6 @@ impl Lane {
             sum[i] = a.0[i].mul_add(b.0[i], sum[i]);
         }
         Lane(sum)
-    }
-
-    /// `(self - other) * scale`.
-    #[inline(always)]
-    pub(super) fn minus(self, other: Lane, scale: f32) -> Lane {
-        let mut difference = self.0;
-        for i in 0..WIDTH {
-            difference[i] = (difference[i] - other.0[i]) * scale;
-        }
-        Lane(difference)
     }
 
     /// The sum of its values.
@@ -73,9 +65,8 @@ impl Matrix {
     }
 
     /// Uniform between -1/2 and 1/2, divided by `dim`: how the C tool begins.
-    pub(super) fn random(rows: usize, dim: usize, seed: u64) -> Matrix {
+    pub(super) fn random(rows: usize, dim: usize, random: &mut Random) -> Matrix {
         let mut matrix = Matrix::zeros(rows, dim);
-        let mut random = Random::of([seed, u64::MAX, 0]);
         for row in matrix.values.chunks_mut(matrix.lanes) {
             row.iter_mut().flat_map(|lane| &mut lane.0).take(dim).for_each(|v| *v = (random.unit() - 0.5) / dim as f32);
         }
@@ -93,7 +84,14 @@ impl Matrix {
 
     /// `[rows, dim]`, row by row.
     pub(super) fn to_values(&self) -> Vec<f32> {
-        self.values.chunks(self.lanes).flat_map(|row| row.iter().flat_map(|lane| lane.0).take(self.dim)).collect()
+        self.values_of(0..self.rows() as u32)
+    }
+
+    /// Some rows of it.
+    pub(super) fn values_of(&self, rows: Range<u32>) -> Vec<f32> {
+        let mut values = Vec::with_capacity(rows.len() * self.dim);
+        rows.for_each(|row| values.extend(self.row(row).iter().flat_map(|lane| lane.0).take(self.dim)));
+        values
     }
 
     pub(super) fn rows(&self) -> usize {
@@ -110,18 +108,9 @@ impl Matrix {
         &self.values[row as usize * self.lanes..][..self.lanes]
     }
 
-    /// All rows, cut before these.
-    pub(super) fn cut(&mut self, before: &[u32]) -> Vec<&mut [Lane]> {
-        let mut rest = &mut self.values[..];
-        let mut from = 0;
-        let mut parts = Vec::with_capacity(before.len() + 1);
-        for &row in before {
-            let (part, after) = rest.split_at_mut((row - from) as usize * self.lanes);
-            parts.push(part);
-            (rest, from) = (after, row);
-        }
-        parts.push(rest);
-        parts
+    #[inline(always)]
+    pub(super) fn row_mut(&mut self, row: u32) -> &mut [Lane] {
+        &mut self.values[row as usize * self.lanes..][..self.lanes]
     }
 
     pub(super) fn is_finite(&self) -> bool {

@@ -1,22 +1,21 @@
 //! word2vec: word vectors that predict their neighbours (Mikolov, Chen, Corrado and Dean 2013, Efficient Estimation of Word
 //! Representations in Vector Space; Mikolov, Sutskever, Chen, Corrado and Dean 2013, Distributed Representations of Words and
-//! Phrases and their Compositionality).
+//! Phrases and their Compositionality); and what was built on it: vectors of documents that predict their words (Le and Mikolov
+//! 2014, Distributed Representations of Sentences and Documents) and words that are made of their characters (Chen, Xu, Liu,
+//! Sun and Luan 2015, Joint Learning of Character and Word Embeddings).
 //!
-//! Takes a corpus as numbers of words, gives `[words, dim] f32`. `train` passes over the corpus in blocks of pieces, on several
-//! threads and to the same bytes; `plan` draws what a `piece` is to learn, from an `alias` table or a `huffman` tree; `kernel`
-//! is the step of one prediction, `slots` the copies that pieces work on, `checkpoint` the file of the whole state. Definitions
-//! are those of the C tool, but that the inputs of a window share their negative samples, and that the logistic function is
-//! computed and not looked up.
+//! Takes a corpus as numbers of words, gives `[words, dim] f32`. `train` passes over the corpus in stretches, one step after the
+//! other, while other threads `plan` the next, from an alias table or a `huffman` tree; `kernel` is the step of one prediction;
+//! `characters` are rows that words share; `document` infers the vector of a text. Definitions are those of the C tool, but
+//! that the inputs of a window share their negative samples, that stretches come in a random order, and that the logistic
+//! function is computed and not looked up.
 
-mod alias;
-mod checkpoint;
+mod characters;
+mod document;
 mod huffman;
 mod kernel;
 mod matrix;
-mod piece;
 mod plan;
-mod random;
-mod slots;
 #[cfg(test)]
 mod tests;
 mod train;
@@ -24,7 +23,9 @@ mod train;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use train::Word2vec;
+pub(crate) use document::Doc2vec;
+pub(crate) use plan::DOCUMENT;
+pub(crate) use train::{Corpus, Word2vec};
 
 /// What predicts what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,17 @@ pub enum Architecture {
     Cbow,
     /// Each word of a window predicts its centre.
     SkipGram,
+    /// The mean of a window and its document predicts its centre: distributed memory.
+    Dm,
+    /// The document predicts each of its words: distributed bag of words.
+    Dbow,
+}
+
+impl Architecture {
+    /// Whether documents have vectors.
+    pub fn of_documents(self) -> bool {
+        matches!(self, Architecture::Dm | Architecture::Dbow)
+    }
 }
 
 /// How a word is predicted.
@@ -48,7 +60,7 @@ pub enum Objective {
     Hierarchical,
 }
 
-/// How vectors are trained. Defaults are those of the C tool.
+/// How vectors are trained. Defaults are those of the C tool for words.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Word2vecParams {
@@ -66,10 +78,12 @@ pub struct Word2vecParams {
     pub sample: f64,
     /// Passes over the corpus.
     pub epochs: usize,
-    /// The rate of learning at the beginning; none takes 0.025 for skip-gram and 0.05 for CBOW.
+    /// The rate of learning at the beginning; none takes 0.05 for CBOW and 0.025 for all else.
     pub lr: Option<f64>,
     /// The rate of learning at the end.
     pub min_lr: f64,
+    /// Whether half of a Chinese word's vector is the mean of those of its characters (CWE); with CBOW.
+    pub characters: bool,
 }
 
 impl Default for Word2vecParams {
@@ -84,6 +98,7 @@ impl Default for Word2vecParams {
             epochs: 5,
             lr: None,
             min_lr: 1e-4,
+            characters: false,
         }
     }
 }
@@ -93,7 +108,7 @@ impl Word2vecParams {
     pub fn rate(&self) -> f64 {
         self.lr.unwrap_or(match self.architecture {
             Architecture::Cbow => 0.05,
-            Architecture::SkipGram => 0.025,
+            _ => 0.025,
         })
     }
 
@@ -108,6 +123,10 @@ impl Word2vecParams {
         for (flag, value, range) in counts {
             ensure!(range.contains(&value), "{flag} is {value}; it lies from {} to {}", range.start(), range.end());
         }
+        ensure!(
+            !self.characters || self.architecture == Architecture::Cbow,
+            "--chars makes words of their characters while a mean of words is trained: it goes with CBOW"
+        );
         ensure!(self.sample.is_finite() && self.sample >= 0.0, "--sample is {}; it is 0 or above", self.sample);
         let (lr, least) = (self.rate(), self.min_lr);
         ensure!(

@@ -1,14 +1,17 @@
-//! What a piece of the corpus is to be trained on, before any number is touched: which words stay, their windows, and what is
+//! What a stretch of the corpus is to be trained on, before any number is touched: which words stay, their windows, and what is
 //! predicted.
 //!
 //! Definitions are those of the C tool. A word of count `n` among `N` stays with probability `sqrt(t/f) + t/f`, `f = n / N` and
 //! `t` the sampling threshold. Windows reach a uniform 1 to `window` words, and over words that went. Negative samples come in
 //! proportion to `n^0.75`; one that equals the predicted word is left away. They are drawn once a window.
 
-use super::alias::Alias;
+use super::characters::Characters;
 use super::huffman::Huffman;
-use super::random::Random;
-use super::slots::Slots;
+use crate::model::alias::Alias;
+use crate::model::random::Random;
+
+/// Ends a document in a corpus of numbers; all other numbers above those of the words end a sequence.
+pub(crate) const DOCUMENT: u32 = u32::MAX - 1;
 
 /// How a word is predicted.
 pub(super) enum Outputs {
@@ -18,32 +21,69 @@ pub(super) enum Outputs {
     Hierarchical(Huffman),
 }
 
-/// What does not change from piece to piece.
+/// What predicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Predictor {
+    /// The mean of the words of the window, and of the document if it has a row.
+    Mean,
+    /// Each word of the window.
+    Each,
+    /// The document alone.
+    Document,
+}
+
+/// What does not change from stretch to stretch.
 pub(super) struct Rules {
     pub(super) outputs: Outputs,
     /// A word stays when 32 random bits are below this.
     pub(super) stays: Vec<u64>,
     /// Words on each side at the most.
     pub(super) window: u32,
+    pub(super) predictor: Predictor,
+    pub(super) characters: Option<Characters>,
+    /// Row of the first document, if documents have rows.
+    pub(super) documents: Option<u32>,
+}
+
+impl Rules {
+    /// Gives each row of a word, with its share of the word.
+    #[inline(always)]
+    pub(super) fn rows(&self, word: u32, mut take: impl FnMut(Input)) {
+        match self.characters.as_ref().map(|characters| characters.rows(word)) {
+            Some(rows) if !rows.is_empty() => {
+                take(Input { row: word, share: 0.5 });
+                let share = 0.5 / rows.len() as f32;
+                rows.iter().for_each(|&row| take(Input { row, share }));
+            }
+            _ => take(Input { row: word, share: 1.0 }),
+        }
+    }
+}
+
+/// A row that predicts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Input {
+    pub(super) row: u32,
+    /// Its share of the word that it stands for.
+    pub(super) share: f32,
 }
 
 /// One prediction.
+#[derive(Clone, Copy)]
 pub(super) struct Window {
-    /// The word that is predicted, by its place among those that stayed.
-    pub(super) centre: u32,
-    /// The window, its centre included, likewise.
-    pub(super) from: u32,
-    pub(super) to: u32,
+    /// Where its inputs end in [`Plan::inputs`].
+    pub(super) inputs: u32,
     /// Where its outputs end in [`Plan::rows`].
-    pub(super) end: u32,
+    pub(super) outputs: u32,
+    /// 1 / words of the mean.
+    pub(super) scale: f32,
 }
 
-/// All predictions of a piece. Rows are numbered by the first time that the piece needs them.
+/// All predictions of a stretch, or of a document.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// Row of the inputs, of each word that stayed.
-    pub(super) inputs: Vec<u32>,
     pub(super) windows: Vec<Window>,
+    pub(super) inputs: Vec<Input>,
     /// Rows of the outputs, window by window.
     pub(super) rows: Vec<u32>,
     /// What each is to be: 1 or 0.
@@ -52,59 +92,67 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans `numbers`, in which numbers from `words` on end a sequence.
-    pub(super) fn draw(
-        &mut self,
-        numbers: &[u32],
-        rules: &Rules,
-        random: &mut Random,
-        inputs: &mut Slots,
-        outputs: &mut Slots,
-    ) {
-        self.inputs.clear();
+    /// Plans `numbers`, in which numbers from those of the words on end a sequence; the first is of this document.
+    pub(super) fn draw(&mut self, numbers: &[u32], mut document: u32, rules: &Rules, random: &mut Random) {
         self.windows.clear();
+        self.inputs.clear();
         self.rows.clear();
         self.labels.clear();
-        for sequence in numbers.split(|&number| number as usize >= rules.stays.len()) {
-            let first = self.inputs.len() as u32;
+        for sequence in numbers.split_inclusive(|&number| number as usize >= rules.stays.len()) {
             self.words.clear();
             for &word in sequence {
-                if (random.next() & 0xffff_ffff) < rules.stays[word as usize] {
+                if rules.stays.get(word as usize).is_some_and(|&stays| (random.next() & 0xffff_ffff) < stays) {
                     self.words.push(word);
                 }
             }
-            let length = self.words.len() as u32;
-            if length < 2 {
-                continue;
+            for at in 0..self.words.len() {
+                self.window(at, document, rules, random);
             }
-            self.inputs.extend(self.words.iter().map(|&word| inputs.of(word)));
-            for (at, &word) in (0..).zip(&self.words) {
-                let reach = 1 + random.below(rules.window);
-                match &rules.outputs {
-                    Outputs::Negative(alias, samples) => {
-                        self.rows.push(outputs.of(word));
-                        self.labels.push(1.0);
-                        for _ in 0..*samples {
-                            let drawn = alias.draw(random);
-                            if drawn != word {
-                                self.rows.push(outputs.of(drawn));
-                                self.labels.push(0.0);
-                            }
-                        }
-                    }
-                    Outputs::Hierarchical(tree) => {
-                        let (nodes, labels) = tree.path(word);
-                        self.rows.extend(nodes.iter().map(|&node| outputs.of(node)));
-                        self.labels.extend_from_slice(labels);
-                    }
-                }
-                self.windows.push(Window {
-                    centre: first + at,
-                    from: first + at.saturating_sub(reach),
-                    to: first + (at + reach + 1).min(length),
-                    end: self.rows.len() as u32,
-                });
+            document += u32::from(sequence.last() == Some(&DOCUMENT));
+        }
+    }
+
+    #[inline(always)]
+    fn window(&mut self, at: usize, document: u32, rules: &Rules, random: &mut Random) {
+        let reach = 1 + random.below(rules.window) as usize;
+        let word = self.words[at];
+        let mut words = 0;
+        if rules.predictor != Predictor::Document {
+            let (from, to) = (at.saturating_sub(reach), (at + reach + 1).min(self.words.len()));
+            words += to - from - 1;
+            for place in (from..at).chain(at + 1..to) {
+                rules.rows(self.words[place], |input| self.inputs.push(input));
             }
         }
+        if let Some(first) = rules.documents {
+            self.inputs.push(Input { row: first + document, share: 1.0 });
+            words += 1;
+        }
+        if words == 0 {
+            return;
+        }
+        match &rules.outputs {
+            Outputs::Negative(alias, samples) => {
+                self.rows.push(word);
+                self.labels.push(1.0);
+                for _ in 0..*samples {
+                    let drawn = alias.draw(random);
+                    if drawn != word {
+                        self.rows.push(drawn);
+                        self.labels.push(0.0);
+                    }
+                }
+            }
+            Outputs::Hierarchical(tree) => {
+                let (nodes, labels) = tree.path(word);
+                self.rows.extend_from_slice(nodes);
+                self.labels.extend_from_slice(labels);
+            }
+        }
+        self.windows.push(Window {
+            inputs: self.inputs.len() as u32,
+            outputs: self.rows.len() as u32,
+            scale: 1.0 / words as f32,
+        });
     }
 }

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::super::{Block, Cutter, Line, Lines};
 use crate::data::Report;
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use crate::model::{Dictionary, FastTextParams, Samples, WordVectors};
 
@@ -37,7 +37,7 @@ pub(super) struct Stored {
 
 impl Stored {
     pub(super) fn get(&self) -> Samples<'_> {
-        Samples::new(bytemuck::cast_slice(self.map.as_deref().unwrap_or_default()), &self.starts)
+        Samples::new(disk::numbers(self.map.as_ref()), &self.starts)
     }
 }
 
@@ -224,11 +224,16 @@ impl All {
         ctx: &Ctx,
     ) -> Result<(Stored, u64)> {
         let map = self.scratch.map()?;
-        let numbers: &[u32] = bytemuck::cast_slice(map.as_deref().unwrap_or_default());
-        let documents: Vec<&[u32]> = numbers.split(|&number| number == END).take(self.documents as usize).collect();
+        let numbers: &[u32] = disk::numbers(map.as_ref());
+        // After the last END there is no document.
+        let mut rest = numbers.split(|&number| number == END).take(self.documents as usize);
         let mut scratch = Scratch::beside(beside)?;
         let (mut starts, mut unlabelled) = (vec![0], 0);
-        for documents in documents.chunks(DOCUMENTS) {
+        loop {
+            let documents: Vec<&[u32]> = rest.by_ref().take(DOCUMENTS).collect();
+            if documents.is_empty() {
+                return Ok((Stored { map: scratch.map()?, starts }, unlabelled));
+            }
             let known: &Dictionary = dictionary;
             let found: Vec<(usize, Vec<u32>)> = ctx.install(|| {
                 let found = documents.par_iter().map(|document| {
@@ -255,6 +260,5 @@ impl All {
             }
             ctx.check()?;
         }
-        Ok((Stored { map: scratch.map()?, starts }, unlabelled))
     }
 }

@@ -198,6 +198,10 @@ impl Fitted for FittedFastText {
         Some(WordRows { words: self.model.dictionary().words(), vectors, dim: self.model.params().dim })
     }
 
+    fn made_vector(&self, word: &str) -> Option<Vec<f32>> {
+        Some(self.model.word_vector(word)).filter(|vector| vector.iter().any(|&v| v != 0.0))
+    }
+
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(self.name())?;
         if self.model.is_supervised() { self.evaluate_labels(lines, ctx) } else { self.evaluate_words(lines, ctx) }

@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::numbered::{Kept, Numbered};
+use super::numbered::{Kept, Numbered, Reading};
 use super::{Cutter, Lines};
 use crate::data::Report;
 use crate::job::Ctx;
@@ -70,7 +70,7 @@ pub fn train_words(
     ctx: &Ctx,
 ) -> Result<(Trained, Report)> {
     let kept = Kept { min_count: params.min_count, max_words: 0 };
-    let (corpus, mut report) = Numbered::read(lines, cutter, kept, beside, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
     let words = corpus.words.iter().cloned().zip(corpus.counts.iter().copied()).collect();
     let dictionary = Dictionary::new(words, Vec::new(), corpus.tokens(), params)?;
     let (model, losses) = crate::model::train_words(dictionary, || corpus.sequences(), params, ctx)?;

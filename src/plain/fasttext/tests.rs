@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::*;
 use crate::model::{ModelFile, is_fasttext};
-use crate::plain::{CutSpec, EvalParams, LineFormat, open_model};
+use crate::plain::{
+    CutSpec, EvalParams, Judgements, LineFormat, evaluate_words, nearest_to_sum, nearest_words, open_model,
+};
 use crate::text::TokenizerParams;
 
 fn reference() -> Value {
@@ -139,6 +141,10 @@ fn bad_input_is_refused_with_the_way_out() {
     let rare = FastTextParams { min_count: 10, ..small() };
     let said = refusal("__label__a 大盘\n__label__b 国债\n", &rare);
     assert!(said.contains("none of 2 words occurs at least 10 times") && said.contains("--min-count"), "{said}");
+    // The one word that is kept stands where no label is.
+    let rare = FastTextParams { min_count: 4, ..small() };
+    let said = refusal("__label__a\n__label__b\n涨 涨 涨 涨\n", &rare);
+    assert!(said.contains("no document has a label and a word") && said.contains("--min-count"), "{said}");
     let said = refusal(&text("train"), &FastTextParams { lr: 1e30, ..small() });
     assert!(said.contains("astray in epoch 1 of 20") && said.contains("--lr"), "{said}");
     for (params, flag) in [
@@ -232,4 +238,38 @@ fn words_of_one_topic_come_to_lie_together() {
     let params = FastTextParams { min_count: 1, ..FastTextParams::default() };
     let said = train_words(&mut lines, &cutter(), &params, &dir.path().join("m"), &ctx).err().unwrap().to_string();
     assert!(said.contains("1 of 1 words") && said.contains("--min-count"), "{said}");
+}
+
+#[test]
+fn words_that_were_never_met_have_the_neighbours_that_fasttext_gives_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let ctx = Ctx::new(2, 1).unwrap();
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/reference/fasttext");
+    let (fitted, _) = open_model(&folder.join("words.bin"), None, None, Path::new(""), &ctx).unwrap();
+    let text = std::fs::read_to_string(folder.join("nearest.json")).unwrap();
+    let expected: std::collections::BTreeMap<String, Vec<(f32, String)>> = serde_json::from_str(&text).unwrap();
+    let asked: Vec<String> = expected.keys().cloned().collect();
+    assert!(
+        asked.iter().filter(|word| fitted.words().unwrap().words.iter().all(|known| **known != ***word)).count() > 2
+    );
+    for (near, expected) in nearest_words(fitted.as_ref(), &asked, 5, &ctx).unwrap().iter().zip(expected.values()) {
+        for (ours, (similarity, word)) in near.neighbours.iter().zip(expected) {
+            assert_eq!(ours.name, *word, "{}: {near:?}", near.of);
+            assert!((ours.similarity - similarity).abs() < 1e-5, "{}: {near:?}", near.of);
+        }
+    }
+    let sum = nearest_to_sum(fitted.as_ref(), &["国债券".to_owned()], &["从未".to_owned()], 3, &ctx).unwrap();
+    assert_eq!(sum.neighbours.len(), 3);
+    // Judgements of words that were never met count, and are counted.
+    let path = dir.path().join("judged");
+    std::fs::write(&path, "大盘 国债 3\n国债券 国债 9\n大盘 央行逆回购 1\n").unwrap();
+    let (figures, _) = evaluate_words(fitted.as_ref(), &path, Judgements::Similarity, &ctx).unwrap();
+    assert_eq!((&figures["known_pairs"], &figures["made_pairs"]), (&json!(3), &json!(2)));
+    std::fs::write(&path, "大盘 国债券 国债 上涨\n大盘 国债 国债券 从未\n").unwrap();
+    let (figures, _) = evaluate_words(fitted.as_ref(), &path, Judgements::Analogy, &ctx).unwrap();
+    assert_eq!((&figures["known_questions"], &figures["made_questions"]), (&json!(1), &json!(1)));
+    // Of a model that knows no characters, the word is unknown as ever.
+    let (fitted, _) = open_model(&folder.join("softmax.bin"), None, None, Path::new(""), &ctx).unwrap();
+    let error = nearest_words(fitted.as_ref(), &asked, 5, &ctx).unwrap_err().to_string();
+    assert!(error.contains("fasttext-supervised") && error.contains("nnlm") && error.contains("word2vec"), "{error}");
 }

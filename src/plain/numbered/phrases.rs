@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{All, DOCUMENT, NUMBERS, Path};
-use crate::disk::Scratch;
+use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use anyhow::{Result, ensure};
 
@@ -45,7 +45,7 @@ impl All {
         );
         let All { numbers: mut words, mut counts, scratch, documents, last } = self;
         let map = scratch.map()?;
-        let numbers: &[u32] = bytemuck::cast_slice(map.as_deref().unwrap_or_default());
+        let numbers: &[u32] = disk::numbers(map.as_ref());
         let pairs = count(numbers, &counts, params, PAIRS, ctx)?;
         let total = counts.iter().sum::<u64>() as f64;
         let single = counts.clone();
@@ -128,7 +128,7 @@ fn count(
 mod tests {
     use std::io::Cursor;
 
-    use super::super::{Kept, Numbered};
+    use super::super::{Kept, Numbered, Reading};
     use super::*;
     use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
     use crate::text::TokenizerParams;
@@ -140,7 +140,7 @@ mod tests {
         let mut lines = Lines::of(Cursor::new(text.to_owned()), LineFormat::Tokens);
         let kept = Kept { min_count: 1, max_words: 0 };
         let (read, report) =
-            Numbered::read_phrases(&mut lines, &cutter, params, kept, &dir.path().join("m"), &ctx).unwrap();
+            Numbered::read(&mut lines, &cutter, Reading::Phrases(params), kept, &dir.path().join("m"), &ctx).unwrap();
         let words = read.words.iter().map(|word| word.to_string()).zip(read.counts.iter().copied()).collect();
         assert_eq!(read.sequences().map(<[u32]>::len).sum::<usize>() as u64, read.tokens());
         (words, report.facts["phrases"].as_u64().unwrap())

@@ -14,12 +14,16 @@ fn small() -> Word2vecParams {
     Word2vecParams { dim: 8, sample: 0.0, epochs: 3, ..Word2vecParams::default() }
 }
 
-fn fit(text: &[u8], words: &WordParams, checkpoint: Option<&Checkpoint>) -> Result<(WordVectors, Report)> {
+fn fit(text: &[u8], words: &WordParams) -> Result<(WordVectors, Report)> {
     let dir = tempfile::tempdir().unwrap();
+    fit_to(&dir.path().join("m"), text, words)
+}
+
+fn fit_to(output: &Path, text: &[u8], words: &WordParams) -> Result<(WordVectors, Report)> {
     let cutter = Cutter::new(CutSpec::new(LineFormat::Tokens, TokenizerParams::default()), Path::new("")).unwrap();
     let mut lines = Lines::of(Cursor::new(text.to_vec()), LineFormat::Tokens);
     let ctx = Ctx::new(2, 1).unwrap();
-    train(&mut lines, &cutter, words, &small(), checkpoint, &dir.path().join("m"), &ctx)
+    train(&mut lines, &cutter, words, &small(), output, &ctx)
 }
 
 fn text(times: usize) -> String {
@@ -29,7 +33,7 @@ fn text(times: usize) -> String {
 #[test]
 fn the_model_and_the_files_for_other_tools_say_the_same() {
     let dir = tempfile::tempdir().unwrap();
-    let (model, report) = fit(text(400).as_bytes(), &WordParams::default(), None).unwrap();
+    let (model, report) = fit(text(400).as_bytes(), &WordParams::default()).unwrap();
     assert_eq!(report.facts["passes"].as_array().unwrap().len(), 3);
     assert!(report.facts["passes"][2]["loss"].as_f64() < report.facts["passes"][0]["loss"].as_f64());
     assert_eq!((model.training().method.as_str(), model.training().documents), ("word2vec", 400));
@@ -49,45 +53,30 @@ fn the_model_and_the_files_for_other_tools_say_the_same() {
 }
 
 #[test]
-fn a_run_that_was_stopped_goes_on_to_the_same_vectors() {
+fn a_model_leaves_no_checkpoint_and_one_that_cannot_be_written_leaves_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("state");
-    let text = text(40);
-    let (whole, _) = fit(text.as_bytes(), &WordParams::default(), None).unwrap();
-    let keep = Checkpoint { path: path.clone(), resume: false };
-    fit(text.as_bytes(), &WordParams::default(), Some(&keep)).unwrap();
-    // Its last state has no passes left: what it gives is what the whole run gave.
-    let go_on = Checkpoint { path, resume: true };
-    let (resumed, report) = fit(text.as_bytes(), &WordParams::default(), Some(&go_on)).unwrap();
-    assert_eq!(report.facts["resumed"], 3);
-    assert_eq!(resumed.values(), whole.values());
-    let other = WordParams { min_count: 15, ..WordParams::default() };
-    let error = fit(text.as_bytes(), &other, Some(&go_on)).unwrap_err().to_string();
-    assert!(error.contains("another corpus") && error.contains("--resume"), "{error}");
-    let missing = Checkpoint { path: dir.path().join("none"), resume: true };
-    let error = format!("{:#}", fit(text.as_bytes(), &WordParams::default(), Some(&missing)).unwrap_err());
-    assert!(error.contains("none"), "{error}");
-}
-
-#[test]
-fn a_state_that_cannot_be_kept_stops_the_run_and_says_where() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("is-a-folder");
-    std::fs::create_dir_all(path.join("with-something")).unwrap();
-    let keep = Checkpoint { path, resume: false };
-    let error = format!("{:#}", fit(text(40).as_bytes(), &WordParams::default(), Some(&keep)).unwrap_err());
-    assert!(error.contains("cannot keep the state") && error.contains("is-a-folder"), "{error}");
-    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(left, ["is-a-folder"]);
+    let left = || {
+        let entries = std::fs::read_dir(dir.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    fit_to(&dir.path().join("m"), text(40).as_bytes(), &WordParams::default()).unwrap();
+    assert_eq!(left(), ["m"]);
+    std::fs::create_dir_all(dir.path().join("folder/with-something")).unwrap();
+    let error = fit_to(&dir.path().join("folder"), text(40).as_bytes(), &WordParams::default()).unwrap_err();
+    assert!(format!("{error:#}").contains("folder"), "{error:#}");
+    // What was trained is not lost: the next run goes on from it.
+    assert_eq!(left(), ["folder", "folder.checkpoint", "m"]);
 }
 
 #[test]
 fn words_below_the_least_count_or_one_word_alone_are_refused() {
-    let error = fit("甲 甲 甲 甲 甲 甲".as_bytes(), &WordParams::default(), None).unwrap_err().to_string();
+    let error = fit("甲 甲 甲 甲 甲 甲".as_bytes(), &WordParams::default()).unwrap_err().to_string();
     assert!(error.contains("1 of 1 words") && error.contains("--min-count"), "{error}");
-    let error = fit(text(4).as_bytes(), &WordParams::default(), None).unwrap_err().to_string();
+    let error = fit(text(4).as_bytes(), &WordParams::default()).unwrap_err().to_string();
     assert!(error.contains("0 of 10 words occur at least 5 times"), "{error}");
-    assert!(fit(b"", &WordParams::default(), None).is_err());
+    assert!(fit(b"", &WordParams::default()).is_err());
 }
 
 #[test]
@@ -97,7 +86,7 @@ fn a_line_of_ten_megabytes_is_one_document_and_broken_lines_are_counted() {
     bytes.extend(b"\n\xff\xfe\xfa\n");
     bytes.extend(text(40).as_bytes());
     let words = WordParams { max_words: 8, ..WordParams::default() };
-    let (model, report) = fit(&bytes, &words, None).unwrap();
+    let (model, report) = fit(&bytes, &words).unwrap();
     assert!(bytes.len() > 10_000_000 && model.words().len() == 8);
     assert_eq!((model.training().documents, report.dropped_rows()), (41, 1));
 }
@@ -106,7 +95,7 @@ fn a_line_of_ten_megabytes_is_one_document_and_broken_lines_are_counted() {
 fn phrases_are_words_like_others() {
     let phrases = PhraseParams { passes: 1, threshold: 1.5, discount: 5 };
     let words = WordParams { phrases, ..WordParams::default() };
-    let (model, report) = fit(text(400).as_bytes(), &words, None).unwrap();
+    let (model, report) = fit(text(400).as_bytes(), &words).unwrap();
     assert!(model.number("公司_净利润").is_some() && model.number("公司").is_none(), "{:?}", model.words());
     assert!(report.facts["phrases"].as_u64() > Some(0));
 }

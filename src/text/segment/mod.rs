@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use self::words::Words;
 pub(super) use self::words::in_dictionary_block;
@@ -42,6 +42,7 @@ pub struct Segmenter {
     mode: Mode,
     cut: Cut,
     hmm: bool,
+    tags: bool,
     words: Arc<Words>,
     filter: Arc<Filter>,
 }
@@ -54,6 +55,10 @@ impl Segmenter {
 
     /// As [`Segmenter::new`], with more words that are to be cut whole: names of companies, the words of a lexicon.
     pub fn with_words(params: &TokenizerParams, base: &Path, more: &[Entry]) -> Result<Segmenter> {
+        ensure!(
+            !params.tags || (params.mode, params.cut) == (Mode::Jieba, Cut::Precise),
+            "parts of speech are those of the words of jieba's precise cut: leave tags out, or mode and cut"
+        );
         let mut entries = Vec::new();
         let mut reports = Vec::new();
         let mut add = |(read, report): (Vec<Entry>, DictionaryReport)| {
@@ -75,6 +80,7 @@ impl Segmenter {
             mode: params.mode,
             cut: params.cut,
             hmm: params.hmm,
+            tags: params.tags,
             words: Arc::new(words),
             filter: Arc::new(Filter::new(params, base)?),
         })
@@ -90,6 +96,7 @@ impl Segmenter {
     pub fn key(&self) -> Key {
         let options = match self.mode {
             Mode::Char => "char".to_owned(),
+            Mode::Jieba if self.tags => format!("jieba {JIEBA_VERSION} {:?} {} tags", self.cut, self.hmm),
             Mode::Jieba => format!("jieba {JIEBA_VERSION} {:?} {}", self.cut, self.hmm),
         };
         let mut words = String::new();
@@ -161,8 +168,18 @@ impl Segmenter {
         self.filter.term(token.text)
     }
 
+    /// As [`Segmenter::term`], of a word whose part of speech is known; where terms bear it, this one does.
+    pub fn tagged_term<'t>(&self, word: TaggedToken<'t>) -> Option<Cow<'t, str>> {
+        let term = self.term(word.token)?;
+        Some(if self.tags { Cow::Owned(sense(&term, word.tag)) } else { term })
+    }
+
     /// Gives each term of `text`, in the order of the cut.
     pub fn for_each_term<'t>(&self, text: &'t str, mut f: impl FnMut(Cow<'t, str>)) {
+        if self.tags {
+            let words = self.tagged(text).into_iter();
+            return words.filter_map(|word| self.tagged_term(word)).for_each(|term| f(Cow::Owned(term.into_owned())));
+        }
         self.for_each_token(text, |token| {
             if let Some(term) = self.term(token) {
                 f(term);
@@ -176,6 +193,11 @@ impl Segmenter {
         self.for_each_term(text, |term| terms.push(term));
         terms
     }
+}
+
+/// A word with its part of speech.
+pub(super) fn sense(word: &str, tag: &str) -> String {
+    format!("{word}|{tag}")
 }
 
 /// White space and what takes no room: never a token.

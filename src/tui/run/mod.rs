@@ -194,6 +194,7 @@ fn ended(report: Report) -> StageProgress {
         unit: "rows",
         done: report.rows_in,
         total: None,
+        note: String::new(),
         elapsed: Duration::from_secs_f64(report.seconds.max(0.0)),
         state: StageState::Done(Box::new(report)),
     }

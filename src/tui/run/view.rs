@@ -49,6 +49,10 @@ fn title<'a>(app: &App, run: &Run) -> Line<'a> {
     if let Some(took) = run.took {
         title.push(Span::raw(format!(" · {}", figures::span(took))));
     }
+    let notes = run.stages.iter().filter(|stage| matches!(stage.state, StageState::Running)).map(|stage| &stage.note);
+    for note in notes.filter(|note| !note.is_empty()) {
+        title.push(Span::raw(format!(" · {note}")));
+    }
     title.push(Span::raw(" "));
     Line::from(title)
 }

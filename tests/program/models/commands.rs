@@ -89,6 +89,46 @@ fn neighbours_of_words_and_documents() {
     }
 }
 
+#[test]
+fn words_in_the_plane() {
+    let folder = folder();
+    trained(folder.path(), &case("ppmi", &["--dim", "5", "--min-count", "2"], ""));
+    let show = |args: &[&str]| run(folder.path(), &[&["projection", "--model", "model"], args].concat());
+    for method in ["pca", "tsne"] {
+        for output in ["words.csv", "words.svg", "words.parquet"] {
+            let mut first = None;
+            for threads in ["1", "2", "8"] {
+                let args = ["--method", method, "--top", "30", "--output", output, "--threads", threads];
+                let json = show(&args).finished();
+                assert_eq!((&json["words"], &json["method"]), (&30.into(), &method.into()), "{json:#}");
+                assert_eq!(json["fitted_until"], "2024-04-12T14:30:00", "{json:#}");
+                let kept = json["neighbours_kept"].as_f64().unwrap();
+                assert!((0.3..=1.0).contains(&kept), "{json:#}");
+                let bytes = fs::read(folder.path().join(output)).unwrap();
+                assert!(
+                    *first.get_or_insert_with(|| bytes.clone()) == bytes,
+                    "{method}: others with {threads} threads"
+                );
+            }
+        }
+    }
+    let table = fs::read_to_string(folder.path().join("words.csv")).unwrap();
+    let words = table.lines().skip(1).take(4).filter_map(|row| row.split(',').next());
+    let groups: String = words.map(|word| format!("{word} 组\n")).collect();
+    fs::write(folder.path().join("groups.txt"), groups + "没有这个词 组\n").unwrap();
+    let grouped = show(&["--groups", "groups.txt", "--output", "words.csv"]).text();
+    assert_says(&grouped, &["partial", "does not know"]);
+    let table = fs::read_to_string(folder.path().join("words.csv")).unwrap();
+    assert_eq!((table.lines().count(), table.lines().next()), (5, Some("word,group,x,y")), "{table}");
+    assert_says(&show(&["--output", "words.png"]).refusal(), &["words.png", ".svg"]);
+    assert_says(&show(&["--words", "增长", "--output", "w.svg"]).refusal(), &["1 words", "--words"]);
+    let many = ["--method", "tsne", "--top", "10", "--perplexity", "50", "--output", "w.svg"];
+    assert_says(&show(&many).refusal(), &["--perplexity is from 1 to 3"]);
+    assert!(!folder.path().join("w.svg").exists());
+    trained(folder.path(), &TFIDF);
+    assert_says(&show(&["--output", "w.svg"]).refusal(), &["has no word vectors", "word2vec", "lsa", "nnlm"]);
+}
+
 /// The bytes that a command writes to `output`, which must not depend on the threads nor on where its input comes from.
 fn same_bytes(folder: &Path, args: &[&str], output: &str) -> String {
     let path = folder.join(output);

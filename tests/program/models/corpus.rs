@@ -21,6 +21,10 @@ const BAD: [&str; 6] = [
 ];
 const FLAT: [&str; 4] = ["公司召开年度股东大会", "公告董事会换届情况", "披露募集资金使用进展", "变更会计师事务所"];
 
+/// Vectors of some of its words, in word2vec's format of text.
+pub(super) const VECTORS: &str =
+    "6 2\n公司 0.1 -0.3\n增长 0.9 0.2\n净利润 0.4 0.5\n股份 -0.2 0.6\n订单 0.3 0.1\n减持 -0.8 0.4\n";
+
 /// `n` documents, a line each; every field that a model can ask for is there.
 pub(super) fn jsonl(n: usize) -> String {
     let mut text = String::new();

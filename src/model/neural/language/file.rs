@@ -5,13 +5,10 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use chrono::NaiveDateTime;
 use serde::Serialize;
-use serde_json::json;
 
 use super::{LanguageKind, LanguageParams, LanguageWords, NeuralLanguage};
-use crate::model::neural::weights::{Weight, Weights};
-use crate::model::{ModelFile, ModelHeader, pack_strings, write_model};
-
-const VERSION: u32 = 1;
+use crate::model::neural::file::{Saved, read_settings, read_weights};
+use crate::model::{ModelFile, pack_strings};
 
 impl LanguageKind {
     /// The network that files of this kind hold.
@@ -29,20 +26,10 @@ impl NeuralLanguage {
         documents: u64,
         fitted_until: Option<NaiveDateTime>,
     ) -> Result<()> {
-        let header = ModelHeader {
-            kind: self.params.kind.name().to_owned(),
-            version: VERSION,
-            fitted_until,
-            documents,
-            params: json!({
-                "cut": cut, "network": self.params, "parameters": self.parameters(), "epochs": self.epochs,
-            }),
-        };
+        let NeuralLanguage { params, weights, epochs, .. } = self;
         let words = pack_strings(self.words.words.iter().map(AsRef::as_ref));
-        let mut sections: Vec<(&str, &[u8])> =
-            vec![("words", &words), ("counts", bytemuck::cast_slice(&self.words.counts))];
-        sections.extend(self.weights.sections());
-        write_model(path, &header, &sections)
+        let sections = [("words", &words[..]), ("counts", bytemuck::cast_slice(&self.words.counts))];
+        Saved { kind: params.kind.name(), params, weights, epochs }.write(path, cut, documents, fitted_until, &sections)
     }
 
     /// Reads a model.
@@ -50,14 +37,11 @@ impl NeuralLanguage {
         let Some(kind) = LanguageKind::of_file(&file.header().kind) else {
             bail!("a model of kind {} is no neural language model", file.header().kind)
         };
-        file.expect(kind.name(), VERSION)?;
-        file.verify()?;
-        let params: LanguageParams = file.param("network")?;
+        let (params, epochs): (LanguageParams, _) = read_settings(file, kind.name())?;
         params.check()?;
         let words = file.strings("words")?.into_iter().map(Box::from).collect();
         let words = LanguageWords::new(words, file.numbers("counts")?.to_vec())?;
-        let read = |(name, rows, dim)| Weight::read(name, rows, dim, file);
-        let weights = params.shapes(words.classes()).into_iter().map(read).collect::<Result<Vec<Weight>>>()?;
-        Ok(NeuralLanguage { params, words, weights: Weights::new(weights), epochs: file.param("epochs")? })
+        let weights = read_weights(file, params.shapes(words.classes()))?;
+        Ok(NeuralLanguage { params, words, weights, epochs })
     }
 }

@@ -26,11 +26,11 @@ use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::Checkpoint;
 use super::fit::{EpochFigures, FitParams, fit};
 use super::sampled::Sampler;
 use super::weights::{Weight, Weights};
 use crate::job::Ctx;
+use crate::model::checkpoint::Checkpoint;
 use batches::LanguageNet;
 pub use score::LanguageScorer;
 

@@ -5,7 +5,7 @@
 use super::random::Random;
 
 /// Draws words by weight.
-pub(super) struct Alias(Vec<Entry>);
+pub(crate) struct Alias(Vec<Entry>);
 
 #[derive(Clone, Copy)]
 struct Entry {
@@ -17,7 +17,7 @@ struct Entry {
 
 impl Alias {
     /// Draws word `i` with a probability in proportion to `weights[i]`, which are finite, not negative and not all 0.
-    pub(super) fn new(weights: &[f64]) -> Alias {
+    pub(crate) fn new(weights: &[f64]) -> Alias {
         let scale = weights.len() as f64 / weights.iter().sum::<f64>();
         let mut left: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
         let mut entries: Vec<Entry> = (0..weights.len() as u32).map(|i| Entry { below: u32::MAX, other: i }).collect();
@@ -37,7 +37,7 @@ impl Alias {
 
     /// A word.
     #[inline(always)]
-    pub(super) fn draw(&self, random: &mut Random) -> u32 {
+    pub(crate) fn draw(&self, random: &mut Random) -> u32 {
         let bits = random.next();
         let word = (((bits >> 32) * self.0.len() as u64) >> 32) as u32;
         let entry = self.0[word as usize];

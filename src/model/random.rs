@@ -1,14 +1,15 @@
-//! Random numbers for the inner loop: SplitMix64, whose whole state is a counter.
+//! Random numbers for inner loops: SplitMix64 (Steele, Lea and Flood 2014), whose whole state is a counter.
 //!
-//! Every piece of the corpus begins its own sequence from seed, epoch and place, so that draws do not depend on which
-//! thread works on it.
+//! A sequence is begun from the numbers of its place (seed, epoch, document, ...), so that draws do not depend on which thread
+//! makes them.
 
-/// SplitMix64 (Steele, Lea and Flood 2014).
-pub(super) struct Random(u64);
+/// A sequence of random numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
 
 impl Random {
     /// The sequence of these numbers.
-    pub(super) fn of(parts: [u64; 3]) -> Random {
+    pub(crate) fn of(parts: [u64; 3]) -> Random {
         let mut random = Random(0);
         for part in parts {
             random.0 ^= part;
@@ -18,7 +19,7 @@ impl Random {
     }
 
     #[inline(always)]
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -27,12 +28,13 @@ impl Random {
 
     /// A number below `n`; its bias is below `n` / 2^32.
     #[inline(always)]
-    pub(super) fn below(&mut self, n: u32) -> u32 {
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
         (((self.next() >> 32) * u64::from(n)) >> 32) as u32
     }
 
     /// A number from 0 to below 1.
-    pub(super) fn unit(&mut self) -> f32 {
+    #[inline(always)]
+    pub(crate) fn unit(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1 << 24) as f32
     }
 }

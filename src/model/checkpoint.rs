@@ -1,0 +1,96 @@
+//! Where a training stands, on disk: written after each epoch beside the output, read when the same training starts again,
+//! removed when its model is written.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::{ModelFile, ModelHeader, write_model};
+use crate::data::Key;
+
+const KIND: &str = "checkpoint";
+const VERSION: u32 = 2;
+
+/// The checkpoint file of a training.
+pub(crate) struct Checkpoint {
+    path: PathBuf,
+    key: Key,
+}
+
+impl Checkpoint {
+    /// That of the model `output`; `what` says all that decides the result: parameters, seed and data.
+    pub(crate) fn of(output: &Path, what: &Value) -> Result<Checkpoint> {
+        let mut name = output.file_name().context("the output has no name")?.to_owned();
+        name.push(".checkpoint");
+        Ok(Checkpoint { path: output.with_file_name(name), key: Key::of(what.to_string().as_bytes()) })
+    }
+
+    /// What an interrupted training of the same left.
+    pub(crate) fn read(&self) -> Result<Option<ModelFile>> {
+        if !self.path.exists() {
+            return Ok(None);
+        }
+        let file = ModelFile::open_kind(&self.path, KIND, VERSION)
+            .and_then(|file| file.verify().map(|()| file))
+            .with_context(|| format!("remove {} to train from the beginning", self.path.display()))?;
+        Ok((file.param::<Key>("key")? == self.key).then_some(file))
+    }
+
+    /// Keeps a state: what is small, and sections of numbers.
+    pub(crate) fn write(&self, state: Value, sections: &[(&str, &[u8])]) -> Result<()> {
+        let params = json!({"key": self.key, "state": state});
+        let header = ModelHeader { kind: KIND.to_owned(), version: VERSION, fitted_until: None, documents: 0, params };
+        write_model(&self.path, &header, sections)
+            .with_context(|| format!("cannot keep the state of the training in {}", self.path.display()))
+    }
+
+    /// The training has ended and its model is written.
+    pub(crate) fn remove(&self) -> Result<()> {
+        match std::fs::remove_file(&self.path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove {}", self.path.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_taken_up_by_the_same_training_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |what: &str| Checkpoint::of(&dir.path().join("m"), &json!(what)).unwrap();
+        assert!(of("one").read().unwrap().is_none());
+        of("one").write(json!({"epoch": 3}), &[("values", &[0, 0, 128, 63])]).unwrap();
+        let file = of("one").read().unwrap().unwrap();
+        assert_eq!(
+            (file.param::<Value>("state").unwrap()["epoch"].as_u64(), file.numbers("values").unwrap()),
+            (Some(3), &[1f32][..])
+        );
+        assert!(of("two").read().unwrap().is_none());
+        let path = dir.path().join("m.checkpoint");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let last = bytes.len() - 61;
+        bytes[last] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let error = format!("{:#}", of("one").read().err().unwrap());
+        assert!(error.contains("remove") && error.contains("m.checkpoint"), "{error}");
+        of("one").remove().unwrap();
+        of("one").remove().unwrap();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_kept_says_where_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("m.checkpoint/with-something")).unwrap();
+        let checkpoint = Checkpoint::of(&dir.path().join("m"), &json!(1)).unwrap();
+        let error = format!("{:#}", checkpoint.write(json!({}), &[]).unwrap_err());
+        assert!(error.contains("cannot keep the state") && error.contains("m.checkpoint"), "{error}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}
