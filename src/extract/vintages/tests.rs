@@ -114,7 +114,7 @@ fn columns_keep_their_meaning_from_vintage_to_vintage() {
         }
     }
     let mean = sum / f64::from(pairs);
-    assert!(pairs > 1000 && mean > 0.9 && least > 0.7, "{pairs} pairs, alike {mean}, the least {least}");
+    assert!(pairs > 1000 && mean > 0.85 && least > 0.5, "{pairs} pairs, alike {mean}, the least {least}");
 }
 
 #[test]
