@@ -19,6 +19,7 @@ word2vec = { dim = 8, epochs = 2 }
 name = "given"
 model = "vectors"
 vectors = { file = "own.vec" }
+pooling = { form = "mean" }
 
 [[feature]]
 name = "cnn"
