@@ -1,7 +1,9 @@
-//! Where a training stands, on disk: written after each epoch beside the output, read when the same training starts again,
-//! removed when its model is written.
+//! Where a training stands, on disk: written beside the output after an epoch, as soon as half a minute's work would be lost;
+//! read when the same training starts again; removed when its model is written.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -11,11 +13,17 @@ use crate::data::Key;
 
 const KIND: &str = "checkpoint";
 const VERSION: u32 = 2;
+/// The work that may be lost.
+const EVERY: Duration = Duration::from_secs(30);
 
 /// The checkpoint file of a training.
 pub(crate) struct Checkpoint {
     path: PathBuf,
     key: Key,
+    /// As [`EVERY`].
+    every: Duration,
+    /// When there was last nothing to lose.
+    safe: Cell<Instant>,
 }
 
 impl Checkpoint {
@@ -23,7 +31,19 @@ impl Checkpoint {
     pub(crate) fn of(output: &Path, what: &Value) -> Result<Checkpoint> {
         let mut name = output.file_name().context("the output has no name")?.to_owned();
         name.push(".checkpoint");
-        Ok(Checkpoint { path: output.with_file_name(name), key: Key::of(what.to_string().as_bytes()) })
+        let (path, key) = (output.with_file_name(name), Key::of(what.to_string().as_bytes()));
+        Ok(Checkpoint { path, key, every: EVERY, safe: Cell::new(Instant::now()) })
+    }
+
+    /// This one, to be written after every epoch.
+    #[cfg(test)]
+    pub(crate) fn eager(self) -> Checkpoint {
+        Checkpoint { every: Duration::ZERO, ..self }
+    }
+
+    /// Whether the state is worth keeping.
+    pub(crate) fn is_due(&self) -> bool {
+        self.safe.get().elapsed() >= self.every
     }
 
     /// What an interrupted training of the same left.
@@ -42,7 +62,9 @@ impl Checkpoint {
         let params = json!({"key": self.key, "state": state});
         let header = ModelHeader { kind: KIND.to_owned(), version: VERSION, fitted_until: None, documents: 0, params };
         write_model(&self.path, &header, sections)
-            .with_context(|| format!("cannot keep the state of the training in {}", self.path.display()))
+            .with_context(|| format!("cannot keep the state of the training in {}", self.path.display()))?;
+        self.safe.set(Instant::now());
+        Ok(())
     }
 
     /// The training has ended and its model is written.

@@ -53,8 +53,8 @@ pub use estimate::{
 pub use explain::{Explanation, Part};
 pub use fasttext::{
     Dictionary, END_OF_LINE, FastText, FastTextParams, Form, Loss, QuantiseParams, Samples, is_fasttext,
-    train_supervised, train_words,
 };
+pub(crate) use fasttext::{train_supervised, train_words};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
 pub use glove::GloveParams;
 pub(crate) use glove::Pairs;

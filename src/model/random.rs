@@ -37,4 +37,11 @@ impl Random {
     pub(crate) fn unit(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1 << 24) as f32
     }
+
+    /// Puts values in a random order (Fisher and Yates).
+    pub(crate) fn shuffle<T>(&mut self, values: &mut [T]) {
+        for i in (1..values.len()).rev() {
+            values.swap(i, self.below(i as u32 + 1) as usize);
+        }
+    }
 }

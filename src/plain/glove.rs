@@ -12,33 +12,38 @@ use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::{Cutter, Lines, ppmi};
-use crate::data::Report;
+use crate::data::{Key, Report};
 use crate::disk;
 use crate::job::Ctx;
+use crate::model::checkpoint::Checkpoint;
 use crate::model::{CooccurrenceParams, GloveParams, Pairs, Training, WordVectors};
 
 /// What `train` calls it.
 pub(crate) const METHOD: &str = "glove";
 
-/// Counts pairs, and trains vectors on them. Scratch files are made in the folder of `beside`. The report has `documents`, `tokens`,
+/// Counts pairs, trains vectors on them and writes these to `output`. An interrupted training leaves a checkpoint beside it, from
+/// which the same training goes on, when the pairs are counted again. The report has `documents`, `tokens`,
 /// `vocabulary`, `kept_tokens`, `fitted_until`, `pairs`, `dim`, `losses` (a pair's mean in each epoch) and `pairs_per_second`.
 pub fn train(
     lines: &mut Lines,
     cutter: &Cutter,
     counting: &CooccurrenceParams,
     params: &GloveParams,
-    beside: &Path,
+    output: &Path,
     ctx: &Ctx,
 ) -> Result<(WordVectors, Report)> {
     params.check()?;
-    let (corpus, counts, mut report) = ppmi::count(lines, cutter, counting, beside, ctx)?;
-    let pairs = Pairs::new(&counts, params, disk::folder_of(beside), ctx)?;
+    let (corpus, counts, mut report) = ppmi::count(lines, cutter, counting, output, ctx)?;
+    let pairs = Pairs::new(&counts, params, disk::folder_of(output), ctx)?;
     drop(counts);
     ensure!(pairs.len() > 0, "no two words stand near each other: widen --window, or give longer documents");
+    let (text, seed) = (Key::of(bytemuck::cast_slice(corpus.numbers())), ctx.seed());
+    let what = json!({"cooccurrence": counting, "glove": params, "seed": seed, "words": corpus.words, "text": text});
+    let checkpoint = Checkpoint::of(output, &what)?;
     let began = std::time::Instant::now();
     let (mut trained, steps) = (None, pairs.len() * params.epochs);
     ctx.stage(METHOD, "pairs", Some(steps as u64), || {
-        trained = Some(pairs.train(params, ctx)?);
+        trained = Some(pairs.train(params, Some(&checkpoint), ctx)?);
         Ok(Report::new(METHOD))
     })?;
     let trained = trained.context("a stage that ended well has trained")?;
@@ -52,5 +57,8 @@ pub fn train(
         fitted_until: corpus.fitted_until,
         params: json!({"cooccurrence": counting, "glove": params, "losses": trained.losses, "seed": ctx.seed()}),
     };
-    Ok((WordVectors::new(corpus.words, corpus.counts, params.dim, trained.values, training)?, report))
+    let vectors = WordVectors::new(corpus.words, corpus.counts, params.dim, trained.values, training)?;
+    vectors.save(output, cutter.spec())?;
+    checkpoint.remove()?;
+    Ok((vectors, report))
 }

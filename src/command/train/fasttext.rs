@@ -9,7 +9,7 @@ use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::{self, FastTextParams, Form, QuantiseParams, Training, VectorFormat};
-use crate::plain::{Cutter, fasttext, read_word_vectors};
+use crate::plain::{fasttext, read_word_vectors};
 
 pub(super) fn words(args: &FastText, ctx: &Ctx) -> Result<Summary> {
     let params = FastTextParams {
@@ -30,7 +30,7 @@ pub(super) fn words(args: &FastText, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, cutter) = open(&args.files.corpus)?;
     let train = || fasttext::train_words(&mut lines, &cutter, &params, &args.files.output, ctx);
     let ((model, training), report) = staged(ctx, "train", train)?;
-    saved(&args.files, &cutter, &model, &training, report)
+    exported(&args.files, &model, &training, report)
 }
 
 pub(super) fn supervised(args: &FastTextSupervised, ctx: &Ctx) -> Result<Summary> {
@@ -59,18 +59,11 @@ pub(super) fn supervised(args: &FastTextSupervised, ctx: &Ctx) -> Result<Summary
         fasttext::train_supervised(&mut lines, &cutter, &params, pretrained, quantise.as_ref(), output, ctx)
     };
     let ((model, training), report) = staged(ctx, "train", train)?;
-    saved(&args.files, &cutter, &model, &training, report)
+    exported(&args.files, &model, &training, report)
 }
 
-/// Writes the files, and says what was trained.
-fn saved(
-    files: &FastTextFiles,
-    cutter: &Cutter,
-    model: &model::FastText,
-    training: &Training,
-    report: Report,
-) -> Result<Summary> {
-    model.save_model(&files.output, cutter.spec(), training)?;
+/// Writes the files for other tools, and says what was trained.
+fn exported(files: &FastTextFiles, model: &model::FastText, training: &Training, report: Report) -> Result<Summary> {
     if let Some(path) = &files.bin {
         model.save(path)?;
     }

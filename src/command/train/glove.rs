@@ -22,7 +22,6 @@ pub(super) fn run(args: &Glove, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, cutter) = open(&args.corpus)?;
     let train = || glove::train(&mut lines, &cutter, &counting, &params, &args.output, ctx);
     let (model, report) = staged(ctx, "train", train)?;
-    model.save(&args.output, cutter.spec())?;
     let mut summary = trained(glove::METHOD, &args.output, report, &["pairs", "dim", "losses", "pairs_per_second"]);
     exported(&model, args.vectors.as_deref(), &mut summary)?;
     Ok(summary)

@@ -114,12 +114,12 @@ impl Text {
                     ..CooccurrenceParams::default()
                 };
                 let counts = PairCounter::count(self.words.len(), self.sequences(), &counting, folder, ctx)?;
-                Pairs::new(&counts, params, folder, ctx)?.train(params, ctx)?.values
+                Pairs::new(&counts, params, folder, ctx)?.train(params, None, ctx)?.values
             }
             Trainer::FastText(params) => {
                 let words = self.words.iter().cloned().zip(self.counts.iter().copied()).collect();
                 let dictionary = Dictionary::new(words, Vec::new(), self.counts.iter().sum(), params)?;
-                train_words(dictionary, || self.sequences(), params, ctx)?.0.word_vectors()
+                train_words(dictionary, || self.sequences(), params, None, ctx)?.0.word_vectors()
             }
         };
         WordVectors::new(self.words.clone(), self.counts.clone(), trainer.dim(), values, Training::default())

@@ -3,6 +3,8 @@
 //! They are compiled for wide vectors where they are called within [`crate::simd::wide`]. Every sum has one order, so results
 //! are the same bits on every processor.
 
+use anyhow::{Result, ensure};
+
 /// Rows are multiples of this many values.
 const WIDTH: usize = 16;
 
@@ -42,6 +44,14 @@ impl Table {
     pub(super) fn set(&mut self, row: u32, values: impl IntoIterator<Item = f32>) {
         let dim = self.dim;
         self.row_mut(row)[..dim].iter_mut().zip(values).for_each(|(to, value)| *to = value);
+    }
+
+    /// Takes up rows without padding, `[rows, dim]`.
+    pub(super) fn fill(&mut self, values: &[f32]) -> Result<()> {
+        ensure!(values.len() == self.rows * self.dim, "the checkpoint is of another size");
+        let rows = self.values.chunks_exact_mut(self.stride).zip(values.chunks_exact(self.dim));
+        rows.for_each(|(row, values)| row[..values.len()].copy_from_slice(values));
+        Ok(())
     }
 
     /// The rows without padding, `[rows, dim]`.

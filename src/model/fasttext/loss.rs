@@ -4,10 +4,11 @@
 //! others sum logistic losses `ln(1 + exp(-s w_i h))`, s = 1 for what is right and -1 for what is not: ova over all labels, ns
 //! over the target and outputs drawn by the square root of their counts, hs over the nodes from the target to the root.
 
-use super::draw::Draw;
 use super::kernels::{Table, dot, exchange};
 use super::tree::Tree;
 use super::{FastTextParams, Loss};
+use crate::model::alias::Alias;
+use crate::model::random::Random;
 
 /// The output matrix and what it is trained for.
 pub(super) struct Output {
@@ -31,7 +32,7 @@ impl Output {
             Loss::Softmax => Objective::Softmax,
             Loss::Ova => Objective::Ova,
             Loss::Hs => Objective::Hs(Tree::new(counts)),
-            Loss::Ns => Objective::Ns { negative: params.negative, drawn: Alias::new(counts) },
+            Loss::Ns => Objective::Ns { negative: params.negative, drawn: by_root(counts) },
         };
         Output { weights: Table::zeros(counts.len(), params.dim), objective, scores: vec![0.0; counts.len()] }
     }
@@ -46,7 +47,7 @@ impl Output {
         hidden: &[f32],
         grad: &mut [f32],
         lr: f32,
-        draw: &mut Draw,
+        draw: &mut Random,
     ) -> f32 {
         let Output { weights, objective, scores } = self;
         let mut told = Told { product: 1.0, sum: 0.0 };
@@ -133,36 +134,9 @@ impl Told {
     }
 }
 
-/// Draws outputs by the square root of their counts in constant time (Walker's alias method, built as Vose has it).
-struct Alias {
-    /// Below which share each place is itself, else its other.
-    places: Vec<(f32, u32)>,
-}
-
-impl Alias {
-    fn new(counts: &[u64]) -> Alias {
-        let weights: Vec<f64> = counts.iter().map(|&count| (count.max(1) as f64).sqrt()).collect();
-        let mean = weights.iter().sum::<f64>() / weights.len() as f64;
-        let mut share: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
-        let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..share.len()).partition(|&i| share[i] < 1.0);
-        let mut places: Vec<(f32, u32)> = (0..share.len()).map(|i| (1.0, i as u32)).collect();
-        while let (Some(little), Some(&much)) = (small.pop(), large.last()) {
-            places[little] = (share[little] as f32, much as u32);
-            share[much] -= 1.0 - share[little];
-            if share[much] < 1.0 {
-                large.pop();
-                small.push(much);
-            }
-        }
-        Alias { places }
-    }
-
-    #[inline(always)]
-    fn draw(&self, draw: &mut Draw) -> u32 {
-        let place = draw.below(self.places.len());
-        let (share, other) = self.places[place];
-        if draw.unit() < share { place as u32 } else { other }
-    }
+/// Draws outputs by the square root of their counts.
+fn by_root(counts: &[u64]) -> Alias {
+    Alias::new(&counts.iter().map(|&count| (count.max(1) as f64).sqrt()).collect::<Vec<f64>>())
 }
 
 #[cfg(test)]
@@ -177,7 +151,7 @@ mod tests {
         let mut vectors = Table::zeros(2, 3);
         vectors.set(0, hidden);
         let (hidden, mut grad) = (vectors.row(0).to_vec(), vectors.row(1).to_vec());
-        let found = output.step(2, &[0, 2], &hidden, &mut grad, lr, &mut Draw::new(1, 1));
+        let found = output.step(2, &[0, 2], &hidden, &mut grad, lr, &mut Random::of([1, 1, 1]));
         vectors.row_mut(1).copy_from_slice(&grad);
         let grad = vectors.values()[3..].try_into().unwrap();
         (f64::from(found), grad, output.weights.values())
@@ -217,8 +191,8 @@ mod tests {
 
     #[test]
     fn outputs_are_drawn_by_the_root_of_their_counts() {
-        let alias = Alias::new(&[16, 4, 1, 1]);
-        let mut draw = Draw::new(3, 0);
+        let alias = by_root(&[16, 4, 1, 1]);
+        let mut draw = Random::of([3, 0, 0]);
         let mut hits = [0.0f64; 4];
         (0..80_000).for_each(|_| hits[alias.draw(&mut draw) as usize] += 1.0 / 80_000.0);
         for (hit, expected) in hits.iter().zip([0.5, 0.25, 0.125, 0.125]) {

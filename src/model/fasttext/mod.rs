@@ -9,7 +9,6 @@
 //! once an epoch, and since only buckets that occur have rows in memory.
 
 mod dictionary;
-mod draw;
 mod explain;
 mod file;
 mod kernels;
@@ -29,8 +28,9 @@ pub use dictionary::{Dictionary, END_OF_LINE};
 pub use file::is_fasttext;
 pub use params::{FastTextParams, Form, Loss};
 pub use quantise::QuantiseParams;
-pub use supervised::{Samples, train_supervised};
-pub use words::train_words;
+pub use supervised::Samples;
+pub(crate) use supervised::train_supervised;
+pub(crate) use words::train_words;
 
 use anyhow::{Result, ensure};
 

@@ -6,8 +6,8 @@
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
-use super::draw::Draw;
 use crate::job::Ctx;
+use crate::model::random::Random;
 
 /// Centroids of a part: as many as a byte tells apart.
 const CENTROIDS: usize = 256;
@@ -81,7 +81,7 @@ impl Quantiser {
                 let column = |rows: &[usize]| -> Vec<f32> {
                     rows.iter().flat_map(|row| &x[row * dim + from..row * dim + to]).copied().collect()
                 };
-                let mut draw = Draw::new(seed, part as u64);
+                let mut draw = Random::of([seed, part as u64, 0]);
                 let mut order: Vec<usize> = (0..n).collect();
                 draw.shuffle(&mut order);
                 order.truncate(POINTS);
@@ -112,7 +112,7 @@ fn nearest(x: &[f32], centroids: &[f32]) -> u8 {
 }
 
 /// The centroids of vectors in random order.
-fn means(x: &[f32], width: usize, draw: &mut Draw, ctx: &Ctx) -> Result<Vec<f32>> {
+fn means(x: &[f32], width: usize, draw: &mut Random, ctx: &Ctx) -> Result<Vec<f32>> {
     let mut centroids = x[..CENTROIDS * width].to_vec();
     for _ in 0..ROUNDS {
         ctx.check()?;

@@ -3,14 +3,16 @@
 use std::ops::Range;
 
 use anyhow::{Result, ensure};
+use serde_json::json;
 
-use super::draw::Draw;
 use super::kernels::{Table, add, add_scaled, scale};
 use super::loss::Output;
 use super::matrix::Matrix;
 use super::{Dictionary, FastText, FastTextParams, Form, Loss};
 use crate::job::Ctx;
 use crate::model::WordVectors;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::random::Random;
 use crate::simd::wide;
 
 /// Documents learned between two looks at whether the run was cancelled.
@@ -29,6 +31,11 @@ impl<'a> Samples<'a> {
         Samples { numbers, starts }
     }
 
+    /// All numbers.
+    pub(crate) fn numbers(&self) -> &'a [u32] {
+        self.numbers
+    }
+
     fn len(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
@@ -43,16 +50,17 @@ impl<'a> Samples<'a> {
 /// Learns labels of documents, which have at least one label and one feature each. They are read in their order, as fastText
 /// does; a file that is sorted by label teaches badly. Words begin as `pretrained`, if it has them. Gives the mean loss of each
 /// epoch too.
-pub fn train_supervised(
+pub(crate) fn train_supervised(
     dictionary: Dictionary,
     samples: &Samples<'_>,
     params: &FastTextParams,
     pretrained: Option<&WordVectors>,
+    checkpoint: Option<&Checkpoint>,
     ctx: &Ctx,
 ) -> Result<(FastText, Vec<f64>)> {
     let params = params.clone().checked()?;
     let mut input = begin(&dictionary, &params, pretrained, ctx)?;
-    let (output, losses) = learn(&mut input, dictionary.label_counts(), samples, &params, ctx)?;
+    let (output, losses) = learn(&mut input, dictionary.label_counts(), samples, &params, checkpoint, ctx)?;
     Ok((finished(params, dictionary, &input, &output)?, losses))
 }
 
@@ -62,6 +70,7 @@ pub(super) fn learn(
     counts: &[u64],
     samples: &Samples<'_>,
     params: &FastTextParams,
+    checkpoint: Option<&Checkpoint>,
     ctx: &Ctx,
 ) -> Result<(Output, Vec<f64>)> {
     ensure!(
@@ -69,10 +78,11 @@ pub(super) fn learn(
         "no document has a label and a word that are kept: lower --min-count or --min-count-label"
     );
     let mut output = Output::new(counts, params);
-    let mut losses = Vec::with_capacity(params.epochs);
+    let mut losses = resumed(checkpoint, input, &mut output)?;
+    ctx.advance((losses.len() * samples.len()) as u64)?;
     let total = (samples.len() * params.epochs) as f64;
-    for epoch in 0..params.epochs {
-        let mut draw = Draw::new(ctx.seed(), 1 + epoch as u64);
+    for epoch in losses.len()..params.epochs {
+        let mut draw = Random::of([ctx.seed(), epoch as u64, 0]);
         let mut loss = 0.0;
         for from in (0..samples.len()).step_by(BLOCK) {
             let documents = from..samples.len().min(from + BLOCK);
@@ -84,6 +94,7 @@ pub(super) fn learn(
             ctx.advance(documents.len() as u64)?;
         }
         losses.push(loss / samples.len() as f64);
+        passed(checkpoint, input, &output, &losses, params, ctx)?;
     }
     Ok((output, losses))
 }
@@ -96,7 +107,7 @@ fn block_of(
     documents: Range<usize>,
     params: &FastTextParams,
     lr: f32,
-    draw: &mut Draw,
+    draw: &mut Random,
 ) -> f64 {
     let blank = Table::zeros(2, params.dim);
     let (mut hidden, mut grad) = (blank.row(0).to_vec(), blank.row(1).to_vec());
@@ -113,7 +124,7 @@ fn block_of(
                 }
                 let by = 1.0 / features.len() as f32;
                 scale(&mut hidden, by);
-                let target = labels[if labels.len() > 1 { draw.below(labels.len()) } else { 0 }];
+                let target = labels[if labels.len() > 1 { draw.below(labels.len() as u32) as usize } else { 0 }];
                 loss += f64::from(output.step(target, labels, &hidden, &mut grad, lr, draw));
                 for &row in features {
                     add_scaled(input.row_mut(row), by, &grad);
@@ -122,6 +133,31 @@ fn block_of(
             loss
         },
     )
+}
+
+/// What an interrupted training of the same left: the losses of its epochs, and its tables.
+pub(super) fn resumed(checkpoint: Option<&Checkpoint>, input: &mut Table, output: &mut Output) -> Result<Vec<f64>> {
+    let Some(file) = checkpoint.map(Checkpoint::read).transpose()?.flatten() else { return Ok(Vec::new()) };
+    input.fill(file.numbers("input")?)?;
+    output.weights.fill(file.numbers("output")?)?;
+    file.param("state")
+}
+
+/// An epoch has ended: says so, and keeps the state.
+pub(super) fn passed(
+    checkpoint: Option<&Checkpoint>,
+    input: &Table,
+    output: &Output,
+    losses: &[f64],
+    params: &FastTextParams,
+    ctx: &Ctx,
+) -> Result<()> {
+    let lr = f64::from(params.lr) * (1.0 - losses.len() as f64 / params.epochs as f64);
+    ctx.note(format!("epoch {}, loss {:.4}, lr {lr:.4}", losses.len(), losses.last().copied().unwrap_or_default()));
+    let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.is_due()) else { return Ok(()) };
+    let (input, output) = (input.values(), output.weights.values());
+    let sections = [("input", bytemuck::cast_slice(&input)), ("output", bytemuck::cast_slice(&output))];
+    checkpoint.write(json!(losses), &sections)
 }
 
 /// Fails when training went astray.
@@ -158,7 +194,7 @@ pub(super) fn begin(
         match known {
             Some(vector) => input.set(row, vector.iter().copied()),
             None => {
-                let mut draw = Draw::new(ctx.seed(), (1 << 32) + u64::from(row));
+                let mut draw = Random::of([ctx.seed(), u64::MAX, u64::from(row)]);
                 input.set(row, (0..params.dim).map(|_| (2.0 * draw.unit() - 1.0) * bound));
             }
         }

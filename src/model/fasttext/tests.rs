@@ -147,7 +147,7 @@ fn quantisation_keeps_what_matters() {
     let dictionary = Dictionary::new(words, labels, 300, &big).unwrap();
     let numbers: Vec<u32> = (0..300u32).flat_map(|i| [1, i % 2, i]).collect();
     let starts: Vec<usize> = (0..=300).map(|i| i * 3).collect();
-    let (model, _) = train_supervised(dictionary, &Samples::new(&numbers, &starts), &big, None, &ctx).unwrap();
+    let (model, _) = train_supervised(dictionary, &Samples::new(&numbers, &starts), &big, None, None, &ctx).unwrap();
     for params in [
         QuantiseParams::default(),
         QuantiseParams { cutoff: 256, qnorm: true, dsub: 2, qout: false },

@@ -5,12 +5,13 @@
 
 use anyhow::Result;
 
-use super::draw::Draw;
 use super::kernels::{Table, add, scale};
 use super::loss::Output;
-use super::supervised::{begin, finished, told};
+use super::supervised::{begin, finished, passed, resumed, told};
 use super::{Dictionary, FastText, FastTextParams, Form};
 use crate::job::Ctx;
+use crate::model::checkpoint::Checkpoint;
+use crate::model::random::Random;
 use crate::simd::wide;
 
 /// Words learned between two looks at whether the run was cancelled, and between two rates of learning.
@@ -18,10 +19,11 @@ const BLOCK: usize = 4096;
 
 /// Learns vectors from sequences of numbers of words, which `sequences` gives again for every epoch. Gives the mean loss of
 /// each epoch too.
-pub fn train_words<'a, S: Iterator<Item = &'a [u32]>>(
+pub(crate) fn train_words<'a, S: Iterator<Item = &'a [u32]>>(
     mut dictionary: Dictionary,
     sequences: impl Fn() -> S,
     params: &FastTextParams,
+    checkpoint: Option<&Checkpoint>,
     ctx: &Ctx,
 ) -> Result<(FastText, Vec<f64>)> {
     let params = params.clone().checked()?;
@@ -31,11 +33,12 @@ pub fn train_words<'a, S: Iterator<Item = &'a [u32]>>(
     let words: u64 = counts.iter().sum();
     let kept: Vec<f32> = counts.iter().map(|&count| kept(count as f64 / words as f64, params.sample) as f32).collect();
     let mut learner = Learner { output: Output::new(&counts, &params), rows, params: &params };
-    let mut losses = Vec::with_capacity(params.epochs);
+    let mut losses = resumed(checkpoint, &mut input, &mut learner.output)?;
     let total = (words * params.epochs as u64) as f64;
-    let (mut done, mut block) = (0u64, Vec::new());
-    for epoch in 0..params.epochs {
-        let mut draw = Draw::new(ctx.seed(), 1 + epoch as u64);
+    let (mut done, mut block) = (words * losses.len() as u64, Vec::new());
+    ctx.advance(done)?;
+    for epoch in losses.len()..params.epochs {
+        let mut draw = Random::of([ctx.seed(), epoch as u64, 0]);
         let (mut loss, mut steps) = (0.0, 0);
         let mut sequences = sequences().peekable();
         let mut open = 0u64;
@@ -60,6 +63,7 @@ pub fn train_words<'a, S: Iterator<Item = &'a [u32]>>(
             block.clear();
         }
         losses.push(loss / steps.max(1) as f64);
+        passed(checkpoint, &input, &learner.output, &losses, &params, ctx)?;
     }
     let output = learner.output;
     Ok((finished(params, dictionary, &input, &output)?, losses))
@@ -103,7 +107,7 @@ struct Learner<'a> {
 
 impl Learner<'_> {
     /// Learns sequences that end with `u32::MAX`; gives the sum of the losses and their number.
-    fn block(&mut self, input: &mut Table, block: &[u32], lr: f32, draw: &mut Draw) -> (f64, u64) {
+    fn block(&mut self, input: &mut Table, block: &[u32], lr: f32, draw: &mut Random) -> (f64, u64) {
         let blank = Table::zeros(2, self.params.dim);
         let (mut hidden, mut grad) = (blank.row(0).to_vec(), blank.row(1).to_vec());
         let skipgram = self.params.form == Form::Skipgram;
@@ -113,7 +117,7 @@ impl Learner<'_> {
                 let (mut loss, mut steps) = (0.0, 0);
                 for sequence in block.split(|&word| word == u32::MAX) {
                     for at in 0..sequence.len() {
-                        let reach = 1 + draw.below(self.params.window);
+                        let reach = 1 + draw.below(self.params.window as u32) as usize;
                         let around = at.saturating_sub(reach)..(at + reach + 1).min(sequence.len());
                         if around.len() < 2 {
                             continue;
@@ -146,7 +150,7 @@ impl Learner<'_> {
         targets: impl Iterator<Item = u32>,
         lr: f32,
         (hidden, grad): (&mut [f32], &mut [f32]),
-        draw: &mut Draw,
+        draw: &mut Random,
     ) -> (f64, u64) {
         let mut rows = 0;
         for word in words.clone() {

@@ -1,15 +1,18 @@
 //! AdaGrad on the pairs.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rayon::prelude::*;
+use serde_json::json;
 
 use super::pairs::Pair;
 use super::{GloveParams, PARTS, Pairs};
 use crate::job::{Cancelled, Ctx};
+use crate::model::ModelFile;
+use crate::model::checkpoint::Checkpoint;
 use crate::simd::wide;
 
 /// Values that are summed apart.
@@ -78,18 +81,24 @@ struct Row<'a> {
 
 impl Pairs {
     /// Trains on all pairs. A loss that is no number ends the training with its epoch.
-    pub(crate) fn train(&self, params: &GloveParams, ctx: &Ctx) -> Result<Trained> {
+    pub(crate) fn train(&self, params: &GloveParams, checkpoint: Option<&Checkpoint>, ctx: &Ctx) -> Result<Trained> {
         params.check()?;
         let size = |part: usize| (self.words() + PARTS - 1 - part) / PARTS;
         let side = |from: u64| -> Vec<Part> {
             (0..PARTS).map(|part| Part::new(size(part), params.dim, ctx.seed(), from + part as u64)).collect()
         };
         let (mut words, mut contexts) = (side(0), side(PARTS as u64));
-        let mut random = ChaCha8Rng::seed_from_u64(ctx.seed());
-        random.set_stream(ORDER);
-        let mut turns: Vec<usize> = (0..PARTS).collect();
-        let mut losses = Vec::new();
-        for epoch in 1..=params.epochs {
+        let mut losses: Vec<f64> = Vec::new();
+        if let Some(file) = checkpoint.map(Checkpoint::read).transpose()?.flatten() {
+            fill(&mut words, &file, ["words", "word_biases"])?;
+            fill(&mut contexts, &file, ["contexts", "context_biases"])?;
+            losses = file.param("state")?;
+            ctx.advance((losses.len() * self.len()) as u64)?;
+        }
+        for epoch in losses.len() + 1..=params.epochs {
+            let mut random = ChaCha8Rng::seed_from_u64(ctx.seed());
+            random.set_stream(ORDER + epoch as u64);
+            let mut turns: Vec<usize> = (0..PARTS).collect();
             turns.shuffle(&mut random);
             let mut loss = 0.0;
             for &turn in &turns {
@@ -111,6 +120,17 @@ impl Pairs {
                 params.lr
             );
             losses.push(mean);
+            ctx.note(format!("epoch {epoch}, loss {mean:.4}, lr {}", params.lr));
+            if let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.is_due()) {
+                let sections = [
+                    ("words", joined(&words, |part| &part.vectors)),
+                    ("word_biases", joined(&words, |part| part.biases.as_flattened())),
+                    ("contexts", joined(&contexts, |part| &part.vectors)),
+                    ("context_biases", joined(&contexts, |part| part.biases.as_flattened())),
+                ];
+                let sections = sections.each_ref().map(|(name, values)| (*name, bytemuck::cast_slice(values)));
+                checkpoint.write(json!(losses), &sections)?;
+            }
         }
         let dim = params.dim;
         let value = |word: usize| {
@@ -122,6 +142,24 @@ impl Pairs {
         };
         Ok(Trained { values: (0..self.words()).flat_map(value).collect(), losses })
     }
+}
+
+/// The numbers of all parts, one after the other.
+fn joined(parts: &[Part], of: impl Fn(&Part) -> &[f32]) -> Vec<f32> {
+    parts.iter().flat_map(|part| of(part).iter().copied()).collect()
+}
+
+/// Takes up the numbers that a checkpoint has of all parts.
+fn fill(parts: &mut [Part], file: &ModelFile, [vectors, biases]: [&str; 2]) -> Result<()> {
+    let (mut vectors, mut biases) = (file.numbers::<f32>(vectors)?, file.numbers::<f32>(biases)?);
+    for part in parts {
+        for (numbers, rest) in [(&mut part.vectors[..], &mut vectors), (part.biases.as_flattened_mut(), &mut biases)] {
+            let (here, after) = rest.split_at_checked(numbers.len()).context("the checkpoint is of another size")?;
+            numbers.copy_from_slice(here);
+            *rest = after;
+        }
+    }
+    Ok(())
 }
 
 /// A pass over a block; gives its loss.

@@ -183,7 +183,7 @@ pub(crate) fn fit<N: Network>(
     ctx.stage("fit", unit, Some(examples * epochs as u64), || {
         while state.epochs.len() < params.epochs && state.worse < params.patience {
             epoch(network, &mut state, params, ctx)?;
-            if let Some(checkpoint) = checkpoint {
+            if let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.is_due()) {
                 state.keep(checkpoint)?;
             }
         }

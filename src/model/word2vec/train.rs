@@ -140,11 +140,13 @@ impl<'a> Word2vec<'a> {
         Ok(Word2vec { params: params.clone(), numbers, seed, rules, weights, passes: Vec::new(), stretches })
     }
 
-    /// Passes over the corpus until all passes are done, and keeps the state after each.
+    /// Passes over the corpus until all passes are done, and keeps the state between them.
     pub(crate) fn finish(&mut self, checkpoint: Option<&Checkpoint>, ctx: &Ctx) -> Result<()> {
         while self.left() > 0 {
             self.pass(ctx)?;
-            checkpoint.map_or(Ok(()), |checkpoint| self.keep(checkpoint))?;
+            if let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.is_due()) {
+                self.keep(checkpoint)?;
+            }
         }
         Ok(())
     }
@@ -282,10 +284,7 @@ impl Course<'_> {
     /// The order of this pass.
     fn order(&self, stretches: &[Stretch]) -> Vec<Stretch> {
         let mut order = stretches.to_vec();
-        let mut random = Random::of([self.seed, self.epoch as u64, u64::MAX]);
-        for i in (1..order.len() as u32).rev() {
-            order.swap(i as usize, random.below(i + 1) as usize);
-        }
+        Random::of([self.seed, self.epoch as u64, u64::MAX]).shuffle(&mut order);
         order
     }
 

@@ -49,7 +49,7 @@ fn words_are_chosen_by_number_by_name_or_by_a_file() {
 fn tables_have_a_row_a_word_and_methods_say_what_they_are() {
     let (dir, model) = model(40);
     for (method, fact) in [(ProjectionMethod::Pca, "explained"), (ProjectionMethod::Tsne, "perplexity")] {
-        let params = ProjectionParams { method, epochs: 300, ..ProjectionParams::default() };
+        let params = ProjectionParams { method, ..ProjectionParams::default() };
         let (found, report) = shown(model.as_ref(), Shown::Top(40), &params).unwrap();
         assert!(report.facts.contains_key(fact), "{method:?}: {:?}", report.facts);
         assert!(report.facts["neighbours_kept"].as_f64().unwrap() > 0.5, "{method:?}: {:?}", report.facts);
