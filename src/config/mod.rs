@@ -205,6 +205,17 @@ mod tests {
     }
 
     #[test]
+    fn the_parameters_of_features_in_the_template_are_the_defaults() {
+        let config = Config::parse("workbench.toml", &with_examples(TEMPLATE)).unwrap();
+        let mut written = config.feature[0].clone();
+        // What has no default, and what a model chooses where it is absent.
+        written.name.clear();
+        written.vectors = Default::default();
+        (written.mask_names, written.fit_until, written.word2vec.lr) = (None, None, None);
+        assert_eq!(written, Feature::default());
+    }
+
+    #[test]
     fn the_examples_of_the_template_are_valid() {
         let config = Config::parse("workbench.toml", &with_examples(TEMPLATE)).unwrap();
         assert!(!config.source.is_empty() && !config.feature.is_empty() && !config.factor.is_empty());

@@ -17,8 +17,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     ] {
         names_in(section, &names, &mut problems);
     }
-    for (i, feature) in config.feature.iter().enumerate().filter(|(_, feature)| feature.model == Model::Surprise) {
-        if let Err(error) = feature.surprise.check() {
+    for (i, feature) in config.feature.iter().enumerate() {
+        if let Err(error) = feature.check() {
             problems.push(Problem::new(format!("feature[{i}]"), format!("{error:#}")));
         }
     }
@@ -42,8 +42,11 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
                 problems.push(Problem::new(at, message));
             }
             Some(feature) => {
-                if let Some(column) = column.filter(|c| !feature.columns().iter().any(|known| known == c)) {
-                    let known = feature.columns().join(", ");
+                if let Some(column) = column.filter(|column| !feature.has_column(column)) {
+                    let known = match feature.model {
+                        Model::Vectors => "c1, c2, ... as its file has, and words".to_owned(),
+                        _ => feature.columns().join(", "),
+                    };
                     problems.push(Problem::new(at, format!("{name:?} has no column {column:?}; it has {known}")));
                 }
             }

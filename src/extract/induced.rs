@@ -5,7 +5,8 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::regression::{read_table, some_fold_fitted};
+use super::regression::read_table;
+use super::samples::some_fold_fitted;
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
@@ -27,7 +28,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     ctx.stage(&format!("fit {}", feature.name), "folds", Some(folds), || {
         let (walk, form) = (&feature.walk_forward, feature.label_form);
         let (found, report) =
-            induce_walk(&table.samples, &table.counts, &names, dates, walk, form, &feature.induce, ctx)?;
+            induce_walk(&table.sampled.samples, &table.counts, &names, dates, walk, form, &feature.induce, ctx)?;
         walked = Some(found);
         Ok(report)
     })?;
@@ -47,10 +48,10 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let writer = store.writer(&spec)?;
     let row = |tone: crate::model::InducedTone| [tone.tone, tone.positive, tone.negative, tone.words].map(|v| v as f32);
     let rows: Vec<Option<[f32; 4]>> = walked.tones.iter().map(|tone| tone.map(row)).collect();
-    let order = table.write(&writer, dim, |i| rows[i].as_ref().map(<[f32; 4]>::as_slice))?;
+    let order = table.sampled.write(&writer, dim, |i| rows[i].as_ref().map(<[f32; 4]>::as_slice))?;
     let scored = rows.iter().flatten().count() as u64;
     report.rows_out = scored;
-    report.drop_rows("before the first test window", table.samples.len() as u64 - scored);
+    report.drop_rows("before the first test window", table.sampled.samples.len() as u64 - scored);
     report.fact("words", table.words.len());
     report.fact("names_masked", feature.masks_names());
     report.fact("without_words", walked.tones.iter().flatten().filter(|tone| tone.words == 0.0).count());

@@ -6,7 +6,8 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::regression::{read_table, some_fold_fitted};
+use super::regression::read_table;
+use super::samples::some_fold_fitted;
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
@@ -27,7 +28,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut walked = None;
     ctx.stage(&format!("fit {}", feature.name), "folds", Some(folds), || {
         let walk = &feature.walk_forward;
-        let (found, report) = sestm_walk(&table.samples, &table.counts, dates, walk, &feature.sestm, ctx)?;
+        let (found, report) = sestm_walk(&table.sampled.samples, &table.counts, dates, walk, &feature.sestm, ctx)?;
         walked = Some(found);
         Ok(report)
     })?;
@@ -47,10 +48,10 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let writer = store.writer(&spec)?;
     let rows: Vec<Option<[f32; 2]>> =
         walked.scores.iter().map(|score| score.map(|score| [score.score() as f32, score.words as f32])).collect();
-    let order = table.write(&writer, dim, |i| rows[i].as_ref().map(<[f32; 2]>::as_slice))?;
+    let order = table.sampled.write(&writer, dim, |i| rows[i].as_ref().map(<[f32; 2]>::as_slice))?;
     let scored = rows.iter().flatten().count() as u64;
     report.rows_out = scored;
-    report.drop_rows("before the first test window", table.samples.len() as u64 - scored);
+    report.drop_rows("before the first test window", table.sampled.samples.len() as u64 - scored);
     report.fact("words", table.words.len());
     report.fact("names_masked", feature.masks_names());
     report.fact("without_words", walked.scores.iter().flatten().filter(|score| score.words == 0.0).count());

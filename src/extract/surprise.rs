@@ -1,30 +1,22 @@
 //! Surprise: how improbable a document is to a language model of the documents before it.
 //!
-//! Time is cut into steps of `refit_days` natural days, counted from Monday 1970-01-05. A step's documents are scored by a model of the
-//! documents published in the `window_days` before its first midnight, so none of them trains the model that scores it,
-//! and a value is known when its document is. Steps do not depend on the corpus: a longer one changes no earlier value.
+//! Windows and steps are those of [`super::steps`].
 //!
 //! Columns: `surprise`, mean -log10 probability of a token, the end of the document among them (10^surprise is the perplexity);
-//! `oov`, the share of tokens that the window does not have; `tokens`. Tokens go to an unnamed file as ids, so memory
-//! is that of a window, the vocabulary, and some bytes a document.
-
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::ops::Range;
+//! `oov`, the share of tokens that the window does not have; `tokens`. Memory is that of a window, the vocabulary, and some bytes
+//! a document.
 
 use anyhow::{Context, Result, ensure};
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
-use memmap2::Mmap;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::reading::{Reading, key_of, read_part};
+use super::documents::{Documents, Place};
+use super::steps::{Step, Steps, Window};
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
-use crate::disk;
 use crate::job::Ctx;
+use crate::model::Fields;
 use crate::model::ngram::{Counter, LanguageModel, NgramParams, Room, Score, Smoothing, smooth};
 use crate::store::{RowKind, Rows, SetSpec, Store};
 use crate::text::{Cut, Mode, Segmenter};
@@ -80,57 +72,20 @@ impl SurpriseParams {
     /// Fails where these make no sense.
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(self.window_days > 0, "surprise.window_days is 0: a model needs the documents of at least one day");
-        ensure!(self.refit_days > 0, "surprise.refit_days is 0: a model scores the documents of at least one day");
+        self.steps().check("surprise")?;
         ensure!((1..=6).contains(&self.order), "surprise.order {} is not between 1 and 6", self.order);
-        ensure!(self.min_train_documents > 0, "surprise.min_train_documents is 0: a model needs at least one document");
         Ok(())
+    }
+
+    fn steps(&self) -> Steps {
+        let SurpriseParams { window_days, refit_days, min_train_documents, .. } = *self;
+        Steps { window_days, refit_days, min_train_documents }
     }
 
     /// Whether the document of this number in its window, from 1, is held out.
     fn holds(&self, number: usize) -> bool {
         self.smoothing == Smoothing::JelinekMercer && number % HELD_OUT == 1
     }
-
-    /// The step that a moment falls into.
-    fn step(&self, time: NaiveDateTime) -> i64 {
-        (time.date() - MONDAY).num_days().div_euclid(i64::from(self.refit_days))
-    }
-
-    /// When a step begins.
-    fn begin(&self, step: i64) -> NaiveDateTime {
-        (MONDAY + TimeDelta::days(step * i64::from(self.refit_days))).and_time(NaiveTime::MIN)
-    }
-}
-
-const MONDAY: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 5).expect("a day of the calendar");
-
-/// A document that is read: where its row and its tokens are.
-struct Place {
-    time: NaiveDateTime,
-    part: usize,
-    row: usize,
-    /// Among all ids.
-    tokens: Range<usize>,
-}
-
-/// The corpus as ids.
-struct Corpus {
-    /// Documents that are read, in the order of their times.
-    places: Vec<Place>,
-    words: Vec<String>,
-    /// Ids of all tokens; none when there are none, as an empty file cannot be mapped.
-    ids: Option<Mmap>,
-    /// Batch and row keys of each part.
-    batches: Vec<(Key, Vec<Key>)>,
-}
-
-/// A step and the model that scored it.
-#[derive(Serialize)]
-struct Window {
-    from: NaiveDateTime,
-    fitted_until: Option<NaiveDateTime>,
-    train_documents: usize,
-    scored: usize,
 }
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
@@ -142,23 +97,23 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         Unit::Words => segmenter,
         Unit::Characters => segmenter.recut(Mode::Char, Cut::Precise),
     };
-    let corpus = read(feature, inputs, &segmenter, &mut report, ctx)?;
+    let cut = |text: &str, _: Fields<'_>| {
+        [Vec::new(), segmenter.tokens(text).into_iter().map(|token| token.text.to_owned()).collect()]
+    };
+    let corpus = Documents::read(feature, inputs, &segmenter, cut, &mut report, ctx)?;
     let dim = feature.columns().len();
     let mut rows: Vec<Vec<f32>> = corpus.batches.iter().map(|(_, keys)| vec![f32::NAN; dim * keys.len()]).collect();
     let mut windows = Vec::new();
     let mut without_history = 0;
-    for step in corpus.places.chunk_by(|a, b| params.step(a.time) == params.step(b.time)) {
-        let begin = params.begin(params.step(step[0].time));
-        let end = corpus.places.partition_point(|place| place.time < begin);
-        let first = begin - TimeDelta::days(i64::from(params.window_days));
-        let window = &corpus.places[corpus.places.partition_point(|place| place.time < first)..end];
+    let steps = params.steps();
+    for Step { begin, window, documents: step } in steps.over(&corpus.places) {
         let mut fitted_until = None;
         let some = window.iter().zip(1..).any(|(place, number)| !params.holds(number) && !place.tokens.is_empty());
-        let enough = some && window.len() >= params.min_train_documents;
+        let enough = some && steps.suffice(window.len());
         if enough {
-            let model = corpus.train(window, params, ctx)?;
+            let model = train(&corpus, window, params, ctx)?;
             fitted_until = window.last().map(|place| place.time);
-            for (place, score) in step.iter().zip(corpus.score(step, &model, ctx)) {
+            for (place, score) in step.iter().zip(score(&corpus, step, &model, ctx)) {
                 let tokens = (score.tokens - 1) as f64;
                 let row = [-score.log10() / score.tokens as f64, score.oov as f64 / tokens.max(1.0), tokens];
                 rows[place.part][dim * place.row..][..dim].copy_from_slice(&row.map(|value| value as f32));
@@ -197,96 +152,43 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     Ok((writer.finish(&order, meta)?.id(), report))
 }
 
-/// Reads the corpus part by part and puts its tokens into an unnamed file.
-fn read(
-    feature: &Feature,
-    inputs: &Inputs<'_>,
-    segmenter: &Segmenter,
-    report: &mut Report,
-    ctx: &Ctx,
-) -> Result<Corpus> {
-    let cannot = "cannot write a temporary file for the tokens of the corpus";
-    let file: File = tempfile::tempfile().context(cannot)?;
-    let mut out = BufWriter::with_capacity(1 << 18, &file);
-    let mut ids_of: FxHashMap<String, u32> = FxHashMap::default();
-    let (mut places, mut batches, mut written) = (Vec::new(), Vec::new(), 0);
-    for part in 0..inputs.clean.files()?.len() {
-        let readings = read_part(inputs.clean, inputs.links, part, feature, segmenter, ctx)?;
-        let cut = |reading: &Reading| -> Option<Vec<String>> {
-            let text = reading.text.as_deref()?;
-            Some(segmenter.tokens(text).into_iter().map(|token| token.text.to_owned()).collect())
-        };
-        let tokens: Vec<Option<Vec<String>>> = ctx.install(|| readings.par_iter().map(cut).collect());
-        for (row, (reading, tokens)) in readings.iter().zip(tokens).enumerate() {
-            report.rows_in += 1;
-            let Some(tokens) = tokens else {
-                report.drop_rows("of a kind that is not read", 1);
-                continue;
-            };
-            let begin = written;
-            for token in tokens {
-                let next = ids_of.len() as u32;
-                let id = *ids_of.entry(token).or_insert(next);
-                out.write_all(&id.to_ne_bytes()).context(cannot)?;
-                written += 1;
+fn train(corpus: &Documents, window: &[Place], params: &SurpriseParams, ctx: &Ctx) -> Result<LanguageModel> {
+    // A window of very short documents has no longer n-grams than these, their marks included.
+    let counted = (1..).zip(window).filter(|(number, _)| !params.holds(*number));
+    let longest = counted.map(|(_, place)| place.tokens.len() + 2).max().unwrap_or_default();
+    let ngram = NgramParams { order: params.order.min(longest), smoothing: params.smoothing, ..NgramParams::default() };
+    let mut counter = Counter::new(ngram.order, &Room::in_folder(&std::env::temp_dir()))?;
+    let mut held_out = Vec::new();
+    for (chunk, documents) in window.chunks(CHUNK).enumerate() {
+        let mut coder = counter.coder();
+        for (number, place) in (1 + chunk * CHUNK..).zip(documents) {
+            match params.holds(number) {
+                true => held_out.push(corpus.tokens(place).collect::<Vec<&str>>().join(" ")),
+                false => coder.document(corpus.tokens(place), Some(place.time)),
             }
-            places.push(Place { time: reading.published_at, part, row, tokens: begin..written });
         }
-        batches.push((key_of(&readings), readings.iter().map(|r| r.key).collect()));
-        ctx.advance(readings.len() as u64 / 2)?;
+        let coded = coder.finish();
+        counter.take(&coded, ctx)?;
+        ctx.check()?;
     }
-    out.flush().context(cannot)?;
-    drop(out);
-    let mut words = vec![String::new(); ids_of.len()];
-    ids_of.into_iter().for_each(|(word, id)| words[id as usize] = word);
-    places.sort_by_key(|place| (place.time, place.part, place.row));
-    let ids = if written > 0 { Some(disk::map_file(&file).context(cannot)?) } else { None };
-    Ok(Corpus { places, words, ids, batches })
+    let model = smooth(counter.finish(ctx)?, &ngram, &held_out, &mut Report::default(), ctx)?;
+    LanguageModel::new(&model, ctx)
 }
 
-impl Corpus {
-    fn tokens(&self, place: &Place) -> impl Iterator<Item = &str> {
-        let ids: &[u32] = disk::numbers(self.ids.as_ref());
-        ids[place.tokens.clone()].iter().map(|&id| self.words[id as usize].as_str())
-    }
-
-    fn train(&self, window: &[Place], params: &SurpriseParams, ctx: &Ctx) -> Result<LanguageModel> {
-        // A window of very short documents has no longer n-grams than these, their marks included.
-        let counted = (1..).zip(window).filter(|(number, _)| !params.holds(*number));
-        let longest = counted.map(|(_, place)| place.tokens.len() + 2).max().unwrap_or_default();
-        let ngram =
-            NgramParams { order: params.order.min(longest), smoothing: params.smoothing, ..NgramParams::default() };
-        let mut counter = Counter::new(ngram.order, &Room::in_folder(&std::env::temp_dir()))?;
-        let mut held_out = Vec::new();
-        for (chunk, documents) in window.chunks(CHUNK).enumerate() {
-            let mut coder = counter.coder();
-            for (number, place) in (1 + chunk * CHUNK..).zip(documents) {
-                match params.holds(number) {
-                    true => held_out.push(self.tokens(place).collect::<Vec<&str>>().join(" ")),
-                    false => coder.document(self.tokens(place), Some(place.time)),
-                }
-            }
-            let coded = coder.finish();
-            counter.take(&coded, ctx)?;
-            ctx.check()?;
-        }
-        let model = smooth(counter.finish(ctx)?, &ngram, &held_out, &mut Report::default(), ctx)?;
-        LanguageModel::new(&model, ctx)
-    }
-
-    fn score(&self, documents: &[Place], model: &LanguageModel, ctx: &Ctx) -> Vec<Score> {
-        let chunk = |chunk: &[Place]| -> Vec<Score> {
-            let mut scores = model.scores();
-            chunk.iter().for_each(|place| scores.push(self.tokens(place)));
-            scores.score();
-            scores.totals().collect()
-        };
-        ctx.install(|| documents.par_chunks(CHUNK).flat_map_iter(chunk).collect())
-    }
+fn score(corpus: &Documents, documents: &[Place], model: &LanguageModel, ctx: &Ctx) -> Vec<Score> {
+    let chunk = |chunk: &[Place]| -> Vec<Score> {
+        let mut scores = model.scores();
+        chunk.iter().for_each(|place| scores.push(corpus.tokens(place)));
+        scores.score();
+        scores.totals().collect()
+    };
+    ctx.install(|| documents.par_chunks(CHUNK).flat_map_iter(chunk).collect())
 }
 
 #[cfg(test)]
 mod tests {
+    use chrono::{NaiveDate, NaiveDateTime};
+
     use super::*;
     use crate::data::Kind;
     use crate::extract::Model;

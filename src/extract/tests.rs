@@ -1,16 +1,14 @@
 //! A corpus of a few lines, and what each model makes of it.
 
-use std::path::Path;
-
 use chrono::{NaiveDate, NaiveDateTime};
 use serde_json::json;
 
 use super::*;
 use crate::clean::{CleanDocument, clean_to_frame};
-use crate::data::Document;
+use crate::data::{Document, Kind};
 use crate::link::{Field, Link, Via, links_to_frame};
 use crate::market::Code;
-use crate::model::Preset;
+use crate::model::{Preset, SvdParams, VectorizerParams};
 use crate::store::Values;
 use crate::text::DfLimit;
 
@@ -20,6 +18,7 @@ pub(super) struct Corpus {
     pub(super) store: Store,
     pub(super) ctx: Ctx,
     pub(super) tokenizer: TokenizerParams,
+    pub(super) market: Option<Market>,
 }
 
 const TEXTS: [(&str, Kind, &str); 4] = [
@@ -34,7 +33,8 @@ impl Corpus {
     pub(super) fn new(n: usize) -> Corpus {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(&dir.path().join("store")).unwrap();
-        let corpus = Corpus { dir, store, ctx: Ctx::new(2, 1).unwrap(), tokenizer: TokenizerParams::default() };
+        let (ctx, tokenizer) = (Ctx::new(2, 1).unwrap(), TokenizerParams::default());
+        let corpus = Corpus { dir, store, ctx, tokenizer, market: None };
         corpus.write(n);
         corpus
     }
@@ -82,30 +82,35 @@ impl Corpus {
         self.try_run(feature).unwrap()
     }
 
-    fn try_run(&self, feature: &Feature) -> Result<(Key, Report)> {
+    pub(super) fn try_run(&self, feature: &Feature) -> Result<(Key, Report)> {
         let (clean, links) = (self.parts("clean"), self.parts("links"));
         let inputs = Inputs {
             clean: &clean,
             links: &links,
             corpus: Key::of(clean.files().unwrap().len().to_string().as_bytes()),
-            market: None,
+            market: self.market.as_ref(),
             prices: Key::default(),
             cutoff: Cutoff::Close,
             tokenizer: &self.tokenizer,
-            base: Path::new(""),
+            base: self.dir.path(),
         };
         run(feature, &inputs, &self.store, &self.ctx)
     }
 
-    /// The first column of each dense row.
-    fn column(&self, set: Key) -> Vec<f32> {
+    /// All dense rows.
+    pub(super) fn rows(&self, set: Key) -> Vec<Vec<f32>> {
         let set = self.store.set(&set).unwrap().unwrap();
         set.batches()
             .flat_map(|rows| match rows.unwrap().values {
-                Values::Dense { dim, data } => data.chunks(dim).map(|row| row[0]).collect::<Vec<_>>(),
+                Values::Dense { dim, data } => data.chunks(dim).map(<[f32]>::to_vec).collect::<Vec<_>>(),
                 Values::Sparse { .. } => panic!("the set is sparse"),
             })
             .collect()
+    }
+
+    /// The first column of each dense row.
+    fn column(&self, set: Key) -> Vec<f32> {
+        self.rows(set).into_iter().map(|row| row[0]).collect()
     }
 }
 

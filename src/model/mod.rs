@@ -40,6 +40,7 @@ mod vectorize;
 mod vectors;
 mod walk_forward;
 mod word2vec;
+mod words;
 
 pub use bayes::{BayesForm, BayesParams, naive_bayes};
 pub use boost::{BoostParams, Boosted};
@@ -72,7 +73,7 @@ pub(crate) use nearest::{cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 pub(crate) use npz::npy_header;
 pub use npz::{NpzWriter, read_npz, write_npz};
-pub(crate) use pooling::WordCounts;
+pub(crate) use pooling::PooledText;
 pub use pooling::{Pooling, PoolingForm, PoolingParams};
 pub(crate) use projection::{Tsne, neighbours_kept, pca, tsne};
 pub use sestm::{
@@ -93,3 +94,4 @@ pub use walk_forward::{
 };
 pub use word2vec::{Architecture, Objective, Word2vecParams};
 pub(crate) use word2vec::{Corpus, DOCUMENT, Doc2vec, Word2vec};
+pub use words::WordLimits;

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::corpus::Parts;
 use crate::data::{Key, Report};
 use crate::export::{ExportFactor, Provenance};
-use crate::extract::{self, Feature};
+use crate::extract::{self, Feature, Model};
 use crate::factor::{self, Factor, Selection};
 use crate::job::Ctx;
 use crate::market::{Code, Market, Security, securities_from_frame};
@@ -204,7 +204,16 @@ impl<'a> Run<'a> {
         let config = self.config;
         let learns = feature.learns().then_some((self.prices, &config.market));
         let files = self.files_named_in(feature)?;
-        let key = Key::of_json(&(VERSION, "extract", feature, &config.tokenizer, self.corpus, learns, files));
+        let key = Key::of_json(&(
+            VERSION,
+            "extract",
+            feature,
+            &config.tokenizer,
+            self.corpus,
+            learns,
+            files,
+            self.ctx.seed(),
+        ));
         let name = format!("extract {}", feature.name);
         let before = self.state.made(&name);
         let stands = match before {
@@ -237,9 +246,10 @@ impl<'a> Run<'a> {
         Ok(made)
     }
 
-    /// Content hashes of the dictionaries and word lists that a feature reads beside the corpus.
+    /// Content hashes of the dictionaries, word lists and word vectors that a feature reads beside the corpus.
     fn files_named_in(&self, feature: &Feature) -> Result<Vec<Key>> {
-        let files = self.config.tokenizer.files().into_iter().chain(feature.lexicon.files());
+        let vectors = (feature.model == Model::Vectors).then_some(feature.vectors.file.as_path());
+        let files = self.config.tokenizer.files().into_iter().chain(feature.lexicon.files()).chain(vectors);
         files.map(|file| disk::hash_file(&self.base.join(file))).collect()
     }
 

@@ -6,7 +6,6 @@ mod tests;
 use std::path::Path;
 
 use anyhow::Result;
-use rayon::prelude::*;
 
 use super::coverage::{component, coverage};
 use super::numbered::{DOCUMENT, END, Kept, Numbered, Reading};
@@ -14,15 +13,10 @@ use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use crate::data::Report;
 use crate::job::Ctx;
 use crate::model::{
-    Explanation, ModelFile, ModelHeader, Pooling, PoolingParams, WordCounts, WordVectors, component_names,
+    Explanation, ModelFile, ModelHeader, PooledText, Pooling, PoolingParams, WordVectors, component_names,
 };
 
 pub(crate) const KIND: &str = Pooling::KIND;
-
-/// Documents whose products one task adds up; the same for any number of threads.
-const TASK: usize = 4096;
-/// Tasks between two sums.
-const TASKS: usize = 16;
 
 /// Fits a pooling of these vectors on all lines. Scratch files are made in the folder of `beside`. The report has `documents`,
 /// `tokens`, `vocabulary` (of the text), `known_tokens`, `fitted_until`, `dim`.
@@ -38,67 +32,21 @@ pub fn train(
     let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
     // The text's numbers of words as places among the vectors.
     let places: Vec<Option<u32>> = corpus.words.iter().map(|word| vectors.number(word)).collect();
-    let counts = count(&corpus, &places, vectors.words().len());
     // Vectors that do not say what they have seen may have seen anything.
     let seen = vectors.training().fitted_until;
     let fitted_until = seen.and(corpus.fitted_until.max(seen));
-    report.fact("known_tokens", counts.counts.iter().sum::<u64>());
+    let known = places.iter().zip(&corpus.counts).filter(|(place, _)| place.is_some()).map(|(_, count)| count);
+    report.fact("known_tokens", known.sum::<u64>());
     report.fact("fitted_until", fitted_until);
     report.fact("dim", vectors.dim());
-    let mut model = Pooling::new(vectors, &counts, fitted_until, params)?;
-    if model.has_common() {
-        let products = products(&corpus, &places, &model, ctx)?;
-        model.learn_common(&products);
-    }
-    Ok((model, report))
-}
-
-fn count(corpus: &Numbered, places: &[Option<u32>], words: usize) -> WordCounts {
-    let (mut counts, mut documents_with) = (vec![0; words], vec![0; words]);
-    for (place, count) in places.iter().zip(&corpus.counts) {
-        place.iter().for_each(|&place| counts[place as usize] = *count);
-    }
-    let mut last = vec![u64::MAX; words];
-    for (number, document) in (0..).zip(documents(corpus)) {
-        for place in known(document, places) {
-            if std::mem::replace(&mut last[place as usize], number) != number {
-                documents_with[place as usize] += 1;
-            }
-        }
-    }
-    WordCounts { counts, documents_with, tokens: corpus.tokens(), documents: corpus.documents }
-}
-
-fn documents(corpus: &Numbered) -> impl Iterator<Item = &[u32]> {
-    corpus.numbers().split(|&number| number == DOCUMENT)
-}
-
-fn known<'a>(document: &'a [u32], places: &'a [Option<u32>]) -> impl Iterator<Item = u32> + 'a {
-    document.iter().filter(|&&number| number != END).filter_map(|&number| places[number as usize])
-}
-
-/// The sum over all documents of the product of their row with itself, `[dim, dim]`.
-fn products(corpus: &Numbered, places: &[Option<u32>], model: &Pooling, ctx: &Ctx) -> Result<Vec<f64>> {
-    let dim = model.vectors().dim();
-    let mut sums = vec![0.0; dim * dim];
-    let mut rest = documents(corpus).peekable();
-    while rest.peek().is_some() {
-        ctx.check()?;
-        let round: Vec<&[u32]> = rest.by_ref().take(TASK * TASKS).collect();
-        let task = |documents: &[&[u32]]| {
-            let mut sums = vec![0.0f64; dim * dim];
-            for document in documents {
-                let row = model.row_of(known(document, places));
-                for (sums, &a) in sums.chunks_mut(dim).zip(&row) {
-                    sums.iter_mut().zip(&row).for_each(|(sum, &b)| *sum += f64::from(a) * f64::from(b));
-                }
-            }
-            sums
-        };
-        let parts: Vec<Vec<f64>> = ctx.install(|| round.par_chunks(TASK).map(task).collect());
-        parts.iter().for_each(|part| sums.iter_mut().zip(part).for_each(|(sum, v)| *sum += v));
-    }
-    Ok(sums)
+    let text = PooledText {
+        numbers: corpus.numbers(),
+        end: DOCUMENT,
+        place: |number| if number == END { None } else { places[number as usize] },
+        tokens: corpus.tokens(),
+        documents: corpus.documents,
+    };
+    Ok((Pooling::fit(vectors, &text, fitted_until, params, ctx)?, report))
 }
 
 /// A fitted pooling and the cutter that its documents are read with.

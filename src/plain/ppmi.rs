@@ -21,8 +21,6 @@ use crate::model::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiPara
 /// What `train` calls it.
 pub(crate) const METHOD: &str = "ppmi";
 
-/// Tokens whose pairs are counted between two looks at the memory.
-const TOKENS: usize = 1 << 20;
 /// Counts pairs, and makes word vectors of them. Scratch files are made in the folder of `beside`; the matrix is written to
 /// `matrix` (`.npz`), if that is wanted. The report has `documents`, `tokens`, `vocabulary`, `fitted_until`, `pairs`, `cells`,
 /// `dim`, `singular_values`, `singular_value_error`.
@@ -69,18 +67,6 @@ pub(super) fn count(
 ) -> Result<(Numbered, Cooccurrence, Report)> {
     let kept = Kept { min_count: params.min_count, max_words: params.max_words };
     let (corpus, report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
-    let mut counter = PairCounter::new(corpus.words.len(), params, disk::folder_of(beside))?;
-    let (mut sequences, mut tokens) = (Vec::new(), 0);
-    for sequence in corpus.sequences() {
-        tokens += sequence.len();
-        sequences.push(sequence);
-        if tokens >= TOKENS {
-            counter.add(&sequences, ctx)?;
-            sequences.clear();
-            tokens = 0;
-        }
-    }
-    counter.add(&sequences, ctx)?;
-    let counts = counter.finish(ctx)?;
+    let counts = PairCounter::count(corpus.words.len(), corpus.sequences(), params, disk::folder_of(beside), ctx)?;
     Ok((corpus, counts, report))
 }

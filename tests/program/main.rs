@@ -11,6 +11,7 @@ mod fronts;
 #[cfg(unix)]
 mod interrupt;
 mod models;
+mod places;
 mod tools;
 mod tree;
 mod words;

@@ -22,6 +22,9 @@ const SHARDS: usize = 16;
 /// Units of a count of 1: divisible by all distances to 16, so that their shares are exact.
 const UNIT: u64 = 720_720;
 
+/// Words whose pairs are counted between two looks at the memory.
+const TOKENS: usize = 1 << 20;
+
 /// Bytes of a counted pair in a table, as far as that can be said.
 const PAIR_BYTES: usize = 40;
 
@@ -84,6 +87,29 @@ impl PairCounter {
             ctx.install(|| self.shards.par_iter_mut().try_for_each(|shard| shard.spill(folder)))?;
         }
         Ok(())
+    }
+
+    /// Counts all pairs of some documents.
+    pub(crate) fn count<'a>(
+        words: usize,
+        documents: impl Iterator<Item = &'a [u32]>,
+        params: &CooccurrenceParams,
+        folder: &Path,
+        ctx: &Ctx,
+    ) -> Result<Cooccurrence> {
+        let mut counter = PairCounter::new(words, params, folder)?;
+        let (mut held, mut tokens) = (Vec::new(), 0);
+        for document in documents {
+            tokens += document.len();
+            held.push(document);
+            if tokens >= TOKENS {
+                counter.add(&held, ctx)?;
+                held.clear();
+                tokens = 0;
+            }
+        }
+        counter.add(&held, ctx)?;
+        counter.finish(ctx)
     }
 
     /// The counts.

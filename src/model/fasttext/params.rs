@@ -108,6 +108,11 @@ impl FastTextParams {
         self.maxn > 0 || (self.form == Form::Supervised && self.word_ngrams > 1)
     }
 
+    /// Fails when they cannot be used.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.clone().checked().map(drop)
+    }
+
     /// Checks them, and sets aside buckets that nothing would be hashed into, as fastText does.
     pub(super) fn checked(mut self) -> Result<FastTextParams> {
         ensure!(self.dim > 0 && self.dim <= 1 << 16, "a vector has 1 to 65536 values, not {} (--dim)", self.dim);

@@ -6,12 +6,15 @@
 //! centred. Weights and common part are fitted, so a pooling has a last time like every fitted model.
 
 mod file;
+mod fit;
 
 use anyhow::{Result, ensure};
 use nalgebra::{DMatrix, SymmetricEigen};
 use serde::{Deserialize, Serialize};
 
 use super::{Explanation, Part, WordVectors};
+
+pub(crate) use fit::PooledText;
 
 /// How vectors of words become one of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -46,16 +49,33 @@ impl Default for PoolingParams {
     }
 }
 
+impl PoolingParams {
+    /// Fails when they cannot be used with vectors of so many values.
+    pub(crate) fn check(&self, dim: usize) -> Result<()> {
+        ensure!(self.a > 0.0 && self.a.is_finite(), "a = {} must be a number above 0 (--a)", self.a);
+        ensure!(
+            self.components < dim,
+            "{} common directions leave nothing of {dim} dimensions; choose --components below {dim}",
+            self.components
+        );
+        Ok(())
+    }
+
+    /// Whether anything is learned from a text.
+    pub(crate) fn learns(&self) -> bool {
+        matches!(self.form, PoolingForm::Tfidf | PoolingForm::Sif)
+    }
+}
+
 /// How often words occur in the documents that a pooling is fitted on.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct WordCounts {
+struct WordCounts {
     /// Occurrences, by the word's place among the vectors.
-    pub(crate) counts: Vec<u64>,
+    counts: Vec<u64>,
     /// Documents with the word.
-    pub(crate) documents_with: Vec<u64>,
+    documents_with: Vec<u64>,
     /// Occurrences of all words, those without a vector included.
-    pub(crate) tokens: u64,
-    pub(crate) documents: u64,
+    tokens: u64,
+    documents: u64,
 }
 
 /// A fitted pooling with the vectors that it pools.
@@ -73,19 +93,13 @@ pub struct Pooling {
 
 impl Pooling {
     /// Weighs the words; SIF's common part is learned by [`Pooling::learn_common`].
-    pub(crate) fn new(
+    fn new(
         vectors: WordVectors,
         counts: &WordCounts,
         fitted_until: Option<chrono::NaiveDateTime>,
         params: &PoolingParams,
     ) -> Result<Pooling> {
-        ensure!(params.a > 0.0 && params.a.is_finite(), "a = {} must be a number above 0 (--a)", params.a);
-        let dim = vectors.dim();
-        ensure!(
-            params.components < dim,
-            "{} common directions leave nothing of {dim} dimensions; choose --components below {dim}",
-            params.components
-        );
+        params.check(vectors.dim())?;
         let weight = |word: usize| match params.form {
             PoolingForm::Mean | PoolingForm::Max => 1.0,
             PoolingForm::Tfidf => ((1 + counts.documents) as f64 / (1 + counts.documents_with[word]) as f64).ln() + 1.0,
@@ -102,12 +116,12 @@ impl Pooling {
     }
 
     /// Whether there is a common part to learn.
-    pub(crate) fn has_common(&self) -> bool {
+    fn has_common(&self) -> bool {
         self.params.form == PoolingForm::Sif && self.params.components > 0
     }
 
     /// Learns the common directions from the sum of the products of all documents' rows with themselves, `[dim, dim]`.
-    pub(crate) fn learn_common(&mut self, products: &[f64]) {
+    fn learn_common(&mut self, products: &[f64]) {
         let dim = self.vectors.dim();
         let SymmetricEigen { eigenvalues, eigenvectors } =
             DMatrix::from_row_slice(dim, dim, products).symmetric_eigen();

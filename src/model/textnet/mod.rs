@@ -14,6 +14,7 @@ mod file;
 mod layers;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use anyhow::{Result, ensure};
 use candle_core::{Tensor, Var};
@@ -30,6 +31,7 @@ use super::neural::weights::{Leaves, Weight, Weights};
 use super::neural::{EpochFigures, FitParams};
 use crate::job::Ctx;
 use batches::{Piece, TextBatches};
+pub use walk::{NetFold, NetWalk, NumberedTexts, net_walk};
 
 /// The weights by number.
 const VECTORS: usize = 0;

@@ -1,11 +1,11 @@
 //! The formats of the C tool word2vec, which gensim, fastText and most others read and write.
 //!
-//! Both begin with a line of the number of words and of dimensions. Text has a line a word: the word, then its values, with
-//! spaces between. Binary has the word, a space, its values as little-endian f32, and often a line feed. Words hold no
+//! Both begin with a line of the number of words and of dimensions; text of the authors' GloVe has none. Text has a line a word: the
+//! word, then its values, with spaces between. Binary has the word, a space, its values as little-endian f32, and often a line feed. Words hold no
 //! space; one that would break the format is refused by its name.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Cursor, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -58,12 +58,23 @@ impl WordVectors {
     }
 }
 
-/// Whether a file begins as these formats do: a line of two whole numbers.
+/// Bytes that tell what a file is.
+const BEGINNING: usize = 256;
+
+/// Whether a file begins as these formats do: a line of two whole numbers, or a word and several numbers.
 pub fn is_vectors(path: &Path) -> Result<bool> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut line = Vec::new();
-    BufReader::new(file.take(64)).read_until(b'\n', &mut line)?;
-    Ok(sizes(&line).is_some())
+    BufReader::new(file.take(BEGINNING as u64)).read_until(b'\n', &mut line)?;
+    Ok(sizes(&line).is_some() || values(&line).is_some_and(|values| values > 1))
+}
+
+/// Numbers after the word of a line, which may be cut short within the last.
+fn values(line: &[u8]) -> Option<usize> {
+    let whole = line.ends_with(b"\n");
+    let end = if whole { line.len() } else { line.iter().rposition(|&b| b == b' ')? };
+    let mut fields = std::str::from_utf8(&line[..end]).ok()?.split_ascii_whitespace().skip(1);
+    fields.try_fold(0, |n, field| field.parse::<f32>().ok().map(|_| n + 1))
 }
 
 fn sizes(line: &[u8]) -> Option<(usize, usize)> {
@@ -80,21 +91,34 @@ pub fn read_vectors(path: &Path) -> Result<WordVectors> {
     let mut input = BufReader::with_capacity(1 << 20, file);
     let mut line = Vec::new();
     input.read_until(b'\n', &mut line).with_context(|| format!("cannot read {shown}"))?;
-    let (count, dim) = sizes(&line).with_context(|| {
-        format!("{shown}, line 1: expected the number of words and of dimensions of word2vec's formats")
-    })?;
-    ensure!(count > 0 && dim > 0, "{shown} says that it has {count} words of {dim} dimensions");
+    let (count, dim) = match sizes(&line) {
+        Some((count, dim)) => (Some(count), dim),
+        None => (None, values(&line).filter(|&dim| dim > 1).unwrap_or(0)),
+    };
+    ensure!(
+        count.is_some() || dim > 0,
+        "{shown}, line 1: expected the number of words and of dimensions of word2vec's formats, or a word and its values"
+    );
+    ensure!(count != Some(0) && dim > 0, "{shown} says that it has {} words of {dim} dimensions", count.unwrap_or(0));
     // At the least a byte and a space for the word, and a digit and a space for a value.
-    let least = (dim as u64).saturating_mul(2).saturating_add(2).saturating_mul(count as u64);
+    let least = (dim as u64).saturating_mul(2).saturating_add(2).saturating_mul(count.unwrap_or(1) as u64);
     ensure!(
         least <= bytes.saturating_mul(2),
-        "{shown} says that it has {count} words of {dim} dimensions, but ends before"
+        "{shown} says that it has {} words of {dim} dimensions, but ends before",
+        count.unwrap_or(1)
     );
-    let format = look(input.fill_buf()?, dim);
-    let mut words: Vec<Box<str>> = Vec::with_capacity(count);
-    let mut values: Vec<f32> = Vec::with_capacity(count * dim);
-    for i in 0..count {
-        let place = || format!("{shown}, word {} of {count} ({format:?} format)", i + 1);
+    // Without sizes the first line is a vector itself.
+    let mut input = Cursor::new(if count.is_none() { line } else { Vec::new() }).chain(input);
+    let format = if count.is_some() { look(input.fill_buf()?, dim) } else { VectorFormat::Text };
+    let mut words: Vec<Box<str>> = Vec::with_capacity(count.unwrap_or(0));
+    let mut values: Vec<f32> = Vec::with_capacity(count.unwrap_or(0) * dim);
+    loop {
+        let i = words.len();
+        if count == Some(i) || (count.is_none() && input.fill_buf()?.is_empty()) {
+            break;
+        }
+        let of = count.map_or(String::new(), |count| format!(" of {count}"));
+        let place = || format!("{shown}, word {}{of} ({format:?} format)", i + 1);
         let word = match format {
             VectorFormat::Text => text_row(&mut input, dim, &mut values),
             VectorFormat::Binary => binary_row(&mut input, dim, &mut values),
@@ -184,6 +208,29 @@ mod tests {
         }
         std::fs::write(&path, &bytes).unwrap();
         assert_eq!(read_vectors(&path).unwrap().values(), [0.5, f32::from_bits(0x0a0a_0a0a)]);
+    }
+
+    #[test]
+    fn text_without_sizes_is_read_to_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("glove.txt");
+        let long: String = (0..300).map(|i| format!(" {}", f64::from(i) - 0.5)).collect();
+        for (text, dim, words) in
+            [("增长 0.1 -2.5e-8\n减持 3 0\n<unk> 1 2".to_owned(), 2, 3), (format!("增长{long}\n减持{long}\n"), 300, 2)]
+        {
+            std::fs::write(&path, &text).unwrap();
+            assert!(is_vectors(&path).unwrap());
+            let read = read_vectors(&path).unwrap();
+            assert_eq!((read.dim(), read.words().len()), (dim, words));
+            assert_eq!(&*read.words()[1], "减持");
+        }
+        std::fs::write(&path, "增长 1 2\n减持 1\n").unwrap();
+        let error = format!("{:#}", read_vectors(&path).unwrap_err());
+        assert!(error.contains("word 2 (Text format)") && error.contains("1 values, not 2"), "{error}");
+        for other in ["公司 增长\n", "公司 2024\n", "\\data\\\nngram 1=2\n"] {
+            std::fs::write(&path, other).unwrap();
+            assert!(!is_vectors(&path).unwrap(), "{other}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 use rayon::prelude::*;
 
 use super::WalkForward;
-use super::text::{ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
+use super::text::{FoldReport, LabelForm, Predictions, Sample, TextRegression};
 use super::walk::{Step, Walked, walk_folds};
 use crate::data::Report;
 use crate::job::Ctx;
@@ -136,9 +136,7 @@ impl Data<'_> {
             counts.rows()
         );
         ensure!((0.0..0.5).contains(&params.winsor), "winsor = {} must be at least 0 and below 0.5", params.winsor);
-        let tail = params.classes.tail;
-        ensure!(tail > 0.0 && tail <= 0.5, "tail = {tail} must be above 0 and at most 0.5");
-        Ok(())
+        params.classes.check()
     }
 
     /// Fits the model of a fold on its training samples, and notes in `report` what it saw; `None` when those that are
@@ -252,12 +250,12 @@ impl Data<'_> {
 
 /// The samples that train, and their goals, from the labels of all admitted samples.
 fn goal(admitted: &[usize], labels: &[f64], params: &TextRegression) -> Result<(Vec<usize>, Goal)> {
-    let mut sorted = labels.to_vec();
-    sorted.sort_by(f64::total_cmp);
     if params.estimator.method == Method::Ridge {
         let values = match params.label {
             LabelForm::Raw => labels.to_vec(),
             LabelForm::Winsorised => {
+                let mut sorted = labels.to_vec();
+                sorted.sort_by(f64::total_cmp);
                 let (low, high) = (quantile(&sorted, params.winsor), quantile(&sorted, 1.0 - params.winsor));
                 labels.iter().map(|y| y.clamp(low, high)).collect()
             }
@@ -268,21 +266,8 @@ fn goal(admitted: &[usize], labels: &[f64], params: &TextRegression) -> Result<(
         };
         return Ok((admitted.to_vec(), Goal::Values(values)));
     }
-    let ClassParams { tail, middle, .. } = params.classes;
-    let (low, high) = (quantile(&sorted, tail), quantile(&sorted, 1.0 - tail));
-    ensure!(
-        low < high,
-        "the lower and the upper {tail} of the training labels meet at {low}: the labels take too few values for tail = \
-         {tail}"
-    );
-    let between = |y: f64| low < y && y < high;
-    // All labels may lie in the outer parts; then there is no third class.
-    let middle = middle && labels.iter().any(|y| between(*y));
-    let names: &[&str] = if middle { &["down", "middle", "up"] } else { &["down", "up"] };
-    let up = names.len() as u32 - 1;
-    let kept = admitted.iter().copied().zip(labels).filter(|(_, y)| middle || !between(**y));
-    let (train, class) = kept.map(|(i, y)| (i, if *y >= high { up } else { u32::from(between(*y)) })).unzip();
-    Ok((train, Goal::Classes { class, names: names.iter().map(|name| (*name).to_owned()).collect() }))
+    let (train, class, names) = params.classes.classes(admitted, labels)?;
+    Ok((train, Goal::Classes { class, names }))
 }
 
 /// Weighs the kept counts of a row whose length is that of all its `counts`.

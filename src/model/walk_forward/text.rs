@@ -4,6 +4,7 @@
 //! of the labels (Huatai's event factors: 30 % down, 40 % left out or a class of their own, 30 % up). The score is ridge's
 //! estimate in the label's form, or the classifier's log-odds of up against down.
 
+use anyhow::{Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use crate::model::calibration::CalibrationForm;
 use crate::model::estimate::{EstimatorParams, Method};
 use crate::model::linear::Convergence;
 use crate::model::vectorize::VectorizerParams;
+use crate::stats::quantile;
 
 /// One text about one security, with what it was followed by.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +62,39 @@ pub struct ClassParams {
 impl Default for ClassParams {
     fn default() -> ClassParams {
         ClassParams { tail: 0.3, middle: false, calibrate: CalibrationForm::None, calibration_folds: 5 }
+    }
+}
+
+impl ClassParams {
+    /// Fails when the share cannot be.
+    pub(in crate::model) fn check(&self) -> Result<()> {
+        ensure!(self.tail > 0.0 && self.tail <= 0.5, "tail = {} must be above 0 and at most 0.5", self.tail);
+        Ok(())
+    }
+
+    /// Of samples with these labels those that train, the class of each, and the names of the classes: down first, up last.
+    pub(in crate::model) fn classes(
+        &self,
+        samples: &[usize],
+        labels: &[f64],
+    ) -> Result<(Vec<usize>, Vec<u32>, Vec<String>)> {
+        let ClassParams { tail, middle, .. } = *self;
+        let mut sorted = labels.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (quantile(&sorted, tail), quantile(&sorted, 1.0 - tail));
+        ensure!(
+            low < high,
+            "the lower and the upper {tail} of the training labels meet at {low}: the labels take too few values for tail = \
+             {tail}"
+        );
+        let between = |y: f64| low < y && y < high;
+        // All labels may lie in the outer parts; then there is no third class.
+        let middle = middle && labels.iter().any(|y| between(*y));
+        let names: &[&str] = if middle { &["down", "middle", "up"] } else { &["down", "up"] };
+        let up = names.len() as u32 - 1;
+        let kept = samples.iter().copied().zip(labels).filter(|(_, y)| middle || !between(**y));
+        let (train, class) = kept.map(|(i, y)| (i, if *y >= high { up } else { u32::from(between(*y)) })).unzip();
+        Ok((train, class, names.iter().map(|name| (*name).to_owned()).collect()))
     }
 }
 

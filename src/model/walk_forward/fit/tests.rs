@@ -6,6 +6,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Deserialize;
 
+use super::super::text::ClassParams;
 use super::super::walk::CLOSE;
 use super::*;
 use crate::model::estimate::EstimatorParams;

@@ -1,0 +1,84 @@
+//! When models of past documents are fitted: every so many natural days, on the documents of the days before.
+//!
+//! Time is cut into steps of `refit_days` natural days, counted from Monday 1970-01-05. The documents of a step are valued by a model of
+//! the documents published in the `window_days` before its first midnight (0: in all days before), so none of them trains the model
+//! that values it, and a value is known when its document is. Steps do not depend on the corpus: a longer one changes no earlier value.
+
+use anyhow::{Result, ensure};
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
+use serde::Serialize;
+
+use super::documents::Place;
+
+const MONDAY: NaiveDate = NaiveDate::from_ymd_opt(1970, 1, 5).expect("a day of the calendar");
+
+/// Windows and steps.
+#[derive(Clone, Copy)]
+pub(super) struct Steps {
+    /// Natural days before a step whose documents its model is fitted on; 0: all days before.
+    pub(super) window_days: u32,
+    /// Natural days of a step.
+    pub(super) refit_days: u32,
+    /// Documents of a window below which its step has no values.
+    pub(super) min_train_documents: usize,
+}
+
+/// A step that has documents.
+pub(super) struct Step<'p> {
+    /// Its first midnight.
+    pub(super) begin: NaiveDateTime,
+    /// The documents before it that its model is fitted on, in the order of their times.
+    pub(super) window: &'p [Place],
+    /// Its own documents.
+    pub(super) documents: &'p [Place],
+}
+
+/// A step and the model that valued its documents, for the set's meta.
+#[derive(Serialize)]
+pub(super) struct Window {
+    pub(super) from: NaiveDateTime,
+    pub(super) fitted_until: Option<NaiveDateTime>,
+    pub(super) train_documents: usize,
+    pub(super) scored: usize,
+}
+
+impl Steps {
+    /// Fails where these make no sense; `section` is where they stand.
+    pub(super) fn check(&self, section: &str) -> Result<()> {
+        ensure!(self.refit_days > 0, "{section}.refit_days is 0: a model scores the documents of at least one day");
+        ensure!(
+            self.min_train_documents > 0,
+            "{section}.min_train_documents is 0: a model needs at least one document"
+        );
+        Ok(())
+    }
+
+    /// The steps that have documents, which come in the order of their times.
+    pub(super) fn over<'p>(self, places: &'p [Place]) -> impl Iterator<Item = Step<'p>> {
+        places.chunk_by(move |a, b| self.step(a.time) == self.step(b.time)).map(move |documents| {
+            let begin = self.begin(self.step(documents[0].time));
+            let end = places.partition_point(|place| place.time < begin);
+            let first = begin - TimeDelta::days(i64::from(self.window_days));
+            let first = match self.window_days {
+                0 => 0,
+                _ => places.partition_point(|place| place.time < first),
+            };
+            Step { begin, window: &places[first..end], documents }
+        })
+    }
+
+    /// Whether a model can be fitted on so many documents.
+    pub(super) fn suffice(&self, documents: usize) -> bool {
+        documents >= self.min_train_documents
+    }
+
+    /// The step that a moment falls into.
+    fn step(&self, time: NaiveDateTime) -> i64 {
+        (time.date() - MONDAY).num_days().div_euclid(i64::from(self.refit_days))
+    }
+
+    /// When a step begins.
+    fn begin(&self, step: i64) -> NaiveDateTime {
+        (MONDAY + TimeDelta::days(step * i64::from(self.refit_days))).and_time(NaiveTime::MIN)
+    }
+}
