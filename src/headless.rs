@@ -53,7 +53,7 @@ pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>)
         }
         Err(error) if error.is::<Cancelled>() => {
             object.insert("status".into(), "cancelled".into());
-            say(&format!("{error}"));
+            say(&Cancelled.to_string());
             ("cancelled", 130)
         }
         Err(error) => {

@@ -131,7 +131,7 @@ pub(super) fn pass(
     ctx.stage("word2vec", "words", Some(tokens * trainer.left() as u64), || {
         trainer.finish(Some(checkpoint), ctx)?;
         let mut report = Report::new("word2vec");
-        report.rows_in = tokens;
+        (report.rows_in, report.rows_out) = (tokens, tokens);
         Ok(report)
     })?;
     let passes = trainer.passes().iter().map(|pass| {
