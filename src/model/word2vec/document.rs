@@ -133,11 +133,16 @@ impl Doc2vec {
                 sequences.iter().map(|all| all.iter().copied().filter(|&other| other != term).collect()).collect();
             Part { token: term.to_owned(), value: score - value(&rest), detail: Vec::new() }
         };
+        let terms: Vec<Part> = terms.iter().map(part).collect();
         Explanation {
             of: component.map(|component| format!("c{}", component + 1)),
-            formula: "value of the vector - its value without the token; no sum, for tokens act together".to_owned(),
+            formula:
+                "a token's part = value of the inferred vector - its value without the token; the intercept is what \
+                      tokens do together"
+                    .to_owned(),
             score,
-            terms: terms.iter().map(part).collect(),
+            intercept: score - terms.iter().map(|part| part.value).sum::<f64>(),
+            terms,
             ..Explanation::default()
         }
         .largest_first()
