@@ -10,8 +10,8 @@ use crate::cli::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shi
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::Explanation;
 use crate::model::ngram::SampleParams;
+use crate::model::{Explanation, WordVectors};
 use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines, ProjectionParams, Shown, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
@@ -157,7 +157,7 @@ pub(super) fn projection(args: &Projection, ctx: &Ctx) -> Result<Summary> {
 /// Follows words through models of different times.
 pub(super) fn shift(args: &Shift, ctx: &Ctx) -> Result<Summary> {
     let (shifts, report) = staged(ctx, "shift", || {
-        let models = args.models.iter().map(|path| plain::read_word_vectors(path)).collect::<Result<Vec<_>>>()?;
+        let models = args.models.iter().map(|path| WordVectors::open(path)).collect::<Result<Vec<_>>>()?;
         Ok((plain::shifts(models, &args.words, ctx)?, Report::new("shift")))
     })?;
     plain::write_shifts(&shifts, &args.output)?;

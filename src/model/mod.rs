@@ -93,5 +93,5 @@ pub use walk_forward::{
     ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };
 pub use word2vec::{Architecture, Objective, Word2vecParams};
-pub(crate) use word2vec::{Corpus, DOCUMENT, Doc2vec, Word2vec};
+pub(crate) use word2vec::{Corpus, DOCUMENT, Doc2vec, END, Word2vec};
 pub use words::WordLimits;

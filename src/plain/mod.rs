@@ -56,5 +56,4 @@ pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, proj
 pub use rows::{Columns, Rows};
 pub use shift::{Shift, shifts, write_shifts};
 pub use source::Source;
-pub use vectors::read_word_vectors;
 pub use words::WordRows;

@@ -28,10 +28,8 @@ const CHUNK: usize = 256;
 /// Numbers that are put in order at once.
 const NUMBERS: usize = 1 << 20;
 
-/// Ends a sequence: no window reaches over it. A document's title and its text are sequences of their own.
-pub(crate) const END: u32 = u32::MAX;
-/// Ends a document, after the end of its last sequence.
-pub(crate) use crate::model::DOCUMENT;
+/// A document's title and its text are sequences of their own.
+pub(crate) use crate::model::{DOCUMENT, END};
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
 

@@ -1,7 +1,6 @@
 //! Word vectors on plain files: what `eval`, `embed`, `explain` and `nearest` make of them, whatever trained them.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use anyhow::Result;
 
@@ -9,14 +8,9 @@ use super::coverage::{component, coverage};
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::{Explanation, ModelFile, ModelHeader, WordVectors, component_names, is_vectors, read_vectors};
+use crate::model::{Explanation, ModelFile, ModelHeader, WordVectors, component_names};
 
 pub(crate) const KIND: &str = WordVectors::KIND;
-
-/// Reads word vectors: a model of this program, or a file in a format of word2vec.
-pub fn read_word_vectors(path: &Path) -> Result<WordVectors> {
-    if is_vectors(path)? { read_vectors(path) } else { WordVectors::read(&ModelFile::open(path)?) }
-}
 
 /// A fitted model and the cutter that its documents are read with.
 pub(super) struct FittedVectors {

@@ -8,8 +8,8 @@ use crate::command::staged;
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::{self, FastTextParams, Form, QuantiseParams, Training, VectorFormat};
-use crate::plain::{fasttext, read_word_vectors};
+use crate::model::{self, FastTextParams, Form, QuantiseParams, Training, VectorFormat, WordVectors};
+use crate::plain::fasttext;
 
 pub(super) fn words(args: &FastText, ctx: &Ctx) -> Result<Summary> {
     let params = FastTextParams {
@@ -51,7 +51,7 @@ pub(super) fn supervised(args: &FastTextSupervised, ctx: &Ctx) -> Result<Summary
     };
     let quantise = QuantiseParams { cutoff: args.cutoff, dsub: args.dsub, qnorm: args.qnorm, qout: args.qout };
     let quantise = args.quantize.then_some(quantise);
-    let pretrained = args.pretrained_vectors.as_deref().map(read_word_vectors).transpose()?;
+    let pretrained = args.pretrained_vectors.as_deref().map(WordVectors::open).transpose()?;
     let (mut lines, cutter) = open(&args.files.corpus)?;
     let output = &args.files.output;
     let train = || {
@@ -68,7 +68,7 @@ fn exported(files: &FastTextFiles, model: &model::FastText, training: &Training,
         model.save(path)?;
     }
     if let Some(path) = &files.vectors {
-        fasttext::vectors_of(model)?.export(path, VectorFormat::by_name(path))?;
+        model.vectors(training.clone())?.export(path, VectorFormat::by_name(path))?;
     }
     let mut summary =
         trained(&training.method, &files.output, report, &["labels", "labels_of_one_document", "rows", "loss"]);

@@ -7,13 +7,13 @@ use crate::cli::Pooling;
 use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::PoolingParams;
-use crate::plain::{pooling, read_word_vectors};
+use crate::model::{PoolingParams, WordVectors};
+use crate::plain::pooling;
 
 pub(super) fn run(args: &Pooling, ctx: &Ctx) -> Result<Summary> {
     let params = PoolingParams { form: args.pooling, a: args.a, components: args.components };
     let (mut lines, cutter) = open(&args.corpus)?;
-    let vectors = read_word_vectors(&args.vectors)?;
+    let vectors = WordVectors::open(&args.vectors)?;
     let train = || pooling::train(&mut lines, &cutter, vectors, &params, &args.output, ctx);
     let (model, report) = staged(ctx, "train", train)?;
     model.save(&args.output, cutter.spec())?;

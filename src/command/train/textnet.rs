@@ -8,9 +8,10 @@ use crate::cli::{NetClasses, TextCnn, TextRnn};
 use crate::command::staged;
 use crate::headless::Summary;
 use crate::job::Ctx;
+use crate::model::WordVectors;
 use crate::model::textnet::{TextNetKind, TextNetParams};
 use crate::plain::neural::Vocabulary;
-use crate::plain::{read_word_vectors, textnet};
+use crate::plain::textnet;
 
 pub(super) fn cnn(args: &TextCnn, ctx: &Ctx) -> Result<Summary> {
     let params = TextNetParams {
@@ -29,7 +30,7 @@ pub(super) fn rnn(args: &TextRnn, ctx: &Ctx) -> Result<Summary> {
 }
 
 fn run(args: &NetClasses, params: TextNetParams, ctx: &Ctx) -> Result<Summary> {
-    let pretrained = args.pretrained.as_deref().map(read_word_vectors).transpose()?;
+    let pretrained = args.pretrained.as_deref().map(WordVectors::open).transpose()?;
     let given = pretrained.as_ref().map(|vectors| vectors.dim());
     let params = TextNetParams {
         dim: args.dim.or(given).unwrap_or(params.dim),

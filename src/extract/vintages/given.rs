@@ -20,10 +20,7 @@ use super::{pool, terms};
 use crate::data::{Key, Report};
 use crate::disk;
 use crate::job::Ctx;
-use crate::model::{
-    FastText, Fields, ModelFile, Pooling, WordLimits, WordVectors, is_fasttext, is_vectors, read_vectors,
-};
-use crate::plain::fasttext::vectors_of;
+use crate::model::{Fields, ModelFile, Pooling, WordLimits, WordVectors, is_fasttext, is_vectors};
 use crate::store::{RowKind, SetSpec, Store};
 use crate::text::Segmenter;
 
@@ -52,11 +49,7 @@ impl VectorsParams {
         self.check()?;
         let path = &base.join(&self.file);
         let shown = path.display();
-        let (vectors, said) = if is_vectors(path)? {
-            (read_vectors(path)?, None)
-        } else if is_fasttext(path)? {
-            (vectors_of(&FastText::open(path)?)?, None)
-        } else {
+        if !is_vectors(path)? && !is_fasttext(path)? {
             let file = ModelFile::open(path)?;
             let cut: Option<Key> = serde_json::from_value(file.header().params["cut"]["key"].clone())?;
             ensure!(
@@ -64,13 +57,9 @@ impl VectorsParams {
                 "{shown} was trained on words cut otherwise than [tokenizer] cuts them: set [tokenizer] as it was trained, or \
                  train it again with these settings"
             );
-            let said = file.header().fitted_until;
-            let vectors = match &*file.header().kind {
-                FastText::KIND => vectors_of(&FastText::of_model(&file)?)?,
-                _ => WordVectors::read(&file)?,
-            };
-            (vectors, said)
-        };
+        }
+        let vectors = WordVectors::open(path)?;
+        let said = vectors.training().fitted_until;
         let stated = self.fitted_until.map(|day| day.and_time(LAST));
         match (said, stated) {
             (None, None) => bail!(

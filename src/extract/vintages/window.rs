@@ -10,12 +10,10 @@ use super::trainer::Trainer;
 use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use crate::model::{
-    CooccurrenceParams, Corpus, DOCUMENT, Dictionary, PairCounter, PairWeighting, Pairs, PooledText, Training,
+    CooccurrenceParams, Corpus, DOCUMENT, Dictionary, END, PairCounter, PairWeighting, Pairs, PooledText, Training,
     Word2vec, WordLimits, WordVectors, train_words,
 };
 
-/// Ends a sequence: no window of words reaches over it. Title and body of a document are sequences of their own.
-const END: u32 = u32::MAX;
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
 

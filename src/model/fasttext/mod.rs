@@ -34,6 +34,8 @@ pub(crate) use words::train_words;
 
 use anyhow::{Result, ensure};
 
+use crate::model::{Training, WordVectors};
+
 use matrix::Matrix;
 use tree::Tree;
 
@@ -55,6 +57,12 @@ fn log(x: f32) -> f32 {
 }
 
 impl FastText {
+    /// The vectors of its words, without those of its n-grams; `training` says how they came about.
+    pub fn vectors(&self, training: Training) -> Result<WordVectors> {
+        let (words, counts) = (self.dictionary.words().to_vec(), self.dictionary.word_counts().to_vec());
+        WordVectors::new(words, counts, self.params.dim, self.word_vectors(), training)
+    }
+
     fn of(params: FastTextParams, dictionary: Dictionary, input: Matrix, output: Matrix) -> Result<FastText> {
         let supervised = params.form == Form::Supervised;
         let (counts, what) = match supervised {

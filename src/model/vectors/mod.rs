@@ -1,12 +1,13 @@
 //! Vectors under their words, whatever trained them: PPMI, word2vec, GloVe, ...
 //!
 //! [`WordVectors`] is what all of them give and what all that uses word vectors takes: documents, neighbours, analogies,
-//! alignment. `file` is its model file, `formats` are those of the C tool word2vec, `align`
+//! alignment. `file` is its model file, `formats` are those of the C tool word2vec, `open` finds out which, `align`
 //! brings those of different trainings into one space.
 
 mod align;
 mod file;
 mod formats;
+mod open;
 
 use anyhow::{Result, ensure};
 use rustc_hash::FxHashMap;

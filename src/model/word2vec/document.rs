@@ -10,15 +10,12 @@ use serde_json::json;
 
 use super::kernel::Step;
 use super::matrix::{Lane, Matrix};
-use super::plan::{Plan, Rules};
+use super::plan::{END, Plan, Rules};
 use super::train::{Word2vec, falling};
 use super::{Architecture, Word2vecParams};
 use crate::model::random::Random;
 use crate::model::{Explanation, ModelFile, ModelHeader, Part, pack_strings, write_model};
 use crate::simd::wide;
-
-/// Ends a sequence.
-const END: u32 = u32::MAX;
 
 /// A trained model: what it knows of words, without the documents that it was trained on.
 pub(crate) struct Doc2vec {

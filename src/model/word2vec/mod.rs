@@ -24,7 +24,7 @@ use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use document::Doc2vec;
-pub(crate) use plan::DOCUMENT;
+pub(crate) use plan::{DOCUMENT, END};
 pub(crate) use train::{Corpus, Word2vec};
 
 /// What predicts what.

@@ -10,7 +10,9 @@ use super::huffman::Huffman;
 use crate::model::alias::Alias;
 use crate::model::random::Random;
 
-/// Ends a document in a corpus of numbers; all other numbers above those of the words end a sequence.
+/// Ends a sequence in a corpus of numbers, as does every number that is no word's: no window reaches over it.
+pub(crate) const END: u32 = u32::MAX;
+/// Ends a document, after the end of its last sequence.
 pub(crate) const DOCUMENT: u32 = u32::MAX - 1;
 
 /// How a word is predicted.

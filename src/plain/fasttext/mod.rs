@@ -120,10 +120,3 @@ fn learned<T>(unit: &'static str, steps: u64, train: impl FnOnce() -> Result<T>,
     })?;
     learned.context("a stage that ended well has learned")
 }
-
-/// The vectors of a model's words, without those of its n-grams.
-pub fn vectors_of(model: &FastText) -> Result<WordVectors> {
-    let dictionary = model.dictionary();
-    let (words, counts) = (dictionary.words().to_vec(), dictionary.word_counts().to_vec());
-    WordVectors::new(words, counts, model.params().dim, model.word_vectors(), Training::default())
-}

@@ -216,7 +216,7 @@ fn words_of_one_topic_come_to_lie_together() {
             let ctx = Ctx::new(threads, 1).unwrap();
             let mut lines = Lines::of(Cursor::new(plain.clone()), LineFormat::Tokens);
             let ((model, _), _) = train_words(&mut lines, &cutter(), &params, &dir.path().join("m"), &ctx).unwrap();
-            let values = vectors_of(&model).unwrap().values().to_vec();
+            let values = model.word_vectors();
             assert!(*first.get_or_insert_with(|| values.clone()) == values, "others with {threads} threads");
             let cosine = |a: &str, b: &str| {
                 let (a, b) = (model.word_vector(a), model.word_vector(b));

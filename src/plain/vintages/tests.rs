@@ -1,7 +1,7 @@
 //! From documents with times to models of windows.
 
 use super::*;
-use crate::plain::{CutSpec, read_word_vectors, shifts};
+use crate::plain::{CutSpec, shifts};
 use crate::text::TokenizerParams;
 
 /// Documents of two subjects in each quarter; from the second quarter on 注册 goes with the other subject.
@@ -38,7 +38,7 @@ fn windows_have_models_in_one_space_and_a_word_that_moved_is_seen() {
     assert_eq!(windows, ["2023Q1", "2023Q2", "2023Q3"]);
     assert_eq!((report.dropped["no time"], report.rows_out), (1, 3000));
     assert_eq!(vintages[1].fitted_until.unwrap().to_string(), "2023-06-28 23:59:59");
-    let models = vintages.iter().map(|vintage| read_word_vectors(vintage.output.as_ref().unwrap()).unwrap()).collect();
+    let models = vintages.iter().map(|vintage| WordVectors::open(vintage.output.as_ref().unwrap()).unwrap()).collect();
     let found = shifts(models, &[], &Ctx::new(1, 1).unwrap()).unwrap();
     let moved =
         |word: &str, model| found.iter().find(|s| *s.word == *word && s.model == model).unwrap().from_previous.unwrap();
