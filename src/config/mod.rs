@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::extract::Feature;
 use crate::ingest::Source;
 use crate::market::Cutoff;
+use crate::model::onnx::RuntimeParams;
 use crate::text::TokenizerParams;
 use crate::{backtest, clean, export, factor, ingest, link};
 use check::Checker;
@@ -47,6 +48,8 @@ pub struct Config {
     pub backtest: backtest::Params,
     /// What is written for other tools.
     pub export: export::Params,
+    /// Where contextual models run.
+    pub onnx: RuntimeParams,
     /// The screens.
     pub ui: UiSection,
 }
@@ -143,6 +146,7 @@ impl Config {
             "factor",
             "backtest",
             "export",
+            "onnx",
             "ui",
         ]);
         let config = Config {
@@ -157,6 +161,7 @@ impl Config {
             factor: checker.sections_of("factor"),
             backtest: checker.section("backtest"),
             export: checker.section("export"),
+            onnx: checker.section("onnx"),
             ui: checker.section("ui"),
         };
         for problem in validate::problems(&config) {

@@ -44,6 +44,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             Some(feature) => {
                 if let Some(column) = column.filter(|column| !feature.has_column(column)) {
                     let known = match feature.model {
+                        Model::Onnx => "c1, c2, ... as the model's vectors have".to_owned(),
                         Model::Vectors => "c1, c2, ... as its file has, and words".to_owned(),
                         _ => feature.columns().join(", "),
                     };

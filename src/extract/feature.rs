@@ -8,6 +8,7 @@ use super::samples::Label;
 use super::surprise::SurpriseParams;
 use super::vintages::{Trainer, VectorsParams, VintageParams, WindowFastText, WindowGlove};
 use crate::data::Kind;
+use crate::model::onnx::{OnnxParams, Output};
 use crate::model::textnet::TextNetParams;
 use crate::model::{
     BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LabelForm, LexiconParams,
@@ -54,6 +55,8 @@ pub enum Model {
     FastText,
     /// The same columns by the word vectors of a file.
     Vectors,
+    /// A contextual model in the ONNX format: columns as its output has them, `c1`, `c2`, ... of a vector, or the labels of its head.
+    Onnx,
     /// A walk-forward convolutional network on the words in their order, upper against lower labels: column `score`, log-odds.
     TextCnn,
     /// A walk-forward recurrent network, likewise.
@@ -67,11 +70,11 @@ pub struct Feature {
     /// Name, by which factors refer to it.
     pub name: String,
     /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm`, `induced`, `surprise`, `word2vec`, `glove`,
-    /// `fasttext`, `vectors`, `textcnn` or `textrnn`.
+    /// `fasttext`, `vectors`, `onnx`, `textcnn` or `textrnn`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
-    /// Which part of title and body the model reads: `none`, `head:512`, `tail:512`, `head+tail:128+382`.
+    /// Which part of title and body the model reads: `none`, `head:512`, `tail:512`, `head+tail:128+382`; for `onnx` in its own tokens.
     pub truncate: Truncation,
     /// Whether company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
     /// from `sestm` and `induced`, which would list them among their words; shown to the others.
@@ -124,6 +127,8 @@ pub struct Feature {
     pub fasttext: WindowFastText,
     /// For `vectors`: the file, and how far its text reaches.
     pub vectors: VectorsParams,
+    /// For `onnx`: the model, and what is read of it.
+    pub onnx: OnnxParams,
     /// For `word2vec`, `glove`, `fasttext` and `vectors`: how vectors of words become one of a document.
     pub pooling: PoolingParams,
     /// For `textcnn` and `textrnn`: the network and its training. Its `kind` is the model's.
@@ -131,12 +136,12 @@ pub struct Feature {
 }
 
 impl Feature {
-    /// The columns of a dense row, in order; none for the sparse rows of `tfidf`, nor for `vectors`, whose file says how many there are.
+    /// The columns of a dense row, in order; none for the sparse rows of `tfidf`, nor for `vectors` and `onnx`, whose files say them.
     pub fn columns(&self) -> Vec<String> {
         let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         match self.model {
             Model::Lexicon => named(&["tone", "positive", "negative", "tokens"]),
-            Model::Tfidf | Model::Vectors => Vec::new(),
+            Model::Tfidf | Model::Vectors | Model::Onnx => Vec::new(),
             Model::Word2vec => placed(self.word2vec.dim),
             Model::Glove => placed(self.glove.dim),
             Model::FastText => placed(self.fasttext.dim),
@@ -159,6 +164,7 @@ impl Feature {
         match self.model {
             Model::Surprise => self.surprise.check(),
             Model::Vectors => self.vectors.check(),
+            Model::Onnx => super::onnx::check(&self.onnx),
             Model::TextCnn | Model::TextRnn => {
                 self.textnet.check().map_err(|error| keys("textnet", &error))?;
                 super::textnet::check(self)
@@ -172,6 +178,8 @@ impl Feature {
         let number = || name.strip_prefix('c')?.parse::<usize>().ok();
         match self.model {
             Model::Vectors => name == "words" || number().is_some_and(|number| number > 0),
+            Model::Onnx if self.onnx.output == Output::Embedding => number().is_some_and(|number| number > 0),
+            Model::Onnx => true,
             _ => self.columns().iter().any(|column| column == name),
         }
     }
@@ -188,8 +196,8 @@ impl Feature {
 
     /// Whether the model learns from returns.
     pub fn learns(&self) -> bool {
-        use Model::{FastText, Glove, Lexicon, Lsa, Surprise, Tfidf, Vectors, Word2vec};
-        !matches!(self.model, Lexicon | Tfidf | Lsa | Surprise | Word2vec | Glove | FastText | Vectors)
+        use Model::{FastText, Glove, Lexicon, Lsa, Onnx, Surprise, Tfidf, Vectors, Word2vec};
+        !matches!(self.model, Lexicon | Tfidf | Lsa | Surprise | Word2vec | Glove | FastText | Vectors | Onnx)
     }
 
     /// Whether the model sees no company names and codes.

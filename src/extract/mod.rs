@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | `tfidf`, `lsa`, `vectors` | all documents until a day | from that day on |
 //! | `surprise`, `word2vec`, `glove`, `fasttext` | the documents before each step of days (`steps`) | with its document |
+//! | `onnx` | elsewhere, until a day that is stated | from that day on |
 //! | all others but `lexicon` | the returns of each training window (`samples`) | with its document |
 
 mod documents;
@@ -14,6 +15,7 @@ mod feature;
 mod induced;
 mod lexicon;
 mod lsa;
+mod onnx;
 mod reading;
 mod regression;
 mod samples;
@@ -41,6 +43,7 @@ use crate::corpus::Parts;
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
+use crate::model::onnx::RuntimeParams;
 use crate::model::textnet::TextNetKind;
 use crate::store::Store;
 use crate::text::TokenizerParams;
@@ -64,6 +67,8 @@ pub struct Inputs<'a> {
     pub cutoff: Cutoff,
     /// The tokenizer.
     pub tokenizer: &'a TokenizerParams,
+    /// Where contextual models run.
+    pub onnx: &'a RuntimeParams,
     /// Folder that relative paths are relative to.
     pub base: &'a Path,
 }
@@ -88,6 +93,7 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
         Model::Lexicon => lexicon::run(feature, inputs, store, ctx),
         Model::Tfidf => tfidf::run(feature, inputs, store, ctx),
         Model::Lsa => lsa::run(feature, inputs, store, ctx),
+        Model::Onnx => onnx::run(feature, inputs, store, ctx),
         Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => {
             regression::run(feature, inputs, store, ctx)
         }

@@ -10,13 +10,13 @@ use crate::clean::{CleanDocument, clean_from_frame};
 use crate::corpus::Parts;
 use crate::data::{Document, Key};
 use crate::disk;
-use crate::extract::Feature;
+use crate::extract::{Feature, Model};
 use crate::job::Ctx;
 use crate::link::{Field, Link, codes_of, links_of_part, mask, name_spans};
 use crate::market::Code;
 use crate::model::Fields;
 use crate::store::Rows;
-use crate::text::{Segmenter, truncate_text};
+use crate::text::{Segmenter, Truncation, truncate_text};
 
 /// What stands where a name was. Not a word of any text, and cut as one token by every mode.
 pub(super) const MASKED: &str = "\u{25cc}";
@@ -86,7 +86,9 @@ fn reading(doc: CleanDocument, row: u32, links: &[Link], feature: &Feature, segm
     let text = feature.reads(doc.document.kind).then(|| {
         let names = [Field::Title, Field::Body].map(|field| name_spans(links, row, field));
         let whole = whole(&doc.document, [&names[0], &names[1]], feature);
-        let kept = truncate_text(&whole, segmenter, &feature.truncate, 0);
+        // A contextual model cuts its own tokens.
+        let truncation = if feature.model == Model::Onnx { Truncation::None } else { feature.truncate };
+        let kept = truncate_text(&whole, segmenter, &truncation, 0);
         title = title_of(&kept, whole.find('\n').unwrap_or(0));
         join(&whole, &kept)
     });

@@ -92,6 +92,7 @@ impl Corpus {
             prices: Key::default(),
             cutoff: Cutoff::Close,
             tokenizer: &self.tokenizer,
+            onnx: &crate::model::onnx::testing::section(),
             base: self.dir.path(),
         };
         run(feature, &inputs, &self.store, &self.ctx)

@@ -26,6 +26,7 @@ pub mod neural;
 mod newwords;
 pub mod ngram;
 mod npz;
+pub mod onnx;
 mod pooling;
 mod projection;
 mod random;

@@ -230,6 +230,7 @@ impl<'a> Run<'a> {
             prices: self.prices,
             cutoff: config.market.cutoff,
             tokenizer: &config.tokenizer,
+            onnx: &config.onnx,
             base: self.base,
         };
         let ctx = self.ctx;

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::Result;
-use rayon::prelude::*;
 
 use super::{Block, Fitted, Line, Lines, write_rows};
 use crate::data::Report;
@@ -11,8 +10,6 @@ use crate::job::Ctx;
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
-/// Documents that one thread turns into rows before it looks whether the run was cancelled.
-const CHUNK: usize = 64;
 
 /// Writes a model's rows of all documents to `output`, whose name says the format.
 pub fn embed(model: &dyn Fitted, lines: &mut Lines, output: &Path, ctx: &Ctx) -> Result<Report> {
@@ -21,16 +18,12 @@ pub fn embed(model: &dyn Fitted, lines: &mut Lines, output: &Path, ctx: &Ctx) ->
         let mut block = Block::default();
         while lines.next_block(&mut block, BLOCK)? {
             let documents = lines.documents(&block);
-            let chunks = ctx.install(|| {
-                let rows = documents.par_chunks(CHUNK).map(|chunk| {
-                    ctx.advance(chunk.len() as u64)?;
-                    Ok((chunk, model.rows(chunk)?))
-                });
-                rows.collect::<Result<Vec<_>>>()
-            })?;
-            for (chunk, rows) in chunks {
+            let mut rest = documents.as_slice();
+            for (count, rows) in model.many(&documents, ctx)? {
+                let (chunk, others) = rest.split_at(count);
                 let ids: Vec<_> = chunk.iter().map(Line::name).collect();
                 sink.push(&ids, &rows)?;
+                rest = others;
             }
         }
         lines.finish()

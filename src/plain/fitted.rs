@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
+use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -19,6 +20,9 @@ use crate::job::Ctx;
 use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
 use crate::model::{Explanation, FastText, ModelFile, ModelHeader, is_fasttext, is_vectors, read_vectors};
 use crate::text::TokenizerParams;
+
+/// Documents that one thread turns into rows before it looks whether the run was cancelled.
+const CHUNK: usize = 64;
 
 /// What a fitted model of any kind can do with documents.
 pub trait Fitted: Send + Sync {
@@ -35,6 +39,16 @@ pub trait Fitted: Send + Sync {
 
     /// The rows of some documents. Called from several threads at once.
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows>;
+
+    /// The rows of many documents, chunk by chunk in order, each with its number of documents; by default shared among the
+    /// threads of the run.
+    fn many(&self, lines: &[Line<'_>], ctx: &Ctx) -> Result<Vec<(usize, Rows)>> {
+        let rows = |chunk: &[Line<'_>]| {
+            ctx.advance(chunk.len() as u64)?;
+            Ok((chunk.len(), self.rows(chunk)?))
+        };
+        ctx.install(|| lines.par_chunks(CHUNK).map(rows).collect())
+    }
 
     /// Which tokens gave a document its score; `of` names the class or component, where there are several.
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;

@@ -23,6 +23,7 @@ pub mod newwords;
 mod ngram;
 mod ngram_eval;
 mod numbered;
+pub mod onnx;
 mod output;
 pub mod pooling;
 pub mod ppmi;

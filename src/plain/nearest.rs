@@ -1,7 +1,6 @@
 //! Nearest words of a model with word vectors, and nearest documents of a file by any model with dense rows.
 
 use anyhow::{Context, Result, bail, ensure};
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::words::Words;
@@ -12,8 +11,6 @@ use crate::model::{Nearest, Neighbour, unit};
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
-/// Documents that one thread turns into rows before it looks whether the run was cancelled.
-const CHUNK: usize = 64;
 
 /// What is near to one thing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -96,7 +93,7 @@ pub fn nearest_documents(
         );
     };
     let dim = names.len();
-    let dense = |lines: &[Line<'_>]| match model.rows(lines)? {
+    let dense = |rows: Rows| match rows {
         Rows::Dense(values) => Ok(values),
         _ => bail!("rows of another kind than their columns"),
     };
@@ -104,21 +101,16 @@ pub fn nearest_documents(
     let mut block = Block::default();
     while lines.next_block(&mut block, BLOCK)? {
         let documents = lines.documents(&block);
-        let chunks = ctx.install(|| {
-            let chunks = documents.par_chunks(CHUNK).map(|chunk| {
-                ctx.advance(chunk.len() as u64)?;
-                dense(chunk)
-            });
-            chunks.collect::<Result<Vec<Vec<f32>>>>()
-        })?;
         ids.extend(documents.iter().map(|line| line.name().into_owned()));
-        chunks.into_iter().for_each(|chunk| rows.extend(chunk));
+        for (_, chunk) in model.many(&documents, ctx)? {
+            rows.extend(dense(chunk)?);
+        }
     }
     ensure!(!ids.is_empty(), "there are no documents to look among; is the input empty?");
     let (asked, queries, places): (Vec<String>, Vec<f32>, Vec<Option<usize>>) = match sought {
         Sought::Text(text) => {
             let line = Line { number: 1, text: (*text).into(), ..Line::default() };
-            (vec![(*text).to_owned()], dense(&[line])?, vec![None])
+            (vec![(*text).to_owned()], dense(model.rows(&[line])?)?, vec![None])
         }
         Sought::Ids(wanted) => {
             let place = |id: &String| {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 
 use super::database::Database;
-use super::layout::{Address, BatchEntry, Header, unseal};
+use super::layout::{Address, BatchEntry, Header, SetSpec, unseal};
 use super::{Rows, WAY_OUT, block};
 use crate::data::Key;
 
@@ -35,24 +35,28 @@ impl<'s> Set<'s> {
     }
 
     fn read(&self, entry: &BatchEntry) -> Result<Rows> {
-        let spec = &self.header.spec;
-        let name = || format!("batch {} of feature set {:?} ({})", entry.key, spec.name, self.header.id());
-        let mut rows = Rows::empty(spec.kind);
-        let contents = read_batch(self.database, self.header.id(), entry, |number, content| {
-            let (first, more) = block::unpack(content)?;
-            ensure!(first == rows.len(), "block {number} begins with row {first}, not {}", rows.len());
-            rows.append(more)
-        });
-        contents.with_context(|| format!("{} {WAY_OUT}", name()))?;
-        ensure!(
-            rows.len() as u64 == entry.record.rows,
-            "{} {WAY_OUT}: it has {} rows and not {}",
-            name(),
-            rows.len(),
-            entry.record.rows
-        );
-        Ok(rows)
+        read_rows(self.database, self.header.id(), &self.header.spec, entry)
     }
+}
+
+/// The rows of one batch of a set.
+pub(super) fn read_rows(database: &Database, set: Key, spec: &SetSpec, entry: &BatchEntry) -> Result<Rows> {
+    let name = || format!("batch {} of feature set {:?} ({set})", entry.key, spec.name);
+    let mut rows = Rows::empty(spec.kind);
+    let contents = read_batch(database, set, entry, |number, content| {
+        let (first, more) = block::unpack(content)?;
+        ensure!(first == rows.len(), "block {number} begins with row {first}, not {}", rows.len());
+        rows.append(more)
+    });
+    contents.with_context(|| format!("{} {WAY_OUT}", name()))?;
+    ensure!(
+        rows.len() as u64 == entry.record.rows,
+        "{} {WAY_OUT}: it has {} rows and not {}",
+        name(),
+        rows.len(),
+        entry.record.rows
+    );
+    Ok(rows)
 }
 
 /// Gives the blocks of a batch to `each` in order, every one checked; then checks the digest of all.

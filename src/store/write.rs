@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use super::block;
 use super::database::{Database, FLUSH_BYTES};
 use super::layout::{Address, BatchEntry, BatchRecord, Header, SetSpec, seal};
+use super::read::read_rows;
 use super::{RowKind, Rows, read_record};
 use crate::data::Key;
 
@@ -80,6 +81,29 @@ impl<'s> Writer<'s> {
             self.database.flush()?;
         }
         Ok(())
+    }
+
+    /// The rows of a batch that was kept, by this run or an earlier one.
+    pub fn rows(&self, batch: Key) -> Result<Option<Rows>> {
+        let Some(record) = self.record(batch)? else { return Ok(None) };
+        let entry = BatchEntry { key: batch, record };
+        Ok(Some(read_rows(self.database, self.set, &self.spec, &entry)?))
+    }
+
+    /// Lets go of a batch that is no longer needed; rows that lead to other rows need not stay.
+    pub fn discard(&self, batch: Key) -> Result<()> {
+        let Some(record) = self.record(batch)? else { return Ok(()) };
+        let blocks = (0..record.blocks).map(|number| Address::Block { set: self.set, batch, number }.bytes());
+        // The record goes first: a kill on the way leaves blocks that nobody refers to.
+        self.database.remove_all(vec![Address::Batch { set: self.set, batch }.bytes()])?;
+        self.database.remove_all(blocks.collect())?;
+        Ok(())
+    }
+
+    /// Puts on disk what was kept so far, so that a kill cannot take it.
+    pub fn flush(&self) -> Result<()> {
+        self.unflushed.store(0, Ordering::Relaxed);
+        self.database.flush()
     }
 
     /// Finishes the set: `order` names the batches of the corpus in order (a batch may come more than once), `meta` is

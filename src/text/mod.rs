@@ -18,6 +18,7 @@ mod filter;
 mod params;
 mod segment;
 mod sentence;
+pub mod subword;
 mod tokenize;
 mod truncate;
 mod vocab;

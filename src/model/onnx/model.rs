@@ -1,0 +1,215 @@
+//! A graph with its tokenizer: windows of text in, outputs of the graph out.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::family::{Config, Family};
+use super::graph::{Role, roles};
+use super::params::OnnxParams;
+use super::runtime::{Device, Runtime};
+use super::session::{Feed, Given, Outputs, Session};
+use super::windows::{Reader, Windows, Words};
+use crate::data::Key;
+use crate::disk;
+use crate::job::Ctx;
+use crate::text::subword::Subword;
+
+/// Where a model's parts lie.
+pub(crate) struct Files {
+    pub(crate) model: PathBuf,
+    pub(crate) folder: PathBuf,
+    pub(crate) tokenizer: PathBuf,
+}
+
+impl Files {
+    /// Those that settings name, relative to `base`.
+    pub(crate) fn of(params: &OnnxParams, base: &Path, names: &[&str]) -> Result<Files> {
+        let tokenizer = match params.tokenizer.as_os_str().is_empty() {
+            true => PathBuf::new(),
+            false => base.join(&params.tokenizer),
+        };
+        Files::find(&base.join(&params.model), &tokenizer, names)
+    }
+
+    /// Finds the file of the graph, called one of `names` in a folder, and the tokenizer.
+    fn find(model: &Path, tokenizer: &Path, names: &[&str]) -> Result<Files> {
+        let shown = model.display();
+        let (file, folder) = match model.is_dir() {
+            true => {
+                let named = names.iter().map(|name| model.join(name)).find(|file| file.exists());
+                let only = || {
+                    let files = std::fs::read_dir(model).into_iter().flatten().flatten().map(|entry| entry.path());
+                    let mut files = files.filter(|file| file.extension().is_some_and(|end| end == "onnx"));
+                    files.next().filter(|_| files.next().is_none())
+                };
+                let file = named.or_else(only);
+                (file.with_context(|| format!("the folder {shown} holds no {}", names.join(" or ")))?, model.to_owned())
+            }
+            false => {
+                ensure!(model.exists(), "there is no model {shown}: name the folder of an export, or its file .onnx");
+                (model.to_owned(), model.parent().map(Path::to_owned).unwrap_or_default())
+            }
+        };
+        let tokenizer = if tokenizer.as_os_str().is_empty() { folder.clone() } else { tokenizer.to_owned() };
+        Ok(Files { model: file, folder, tokenizer })
+    }
+}
+
+/// Where and with what a model is opened.
+pub struct Opening<'a> {
+    /// The library.
+    pub runtime: &'static Runtime,
+    /// The device asked for.
+    pub device: Device,
+    /// Threads within an operator.
+    pub threads: usize,
+    /// Folder that relative paths are relative to.
+    pub base: &'a Path,
+}
+
+/// A graph, its tokenizer, and what they say of themselves.
+pub(crate) struct Model {
+    pub(crate) session: Session,
+    pub(crate) reader: Arc<Reader>,
+    pub(crate) family: Family,
+    pub(crate) config: Config,
+    pub(crate) roles: Vec<Role>,
+    path: PathBuf,
+}
+
+impl Model {
+    /// Opens the graph of these files; `words` says how models of words have their text cut.
+    pub(crate) fn open(files: &Files, words: Words, opening: &Opening<'_>) -> Result<Model> {
+        let config = Config::read(&files.folder)?;
+        let session = Session::open(&files.model, opening.runtime, opening.device, opening.threads)?;
+        let roles = roles(&files.model, session.inputs())?;
+        let reader = if roles.contains(&Role::Characters) {
+            Reader::Characters(words)
+        } else if config.model_type == "elmo" {
+            Reader::Words(Subword::words(&files.tokenizer)?, words)
+        } else {
+            Reader::Pieces(Subword::open(&files.tokenizer)?)
+        };
+        if let (Some(subword), Some(size)) = (reader.subword(), config.vocab_size) {
+            ensure!(
+                subword.size() <= size,
+                "the tokenizer {} knows {} tokens, and {} has vectors for {size}: they are not of the same model",
+                files.tokenizer.display(),
+                subword.size(),
+                files.model.display()
+            );
+        }
+        let family = Family::of(&config, reader.subword().and_then(Subword::pad_id));
+        Ok(Model { session, reader: Arc::new(reader), family, config, roles, path: files.model.clone() })
+    }
+
+    /// Whether it goes on from what a decoder is given.
+    pub(crate) fn decodes(&self) -> bool {
+        self.roles.iter().any(|role| matches!(role, Role::EncoderStates | Role::EncoderMask))
+    }
+
+    /// The size that the graph fixes for an axis of its tokens, where it does.
+    pub(crate) fn fixed(&self, axis: usize) -> Option<usize> {
+        let mut inputs = self.roles.iter().zip(self.session.inputs());
+        let tokens = inputs.find(|(role, _)| matches!(role, Role::Ids | Role::Characters))?;
+        usize::try_from(tokens.1.shape[axis]).ok()
+    }
+
+    /// What its outputs depend on: graph and tokenizer.
+    pub(crate) fn key(&self) -> Result<Key> {
+        let tokenizer = self.reader.subword().map(Subword::key).unwrap_or_default();
+        Ok(Key::of_parts([graph_key(&self.path)?.0.as_slice(), &tokenizer.0]))
+    }
+
+    /// Runs windows in so many rows of `width` tokens; `memory` is what the segment before left.
+    #[expect(clippy::too_many_arguments, reason = "a shape, a memory and what is read are one call of a graph")]
+    pub(crate) fn run<T>(
+        &mut self,
+        windows: &Windows,
+        batch: &[usize],
+        [rows, width]: [usize; 2],
+        memory: &[Given],
+        wanted: &[&str],
+        ctx: &Ctx,
+        read: impl FnOnce(&Outputs<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        let shape = [rows, width];
+        let feeds = self.roles.iter().zip(self.session.inputs()).map(|(role, port)| {
+            let filled = |fill: i64, value: &dyn Fn(usize, usize) -> i64| {
+                let mut values = vec![fill; rows * width];
+                self.each_token(windows, batch, width, |row, place, window, token| {
+                    values[row * width + place] = value(window, token);
+                });
+                values
+            };
+            let numbers = |window: usize, token: usize| i64::from(windows.numbers(&windows.windows[window])[token]);
+            Ok(match role {
+                Role::Ids => Feed::Integers(shape.to_vec(), filled(self.family.pad, &numbers)),
+                Role::Mask => Feed::Integers(shape.to_vec(), filled(0, &|_, _| 1)),
+                Role::Types => {
+                    let types = |window: usize, token: usize| i64::from(windows.types(&windows.windows[window])[token]);
+                    Feed::Integers(shape.to_vec(), filled(self.family.pad_type, &types))
+                }
+                Role::Positions => Feed::Integers(shape.to_vec(), filled(0, &|_, token| token as i64)),
+                Role::PairMask => {
+                    let mask = filled(0, &|_, _| 1);
+                    let mut pairs = Vec::with_capacity(rows * width * width);
+                    for row in mask.chunks(width) {
+                        row.iter().for_each(|from| pairs.extend(row.iter().map(|to| from * to)));
+                    }
+                    let mut shape = vec![rows, width, width];
+                    if port.rank() == 4 {
+                        shape.insert(1, 1);
+                    }
+                    Feed::Integers(shape, pairs)
+                }
+                Role::Characters => {
+                    let size = self.reader.width();
+                    let mut values = vec![0; rows * width * size];
+                    self.each_token(windows, batch, width, |row, place, window, token| {
+                        let numbers = &windows.numbers(&windows.windows[window])[token * size..(token + 1) * size];
+                        let at = (row * width + place) * size;
+                        values[at..at + size].iter_mut().zip(numbers).for_each(|(value, &number)| *value = i64::from(number));
+                    });
+                    Feed::Integers(vec![rows, width, size], values)
+                }
+                Role::Memory(layer) => match memory.get(*layer) {
+                    Some(given) => Feed::Floats(given.shape.clone(), given.values.clone()),
+                    None => {
+                        let hidden = port.shape.last().and_then(|&size| usize::try_from(size).ok()).unwrap_or(0);
+                        Feed::Floats(vec![0, rows, hidden], Vec::new())
+                    }
+                },
+                Role::EncoderStates | Role::EncoderMask => bail!("a decoder cannot encode"),
+            })
+        });
+        let feeds = feeds.collect::<Result<Vec<Feed>>>()?;
+        self.session.run(feeds, wanted, ctx, read)
+    }
+
+    /// Calls `each` with the row, the place in it, the window and its token, for all tokens of a batch.
+    fn each_token(&self, windows: &Windows, batch: &[usize], width: usize, mut each: impl FnMut(usize, usize, usize, usize)) {
+        for (row, &window) in batch.iter().enumerate() {
+            let len = windows.windows[window].len();
+            let begin = if self.family.left { width - len } else { 0 };
+            (0..len).for_each(|token| each(row, begin + token, window, token));
+        }
+    }
+}
+
+/// The content of a graph, with the weights that lie in files beside it.
+fn graph_key(model: &Path) -> Result<Key> {
+    let name = model.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = model.parent().unwrap_or(Path::new("."));
+    let beside = |file: &PathBuf| {
+        let other = file.file_name().unwrap_or_default().to_string_lossy();
+        other.starts_with(&name) && other != name && (other.ends_with("data") || other.ends_with(".bin"))
+    };
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(beside).collect();
+    files.sort();
+    files.insert(0, model.to_owned());
+    let keys = files.iter().map(|file| disk::hash_file(file)).collect::<Result<Vec<Key>>>()?;
+    Ok(Key::of_parts(keys.iter().map(|key| key.0.as_slice())))
+}

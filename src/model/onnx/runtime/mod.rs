@@ -1,0 +1,232 @@
+//! The ONNX Runtime library: found, checked, loaded once a process.
+//!
+//! It is looked for in `ORT_DYLIB_PATH`, where `[onnx] library` says, in the runtime folder that [`install`] fills, beside the
+//! `onnxruntime` package of the active Python environment, and where the system keeps libraries. What is named must work;
+//! what is merely found is passed over when it does not, and remembered for the message.
+
+mod cuda;
+mod find;
+mod install;
+mod place;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use anyhow::{Context, Result, anyhow, bail};
+use ort::environment::Environment;
+use ort::logging::LogLevel;
+use serde::{Deserialize, Serialize};
+
+pub(super) use cuda::missing_cuda;
+pub use find::{Candidate, candidates, runtime_folder};
+pub use install::{PACKAGE_VERSION, install};
+pub use place::Placement;
+
+/// The oldest version of ONNX Runtime whose interface this program was built for.
+pub const OLDEST: u32 = ort::MINOR_VERSION;
+
+/// How to get a library, said wherever one is missing.
+pub const WAY_OUT: &str = "`inkstone doctor --fix` installs one that fits";
+
+/// `[onnx]`: where models run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RuntimeParams {
+    /// The library, or a folder that holds it, relative to the configuration; none: it is looked for.
+    pub library: Option<PathBuf>,
+    /// `auto`, `cpu` or `cuda:N`.
+    pub device: Device,
+}
+
+/// Where a model runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Device {
+    /// The first CUDA device where everything is there for it, else the processor; the reports say which and why.
+    #[default]
+    Auto,
+    /// The processor.
+    Cpu,
+    /// A CUDA device. Where it cannot be had, nothing runs.
+    Cuda(u32),
+}
+
+impl std::str::FromStr for Device {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Device> {
+        match text.trim() {
+            "auto" => Ok(Device::Auto),
+            "cpu" => Ok(Device::Cpu),
+            "cuda" => Ok(Device::Cuda(0)),
+            other => {
+                let number = other.strip_prefix("cuda:").and_then(|number| number.parse().ok());
+                number.map(Device::Cuda).with_context(|| format!("{text:?} is no device: auto, cpu or cuda:0"))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Device::Auto => f.write_str("auto"),
+            Device::Cpu => f.write_str("cpu"),
+            Device::Cuda(number) => write!(f, "cuda:{number}"),
+        }
+    }
+}
+
+impl TryFrom<String> for Device {
+    type Error = anyhow::Error;
+
+    fn try_from(text: String) -> Result<Device> {
+        text.parse()
+    }
+}
+
+impl From<Device> for String {
+    fn from(device: Device) -> String {
+        device.to_string()
+    }
+}
+
+/// The loaded library.
+pub struct Runtime {
+    pub(super) environment: Environment,
+    /// The file.
+    pub library: PathBuf,
+    /// What it says of its build.
+    pub build: String,
+    log: Log,
+}
+
+/// What the library said last at which severity, newest last; placements are read from it, and warnings kept for errors.
+#[derive(Clone, Default)]
+pub(super) struct Log(Arc<Mutex<Vec<(LogLevel, String)>>>);
+
+impl Log {
+    /// Messages since the last call.
+    pub(super) fn take(&self) -> Vec<(LogLevel, String)> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn push(&self, level: LogLevel, message: &str) {
+        // Verbose messages are many; those on placement alone are read.
+        if level >= LogLevel::Warning || place::speaks_of_it(message) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push((level, message.to_owned()));
+        }
+    }
+}
+
+/// A process can load one library, and keeps it.
+static LOADED: OnceLock<Runtime> = OnceLock::new();
+/// Held while one is being loaded.
+static LOADING: Mutex<()> = Mutex::new(());
+
+impl Runtime {
+    /// The library of this process, loaded now if it was not before. `library` is what the configuration names.
+    pub fn load(library: Option<&Path>) -> Result<&'static Runtime> {
+        let _one = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = LOADED.get() {
+            return Ok(loaded);
+        }
+        let found = candidates(library);
+        let mut failures = Vec::new();
+        for candidate in found {
+            match Runtime::open(&candidate.file) {
+                Ok(runtime) => return Ok(LOADED.get_or_init(|| runtime)),
+                Err(error) if candidate.named => {
+                    return Err(error.context(format!("{} names a library that cannot be used", candidate.from)));
+                }
+                Err(error) => failures.push(format!("{error:#}")),
+            }
+        }
+        let failed = if failures.is_empty() { String::new() } else { format!(" ({})", failures.join("; ")) };
+        bail!("there is no ONNX Runtime library of version 1.{OLDEST} or later on this machine{failed}: {WAY_OUT}")
+    }
+
+    /// The library of this process, if one was loaded.
+    pub fn loaded() -> Option<&'static Runtime> {
+        LOADED.get()
+    }
+
+    fn open(file: &Path) -> Result<Runtime> {
+        let shown = file.display();
+        let log = Log::default();
+        let kept = log.clone();
+        let builder = ort::init_from(file).map_err(|error| unusable(file, &error))?;
+        let logger = move |level: LogLevel, _: &str, _: &str, _: &str, message: &str| kept.push(level, message);
+        let built = builder.with_name("inkstone").with_telemetry(false).with_logger(Arc::new(logger)).build();
+        let environment = built.map_err(|error| anyhow!("{shown} does not start: {error}"))?;
+        Ok(Runtime { environment, library: file.to_owned(), build: ort::info().to_owned(), log })
+    }
+
+    pub(super) fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The version, as the file's name or the package beside it says it.
+    pub fn version(&self) -> String {
+        find::version_of(&self.library).unwrap_or_else(|| "unknown".to_owned())
+    }
+}
+
+/// Why a file cannot be loaded, in words that help.
+fn unusable(file: &Path, error: &impl std::fmt::Display) -> anyhow::Error {
+    let (shown, error) = (file.display(), error.to_string());
+    if error.contains("is not compatible with") {
+        let version = find::version_of(file).map_or(String::new(), |version| format!(" {version}"));
+        anyhow!("{shown} is ONNX Runtime{version}, older than 1.{OLDEST}, which this program needs: {WAY_OUT}")
+    } else if error.contains("OrtGetApiBase") {
+        anyhow!("{shown} is a library, but not that of ONNX Runtime: {WAY_OUT}")
+    } else if ["wrong ELF class", "invalid ELF header", "file too short", "incompatible architecture", "not a mach-o"]
+        .iter()
+        .any(|sign| error.contains(sign))
+    {
+        anyhow!("{shown} is no library for this machine ({}): {WAY_OUT}", std::env::consts::ARCH)
+    } else {
+        anyhow!("{shown} cannot be loaded: {error}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_written_as_they_are_read() {
+        for text in ["auto", "cpu", "cuda:0", "cuda:3"] {
+            assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
+        }
+        assert_eq!("cuda".parse::<Device>().unwrap(), Device::Cuda(0));
+        for text in ["gpu", "cuda:", "cuda:x", "cuda:-1"] {
+            let error = text.parse::<Device>().unwrap_err().to_string();
+            assert!(error.contains(text) && error.contains("auto, cpu or cuda:0"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_library_of_this_machine_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("libonnxruntime.so");
+        for (content, expected) in [(&b"text, not a library"[..], "no library for this machine"), (b"", "no library for")] {
+            std::fs::write(&file, content).unwrap();
+            let error = format!("{:#}", Runtime::open(&file).err().unwrap());
+            assert!(error.contains(expected) && error.contains("doctor --fix"), "{error}");
+        }
+        // A library of another kind.
+        if let Some(other) = ["/lib/x86_64-linux-gnu/libz.so.1", "/lib/x86_64-linux-gnu/libm.so.6"].iter().find(|p| Path::new(p).exists())
+        {
+            let error = format!("{:#}", Runtime::open(Path::new(other)).err().unwrap());
+            assert!(error.contains("not that of ONNX Runtime"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_old_version_is_told_with_the_one_that_is_needed() {
+        let said = "ort 2 is not compatible with the ONNX Runtime binary found at `x`";
+        let error = unusable(Path::new("lib/libonnxruntime.so.1.17.1"), &said).to_string();
+        assert!(error.contains("ONNX Runtime 1.17.1, older than 1.24") && error.contains("doctor --fix"), "{error}");
+    }
+}

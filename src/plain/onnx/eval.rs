@@ -1,0 +1,240 @@
+//! Looking at a contextual model before a long run: does it fill in masks, is like text near, are labels right, and how far is a smaller
+//! form of it from the first?
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::super::{Block, Figures, LineFormat, Lines};
+use super::{Contextual, FittedOnnx};
+use crate::data::Report;
+use crate::job::Ctx;
+use crate::model::onnx::{MaskedModel, Opening, Output, Runtime};
+use crate::model::{ClassReport, cosine};
+use crate::stats::{pearson, spearman};
+
+/// Bytes of lines read at once.
+const BLOCK: usize = 1 << 20;
+/// Tokens told for each mask.
+const BEST: usize = 5;
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+#[value(rename_all = "kebab-case")]
+pub enum Examination {
+    /// The likeliest tokens behind each [MASK] of the lines.
+    FillMask,
+    /// The cosine of two texts, a tab between them; with a score behind a second tab also how the cosines follow the scores.
+    Similarity,
+    /// Labels of the lines against those that the model calls.
+    Labels,
+    /// How improbable the lines are to a language model.
+    Perplexity,
+}
+
+pub(super) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
+    let fitting = match model.using.params.output {
+        Output::Embedding => Examination::Similarity,
+        Output::Scores => Examination::Labels,
+        Output::Surprise => Examination::Perplexity,
+        Output::Entities => bail!("entities have no examination; `embed` counts them, a row a document"),
+    };
+    let mut figures = match (&model.using.against, model.using.examination.unwrap_or(fitting)) {
+        (Some(_), _) => drift(model, lines, ctx)?,
+        (None, Examination::FillMask) => fill_masks(model, lines, ctx)?,
+        (None, Examination::Similarity) => similarity(model, lines, ctx)?,
+        (None, Examination::Labels) => labels(model, lines, ctx)?,
+        (None, Examination::Perplexity) => perplexity(model, lines, ctx)?,
+    };
+    figures.insert("ran".into(), serde_json::to_value(model.encoder().ran())?);
+    Ok((figures, lines.finish()?))
+}
+
+fn figures(value: Value) -> Figures {
+    if let Value::Object(figures) = value { figures } else { Figures::new() }
+}
+
+fn fill_masks(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let Contextual { runtime, params, .. } = &model.using;
+    let loaded = Runtime::load(runtime.library.as_deref())?;
+    let opening = Opening { runtime: loaded, device: runtime.device, threads: ctx.threads(), base: "".as_ref() };
+    let mut masked = MaskedModel::open(params, &opening)?;
+    let mut filled = Vec::new();
+    let mut block = Block::default();
+    while lines.next_block(&mut block, BLOCK)? {
+        for line in lines.documents(&block) {
+            ctx.advance(1)?;
+            let guesses = masked.fill(&line.whole(), BEST, ctx).with_context(|| format!("line {}", line.number))?;
+            filled.push(json!({"id": line.name(), "masks": guesses}));
+        }
+    }
+    Ok(figures(json!({"filled": filled})))
+}
+
+fn similarity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    ensure!(model.format != LineFormat::Jsonl, "pairs are lines of text, a tab between the two; set --format text");
+    let (mut pairs, mut scores) = (Vec::new(), Vec::new());
+    let mut block = Block::default();
+    while lines.next_block(&mut block, BLOCK)? {
+        for line in lines.documents(&block) {
+            let mut fields = line.text.split('\t');
+            let (Some(a), Some(b)) = (fields.next(), fields.next()) else {
+                bail!("line {} is no pair: two texts with a tab between them, and perhaps a score", line.number)
+            };
+            pairs.extend([a.to_owned(), b.to_owned()]);
+            if let Some(score) = fields.next() {
+                let score: f64 = score.trim().parse().with_context(|| format!("line {}: {score:?} is no score", line.number))?;
+                scores.push(score);
+            }
+        }
+    }
+    ensure!(!pairs.is_empty(), "there are no pairs; is the input empty?");
+    let texts: Vec<&str> = pairs.iter().map(String::as_str).collect();
+    let rows = model.values(&texts, ctx)?;
+    let dim = model.columns.len();
+    let cosines: Vec<f64> = rows.chunks(2 * dim).map(|pair| f64::from(cosine(&pair[..dim], &pair[dim..]))).collect();
+    let mut found = figures(json!({"pairs": cosines.len(), "cosines": cosines}));
+    if !scores.is_empty() {
+        ensure!(scores.len() == cosines.len(), "{} of {} pairs have a score", scores.len(), cosines.len());
+        found.insert("spearman".into(), json!(spearman(&cosines, &scores)));
+        found.insert("pearson".into(), json!(pearson(&cosines, &scores)));
+    }
+    Ok(found)
+}
+
+fn labels(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let names: Vec<String> = model.columns.iter().filter(|name| *name != "tone").cloned().collect();
+    let number = |label: &str| names.iter().position(|name| name == label).map(|number| number as u32);
+    let (mut truth, mut called) = (Vec::new(), Vec::new());
+    let mut block = Block::default();
+    while lines.next_block(&mut block, BLOCK)? {
+        let documents = lines.documents(&block);
+        let whole: Vec<_> = documents.iter().map(super::Line::whole).collect();
+        let texts: Vec<&str> = whole.iter().map(AsRef::as_ref).collect();
+        let rows = model.values(&texts, ctx)?;
+        for (line, row) in documents.iter().zip(rows.chunks(model.columns.len())) {
+            let label = line.label.as_deref().with_context(|| format!("line {} has no label", line.number))?;
+            let label = number(label).with_context(|| {
+                format!("line {} has the label {label:?}, and the model knows {}", line.number, names.join(", "))
+            })?;
+            if let Some(guess) = number(&model.called(row)) {
+                truth.push(label);
+                called.push(guess);
+            }
+        }
+    }
+    ensure!(!truth.is_empty(), "there are no documents with a label and text; is the input empty?");
+    Ok(figures(serde_json::to_value(ClassReport::of(&truth, &called, &names))?))
+}
+
+fn perplexity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let (mut sum, mut tokens, mut documents) = (0.0f64, 0.0f64, 0u64);
+    each_block(lines, |texts| {
+        for row in model.values(texts, ctx)?.chunks(2) {
+            if row[0].is_finite() {
+                sum += f64::from(row[0]) * f64::from(row[1]);
+                tokens += f64::from(row[1]);
+                documents += 1;
+            }
+        }
+        Ok(())
+    })?;
+    let mean = if tokens > 0.0 { sum / tokens } else { f64::NAN };
+    Ok(figures(json!({"documents": documents, "tokens": tokens, "surprise": mean, "perplexity": 10f64.powf(mean)})))
+}
+
+/// How far the rows of another form of the model are from its own.
+fn drift(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let other = model.using.against.as_deref().context("drift is measured against a model")?;
+    let mut other = model.using.encoder(other, model.format, ctx)?;
+    ensure!(
+        other.columns() == model.columns,
+        "the models have different columns: {} and {}",
+        model.columns.len(),
+        other.columns().len()
+    );
+    let dim = model.columns.len();
+    let mut seen = Drift::new(dim);
+    each_block(lines, |texts| {
+        let own = model.values(texts, ctx)?;
+        let (others, _) = other.rows(texts, ctx, |_| Ok(()))?;
+        own.chunks(dim).zip(others.chunks(dim)).for_each(|(a, b)| seen.add(a, b));
+        Ok(())
+    })?;
+    let mut found = figures(serde_json::to_value(seen.figures(&model.columns))?);
+    found.insert("against".into(), serde_json::to_value(other.ran())?);
+    Ok(found)
+}
+
+/// Two forms of the same rows, as they come.
+pub(crate) struct Drift {
+    dim: usize,
+    own: Vec<f32>,
+    others: Vec<f32>,
+    unlike: u64,
+}
+
+/// How far two forms of the same rows are from each other.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct DriftFigures {
+    documents: usize,
+    /// Documents for which only one form gave numbers.
+    only_one: u64,
+    mean_cosine: f64,
+    least_cosine: f64,
+    mean_difference: f64,
+    most_difference: f64,
+    /// Rank correlation of each column, the first ones.
+    spearman: Vec<(String, f64)>,
+}
+
+/// Columns whose rank correlation is told.
+const RANKED: usize = 10;
+
+impl Drift {
+    pub(crate) fn new(dim: usize) -> Drift {
+        Drift { dim, own: Vec::new(), others: Vec::new(), unlike: 0 }
+    }
+
+    /// Adds a document's row in both forms; one that neither has counts for nothing.
+    pub(crate) fn add(&mut self, own: &[f32], other: &[f32]) {
+        match (own[0].is_nan(), other[0].is_nan()) {
+            (false, false) => {
+                self.own.extend_from_slice(own);
+                self.others.extend_from_slice(other);
+            }
+            (true, true) => {}
+            _ => self.unlike += 1,
+        }
+    }
+
+    pub(crate) fn figures(&self, columns: &[String]) -> DriftFigures {
+        let rows = || self.own.chunks(self.dim).zip(self.others.chunks(self.dim));
+        let cosines: Vec<f64> = rows().map(|(a, b)| f64::from(cosine(a, b))).collect();
+        let differences = || self.own.iter().zip(&self.others).map(|(a, b)| f64::from((a - b).abs()));
+        let column = |values: &[f32], i: usize| -> Vec<f64> { values.chunks(self.dim).map(|row| f64::from(row[i])).collect() };
+        let ranked = columns.iter().take(RANKED).enumerate();
+        DriftFigures {
+            documents: cosines.len(),
+            only_one: self.unlike,
+            mean_cosine: cosines.iter().sum::<f64>() / cosines.len() as f64,
+            least_cosine: cosines.iter().copied().fold(f64::NAN, f64::min),
+            mean_difference: differences().sum::<f64>() / self.own.len() as f64,
+            most_difference: differences().fold(0.0, f64::max),
+            spearman: ranked
+                .map(|(i, name)| (name.clone(), spearman(&column(&self.own, i), &column(&self.others, i))))
+                .collect(),
+        }
+    }
+}
+
+fn each_block(lines: &mut Lines, mut work: impl FnMut(&[&str]) -> Result<()>) -> Result<()> {
+    let mut block = Block::default();
+    while lines.next_block(&mut block, BLOCK)? {
+        let documents = lines.documents(&block);
+        let whole: Vec<_> = documents.iter().map(super::Line::whole).collect();
+        work(&whole.iter().map(AsRef::as_ref).collect::<Vec<&str>>())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! What the files beside a tokenizer say: the names of special tokens, settings, the kind of model.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// What a special token is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Unknown,
+    Pad,
+    Mask,
+    End,
+    Begin,
+    Classify,
+    Separate,
+}
+
+impl Role {
+    /// Its key in `special_tokens_map.json` and `tokenizer_config.json`.
+    fn key(self) -> &'static str {
+        match self {
+            Role::Unknown => "unk_token",
+            Role::Pad => "pad_token",
+            Role::Mask => "mask_token",
+            Role::End => "eos_token",
+            Role::Begin => "bos_token",
+            Role::Classify => "cls_token",
+            Role::Separate => "sep_token",
+        }
+    }
+
+    /// How the usual vocabularies write it.
+    fn usual(self) -> &'static [&'static str] {
+        match self {
+            Role::Unknown => &["[UNK]", "<unk>", "<UNK>", "<|endoftext|>"],
+            Role::Pad => &["[PAD]", "<pad>", "<PAD>", "<|pad|>", "<|endoftext|>"],
+            Role::Mask => &["[MASK]", "<mask>", "<MASK>"],
+            Role::End => &["</s>", "<|endoftext|>", "<eos>", "[EOS]", "</S>", "<eod>", "[SEP]"],
+            Role::Begin => &["<s>", "<|endoftext|>", "<bos>", "[BOS]", "<S>", "[CLS]"],
+            Role::Classify => &["[CLS]", "<cls>", "<s>"],
+            Role::Separate => &["[SEP]", "<sep>", "</s>"],
+        }
+    }
+}
+
+/// The files beside a tokenizer; one that is not there is null.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beside {
+    specials: Value,
+    tokenizer: Value,
+    model: Value,
+}
+
+impl Beside {
+    /// Reads what stands in a folder.
+    pub fn read(folder: &Path) -> Result<Beside> {
+        Ok(Beside {
+            specials: read(folder, "special_tokens_map.json")?,
+            tokenizer: read(folder, "tokenizer_config.json")?,
+            model: read(folder, "config.json")?,
+        })
+    }
+
+    /// How the files write a special token, if they do.
+    pub fn name(&self, role: Role) -> Option<&str> {
+        [&self.specials, &self.tokenizer].into_iter().find_map(|file| {
+            let token = &file[role.key()];
+            token.as_str().or_else(|| token["content"].as_str())
+        })
+    }
+
+    /// The number of a special token: as the files name it, or as it is usually written.
+    pub fn token(&self, role: Role, id: impl Fn(&str) -> Option<u32>) -> Option<u32> {
+        self.name(role).and_then(&id).or_else(|| role.usual().iter().find_map(|name| id(name)))
+    }
+
+    /// The special token as the files name it, or as it is usually written, if the vocabulary has it.
+    pub fn token_name(&self, role: Role, has: impl Fn(&str) -> bool) -> Option<&str> {
+        self.name(role).filter(|name| has(name)).or_else(|| role.usual().iter().copied().find(|name| has(name)))
+    }
+
+    /// A setting that is true or false.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        [&self.tokenizer, &self.model].into_iter().find_map(|file| file[name].as_bool())
+    }
+
+    /// A setting that is a number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        [&self.tokenizer, &self.model].into_iter().find_map(|file| file[name].as_u64())
+    }
+
+    /// The kind of model, in lower case as `config.json` writes it: `xlnet`, `t5`.
+    pub fn family(&self) -> Option<String> {
+        if let Some(family) = self.model["model_type"].as_str() {
+            return Some(family.to_owned());
+        }
+        let class = self.tokenizer["tokenizer_class"].as_str()?;
+        let class = class.trim_end_matches("Fast").trim_end_matches("Tokenizer").to_lowercase();
+        Some(match class.as_str() {
+            "xlmroberta" => "xlm-roberta".to_owned(),
+            "debertav2" => "deberta-v2".to_owned(),
+            _ => class,
+        })
+    }
+}
+
+fn read(folder: &Path, name: &str) -> Result<Value> {
+    let path = folder.join(name);
+    if !path.is_file() {
+        return Ok(Value::Null);
+    }
+    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&bytes).with_context(|| {
+        format!("{} is not JSON; mend it, or remove it if the tokenizer needs nothing of it", path.display())
+    })
+}

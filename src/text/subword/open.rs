@@ -1,0 +1,112 @@
+//! Finding a tokenizer in a folder, and reading it into one definition in the form of `tokenizer.json`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::Value;
+use tokenizers::Tokenizer;
+
+use super::beside::Beside;
+use super::{sentencepiece, vocabulary};
+
+/// A tokenizer as `tokenizer.json` writes it, whatever it was read from.
+pub(super) struct Definition {
+    /// The file it was read from.
+    pub file: PathBuf,
+    /// The definition, without truncation and padding.
+    pub json: Value,
+    /// What stands beside it.
+    pub beside: Beside,
+}
+
+/// What a folder is searched for, in order; then any other `.model`.
+const NAMES: [&str; 6] =
+    ["tokenizer.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "spm.model"];
+
+/// How a tokenizer that is missing or of another form is brought.
+const WAY_OUT: &str =
+    "In Python, transformers' AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER) writes tokenizer.json";
+
+/// Opens a folder or a file.
+pub(super) fn open(path: &Path) -> Result<Definition> {
+    let file = if path.is_dir() { find(path)? } else { path.to_owned() };
+    let bytes = std::fs::read(&file).with_context(|| format!("cannot read the tokenizer {}", file.display()))?;
+    let beside = Beside::read(file.parent().unwrap_or(Path::new(".")))?;
+    let json = match file.extension().and_then(|e| e.to_str()) {
+        Some("json") => json(&bytes),
+        Some("txt") => vocabulary::word_pieces(&bytes, &beside),
+        Some("model") => sentencepiece::definition(&bytes, &file, &beside),
+        _ => bail!(
+            "{} is no tokenizer by its name: known are tokenizer.json, vocab.txt and SentencePiece's .model. {WAY_OUT}",
+            file.display()
+        ),
+    };
+    let json = json.with_context(|| format!("cannot read the tokenizer {}", file.display()))?;
+    Ok(Definition { json, beside, file })
+}
+
+fn find(folder: &Path) -> Result<PathBuf> {
+    if let Some(file) = NAMES.iter().map(|name| folder.join(name)).find(|file| file.is_file()) {
+        return Ok(file);
+    }
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    let mut models: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|file| file.is_file() && file.extension().is_some_and(|extension| extension == "model"))
+        .collect();
+    models.sort();
+    if let Some(model) = models.into_iter().next() {
+        return Ok(model);
+    }
+    let pairs = if folder.join("vocab.json").is_file() {
+        "; vocab.json with merges.txt, which is there, is not read"
+    } else {
+        ""
+    };
+    bail!(
+        "there is no tokenizer in {}: neither tokenizer.json nor vocab.txt nor SentencePiece's .model{pairs}. {WAY_OUT}",
+        folder.display()
+    )
+}
+
+fn json(bytes: &[u8]) -> Result<Value> {
+    let mut json: Value = serde_json::from_slice(bytes)
+        .map_err(|e| anyhow!("it is not JSON: {e}. Copy or export it again; it may have been cut off"))?;
+    let Some(fields) = json.as_object_mut() else {
+        bail!("it is JSON, but not a tokenizer: an object with a `model` is wanted. {WAY_OUT}")
+    };
+    if !fields.contains_key("model") {
+        bail!("it has no `model`: that is not a tokenizer.json of the crate tokenizers. {WAY_OUT}");
+    }
+    // Both are the business of those who batch; left in, they would cut texts unseen.
+    fields.insert("truncation".to_owned(), Value::Null);
+    fields.insert("padding".to_owned(), Value::Null);
+    Ok(json)
+}
+
+/// The number of the unknown token; none where every byte has a piece.
+pub(super) fn unknown(json: &Value, tokenizer: &Tokenizer) -> Result<Option<u32>> {
+    let model = &json["model"];
+    let entries = model["vocab"].as_object().map(|v| v.len()).or_else(|| model["vocab"].as_array().map(Vec::len));
+    if entries.unwrap_or(0) == 0 {
+        bail!("its vocabulary is empty. {WAY_OUT}");
+    }
+    if let Some(pieces) = model["vocab"].as_array() {
+        // A byte for every character would do without, but the model still asks for its number.
+        let id = model["unk_id"].as_u64().filter(|id| (*id as usize) < pieces.len());
+        let id =
+            id.ok_or_else(|| anyhow!("it has no unknown token: `unk_id` must be the number of one of its pieces"))?;
+        return Ok(Some(id as u32));
+    }
+    let name = model["unk_token"].as_str();
+    let id = name.and_then(|name| tokenizer.token_to_id(name));
+    match (id, name) {
+        (Some(id), _) => Ok(Some(id)),
+        // Bytes are complete.
+        (None, None) if model["merges"].is_array() => Ok(None),
+        (None, name) => bail!(
+            "it has no unknown token: {} is not in its vocabulary. Add it, or take the tokenizer that belongs to the model",
+            name.unwrap_or("`unk_token`")
+        ),
+    }
+}

@@ -1,0 +1,139 @@
+//! Vocabularies with a token a line: the word pieces of BERT, and whole words.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Map, Value, json};
+
+use super::beside::{Beside, Role};
+use super::open::Definition;
+
+/// The definition of BERT's word pieces by its `vocab.txt`: control characters dropped, Chinese characters apart, lower case and no
+/// accents unless the files beside say otherwise, `[CLS]` before and `[SEP]` after the text where the vocabulary has both.
+pub(super) fn word_pieces(bytes: &[u8], beside: &Beside) -> Result<Value> {
+    let vocabulary = lines(bytes)?;
+    let has = |name: &str| vocabulary.contains_key(name);
+    let Some(unknown) = beside.token_name(Role::Unknown, has) else {
+        bail!("it has no unknown token: [UNK] is on no line. It is no vocabulary of BERT, or was cut off");
+    };
+    let lower = beside.flag("do_lower_case").unwrap_or(true);
+    let id = |name: &str| vocabulary[name].clone();
+    let around = match (beside.token_name(Role::Classify, has), beside.token_name(Role::Separate, has)) {
+        (Some(first), Some(last)) => json!({
+            "type": "TemplateProcessing",
+            "single": [special(first, 0), text(), special(last, 0)],
+            "pair": [special(first, 0), text(), special(last, 0)],
+            "special_tokens": {
+                first: {"id": first, "ids": [id(first)], "tokens": [first]},
+                last: {"id": last, "ids": [id(last)], "tokens": [last]},
+            },
+        }),
+        _ => Value::Null,
+    };
+    let mut names: Vec<&str> = [Role::Unknown, Role::Separate, Role::Pad, Role::Classify, Role::Mask]
+        .into_iter()
+        .filter_map(|role| beside.token_name(role, has))
+        .collect();
+    names.sort_by_key(|name| vocabulary[*name].as_u64());
+    names.dedup();
+    let added: Vec<Value> = names.into_iter().map(|name| added(name, id(name), true)).collect();
+    Ok(json!({
+        "version": "1.0",
+        "truncation": null,
+        "padding": null,
+        "added_tokens": added,
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": true,
+            "handle_chinese_chars": beside.flag("tokenize_chinese_chars").unwrap_or(true),
+            "strip_accents": beside.flag("strip_accents"),
+            "lowercase": lower,
+        },
+        "pre_tokenizer": {"type": "BertPreTokenizer"},
+        "post_processor": around,
+        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": true},
+        "model": {
+            "type": "WordPiece",
+            "unk_token": unknown,
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 100,
+            "vocab": vocabulary,
+        },
+    }))
+}
+
+/// The definition of whole words between white space.
+pub(super) fn words(path: &Path) -> Result<Definition> {
+    let say = || format!("cannot read the vocabulary {}", path.display());
+    let vocabulary = lines(&std::fs::read(path).with_context(say)?).with_context(say)?;
+    let Some(unknown) =
+        ["<unk>", "<UNK>", "[UNK]", "unk", "UNK"].into_iter().find(|name| vocabulary.contains_key(*name))
+    else {
+        bail!("the vocabulary {} has no unknown token: add a line <unk> where its model has one", path.display());
+    };
+    let json = json!({
+        "version": "1.0",
+        "truncation": null,
+        "padding": null,
+        "added_tokens": [],
+        "normalizer": null,
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "post_processor": null,
+        "decoder": null,
+        "model": {"type": "WordLevel", "unk_token": unknown, "vocab": vocabulary},
+    });
+    Ok(Definition { file: path.to_owned(), json, beside: Beside::default() })
+}
+
+/// A special token of a template.
+pub(super) fn special(name: &str, segment: u32) -> Value {
+    json!({"SpecialToken": {"id": name, "type_id": segment}})
+}
+
+/// The text of a template.
+pub(super) fn text() -> Value {
+    json!({"Sequence": {"id": "A", "type_id": 0}})
+}
+
+/// A token that is found in a text before anything else.
+pub(super) fn added(name: &str, id: Value, special: bool) -> Value {
+    json!({
+        "id": id,
+        "content": name,
+        "single_word": false,
+        "lstrip": false,
+        "rstrip": false,
+        "normalized": false,
+        "special": special,
+    })
+}
+
+/// Numbers by token, in the order of the lines; the last of equal lines counts, as in BERT's own reader.
+fn lines(bytes: &[u8]) -> Result<Map<String, Value>> {
+    let text = std::str::from_utf8(bytes).context("it is not UTF-8; vocabularies are")?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut vocabulary = Map::new();
+    for (id, line) in text.lines().enumerate() {
+        let token = line.trim_end();
+        if !token.is_empty() {
+            vocabulary.insert(token.to_owned(), id.into());
+        }
+    }
+    ensure!(!vocabulary.is_empty(), "its vocabulary is empty: a token a line is wanted");
+    Ok(vocabulary)
+}
+
+/// Drops the white space beside Chinese characters and punctuation, which word pieces put between all words.
+pub(super) fn close_gaps(text: &str) -> String {
+    let close = |c: Option<char>| {
+        c.is_some_and(|c| matches!(c as u32, 0x2E80..=0x9FFF | 0xF900..=0xFAFF | 0xFF00..=0xFFEF | 0x2010..=0x203A | 0x20000..=0x3FFFF))
+    };
+    let mut out = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        if c == ' ' && (close(out.chars().next_back()) || close(text[at + 1..].chars().next())) {
+            continue;
+        }
+        out.push(c);
+    }
+    out
+}
