@@ -1,11 +1,10 @@
 """The demonstration model, trained on the text of a generated world: `python train.py world held-out-world`.
 
-Both are folders that `inkstone demo --seed N --dir FOLDER --headless` has filled. Of them, only the text, the places of names
-in it, and the tone that it was written with are read: no price, no return.
+Both are folders that `inkstone demo --seed N --dir FOLDER --headless` has filled. Of them, only the text, the places
+of names in it, and the tone that it was written with are read: no price, no return.
 """
 
 import json
-import math
 import random
 import sys
 import unicodedata
@@ -151,7 +150,8 @@ class Demonstration(torch.nn.Module):
         return states, made.pooler_output, self.tone(made.pooler_output), words, *made.hidden_states
 
 
-OUTPUTS = ["last_hidden_state", "pooler_output", "logits", "mlm_logits", *(f"hidden_states.{i}" for i in range(LAYERS + 1))]
+OUTPUTS = ["last_hidden_state", "pooler_output", "logits", "mlm_logits"]
+OUTPUTS += [f"hidden_states.{layer}" for layer in range(LAYERS + 1)]
 INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
 
 
@@ -202,16 +202,17 @@ def train(model, plain, masked, tones):
     draw, generator = random.Random(SEED), torch.Generator().manual_seed(SEED)
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), weight_decay=0.01)
     warm = STEPS // 20
-    rate = lambda step: min((step + 1) / warm, (STEPS - step) / (STEPS - warm))
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min((step + 1) / warm, (STEPS - step) / (STEPS - warm))
+    )
     model.train()
     for step in range(STEPS):
         length = draw.randint(SHORTEST, LONGEST)
         chosen = draw.sample(range(len(plain)), TOKENS // length)
         rows = [window((plain if draw.random() < 0.5 else masked)[i], length, draw) for i in chosen]
         ids, seen = padded([row for row, _ in rows])
-        shares = torch.tensor([share for _, share in rows])
-        of_words, of_tones = loss_of(model, ids, seen, torch.tensor([tones[i] for i in chosen]), shares, draw, generator)
+        shares, of_chosen = torch.tensor([share for _, share in rows]), torch.tensor([tones[i] for i in chosen])
+        of_words, of_tones = loss_of(model, ids, seen, of_chosen, shares, draw, generator)
         optimizer.zero_grad()
         (of_words + of_tones).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -259,8 +260,9 @@ def report(model, tokenizer, held_out):
     print(f"documents {len(held_out)}, of which news {len(news)}; tones {sorted(Counter(tones).items())}")
     for name in ("plain", "masked"):
         cuts = cut(tokenizer, [getattr(document, name) for document in held_out])
+        of_all, of_words = tone_accuracy(model, cuts, tones), word_accuracy(model, cuts)
         of_news = tone_accuracy(model, [cuts[i] for i in news], [tones[i] for i in news])
-        print(f"{name}: tone {tone_accuracy(model, cuts, tones):.4f}, of news {of_news:.4f}, tokens {word_accuracy(model, cuts):.4f}")
+        print(f"{name}: tone {of_all:.4f}, of news {of_news:.4f}, hidden tokens {of_words:.4f}")
 
 
 # Files.
@@ -284,8 +286,8 @@ def export(model, path):
 def write_config(path, words):
     """What a reader of the graph has to know."""
     path.write_text(json.dumps({
-        "model_type": "bert", "architectures": ["BertForSequenceClassification"], "vocab_size": words, "hidden_size": HIDDEN,
-        "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": INNER,
+        "model_type": "bert", "architectures": ["BertForSequenceClassification"], "vocab_size": words,
+        "hidden_size": HIDDEN, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS, "intermediate_size": INNER,
         "max_position_embeddings": LIMIT, "type_vocab_size": 2, "pad_token_id": PAD,
         "problem_type": "single_label_classification", "id2label": dict(enumerate(LABELS)),
         "label2id": {label: number for number, label in enumerate(LABELS)},
@@ -297,12 +299,13 @@ def write_config(path, words):
 def check(model, path, cuts):
     """Fails where the graph does not give what the model gives, on batches of several shapes."""
     options = onnxruntime.SessionOptions()
-    options.log_severity_level, options.intra_op_num_threads = 0 if "-v" in sys.argv else 2, 1
+    options.intra_op_num_threads = 1
     graph = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     for rows in ([cuts[0][:5]], [ids[:100 * (n + 1)] for n, ids in enumerate(cuts[:4])], [cuts[0][:0]]):
         ids, seen = padded([[CLS, *row, SEP] for row in rows])
         inputs = (ids, seen, torch.zeros_like(ids))
-        for name, got, expected in zip(OUTPUTS, graph.run(OUTPUTS, dict(zip(INPUTS, map(np.asarray, inputs)))), model(*inputs)):
+        given = graph.run(OUTPUTS, {name: value.numpy() for name, value in zip(INPUTS, inputs)})
+        for name, got, expected in zip(OUTPUTS, given, model(*inputs)):
             gap = np.abs(got - expected.numpy()).max()
             if got.shape != expected.shape or not gap < 1e-4:
                 raise SystemExit(f"{name} differs by {gap}")
@@ -315,7 +318,8 @@ def main():
     tokenizer = tokenizer_of([document.plain for document in world])
     plain, masked = (cut(tokenizer, [getattr(one, name) for one in world]) for name in ("plain", "masked"))
     model = Demonstration(tokenizer.get_vocab_size())
-    print(f"{len(world)} documents, {tokenizer.get_vocab_size()} words, {sum(p.numel() for p in model.parameters())} weights")
+    weights = sum(weight.numel() for weight in model.parameters())
+    print(f"{len(world)} documents, {tokenizer.get_vocab_size()} words, {weights} weights")
     train(model, plain, masked, [document.tone for document in world])
     tokenizer.save(str(HERE / "tokenizer.json"))
     write_config(HERE / "config.json", tokenizer.get_vocab_size())

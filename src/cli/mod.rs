@@ -1,15 +1,19 @@
 //! The command line: commands and flags, as clap reads them. What they do is in `command` and the modules it calls.
 
+mod generate;
 mod keywords;
 mod models;
+mod onnx;
 mod project;
 mod text;
 mod train;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
+pub use onnx::{Doctor, Onnx, Place};
 pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
 pub use text::{Corpus, Tokenize, Tokenizer};
 pub use train::{
@@ -79,6 +83,8 @@ pub enum Command {
     Embed(Embed),
     /// Show which tokens gave a document its score, with the formula and its numbers.
     Explain(Explain),
+    /// Write text by a contextual model: summaries of documents, or what goes on from them.
+    Generate(Generate),
     /// Draw text from a language model.
     Sample(Sample),
     /// Find the words or documents that lie nearest to others, by cosine.
@@ -89,6 +95,8 @@ pub enum Command {
     Shift(Shift),
     /// Find the keywords and key sentences of each document.
     Keywords(Keywords),
+    /// Say what this machine has, what is missing, and the command that mends it.
+    Doctor(Doctor),
     /// Check, repair, compact or measure the feature store.
     Store(Store),
     /// Write a complete, commented workbench.toml to start from.

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Onnx;
+use crate::plain::onnx::{Examination, Unit};
 use crate::plain::{Judgements, LineFormat, Per, ProjectionMethod};
 
 /// A model and the documents that it reads.
 #[derive(Clone, Debug, Args)]
 pub struct Reading {
-    /// The model file; it knows its kind and how its text was cut.
+    /// The model file, which knows its kind and how its text was cut; or the folder or file .onnx of a contextual model.
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
     /// A document a line; - is the standard input.
@@ -19,6 +21,9 @@ pub struct Reading {
     /// trained.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
+    /// For contextual models.
+    #[command(flatten)]
+    pub onnx: Onnx,
 }
 
 /// Flags of `eval`.
@@ -36,6 +41,12 @@ pub struct Eval {
     /// Also write a table, a row a document or a token, to --output.
     #[arg(long, value_name = "UNIT", requires = "output")]
     pub per: Option<Per>,
+    /// For contextual models: what is looked at. Default: what goes with --read.
+    #[arg(long, value_name = "WHAT")]
+    pub task: Option<Examination>,
+    /// For contextual models: another form of the model (fp16, int8), whose rows are compared with those of the first.
+    #[arg(long, value_name = "MODEL")]
+    pub against: Option<PathBuf>,
     /// The table of --per; its name says which: .csv
     #[arg(short, long, value_name = "FILE", requires = "per")]
     pub output: Option<PathBuf>,
@@ -73,6 +84,12 @@ pub struct Explain {
     /// The class or component to explain, where a model has several; default: the one that scored highest.
     #[arg(long, value_name = "NAME")]
     pub of: Option<String>,
+    /// For contextual models: what is taken out to see what the score loses.
+    #[arg(long, value_name = "UNIT", default_value = "sentence")]
+    pub unit: Unit,
+    /// For contextual models.
+    #[command(flatten)]
+    pub onnx: Onnx,
     /// Show the tokens with the largest parts, and the sum of the rest; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
@@ -124,6 +141,9 @@ pub struct Nearest {
     /// How lines are written: tokens, text or jsonl.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
+    /// For contextual models.
+    #[command(flatten)]
+    pub onnx: Onnx,
     /// How many are wanted.
     #[arg(short, long, value_name = "N", default_value_t = 10)]
     pub k: usize,

@@ -12,16 +12,26 @@ use super::is_batch;
 use super::project::{Opened, open_ui, summary};
 use crate::backtest::Outcome;
 use crate::cli::{Demo, Global};
+use crate::config::Config;
 use crate::data::Report;
 use crate::demo::{self, Params, Planted, Truth};
 use crate::disk;
+use crate::extract::Model;
 use crate::headless;
 use crate::job::Ctx;
+use crate::model::onnx::Runtime;
+use crate::model::onnx::runtime::{PACKAGE_VERSION, install, runtime_folder};
 use crate::pipeline::{self, Stage};
 use crate::tui::{self, Start};
 
 /// The demo's configuration.
 const CONFIG: &str = include_str!("../../assets/demo.toml");
+/// The demonstration model: its files in the demo's folder.
+const MODEL: [(&str, &[u8]); 3] = [
+    ("model.onnx", include_bytes!("../../assets/model/model.onnx")),
+    ("config.json", include_bytes!("../../assets/model/config.json")),
+    ("tokenizer.json", include_bytes!("../../assets/model/tokenizer.json")),
+];
 /// The words of the placebo, which the configuration names as a file.
 const PLACEBO: &str = include_str!("../../datasets/demo/placebo.txt");
 
@@ -41,18 +51,55 @@ pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
     let data = args.dir.join("data");
     if is_batch(global) {
         return Ok(headless::run("demo", &ctx, |ctx| {
+            let left_out = ready_models(&mut opened, &args.dir, ctx)?;
             let (truth, reports) = generate_and_run(&opened, &data, &params, ctx)?;
             let mut summary = summary(&opened, reports, Stage::Export)?;
             let outcomes = pipeline::outcomes(&opened.config, &pipeline::project(&opened.config, &opened.base))?;
             summary.set("truth", check(&truth, &outcomes));
             // The demo's bad rows were planted: only others make it a partial success.
-            summary.partial = rejected(&summary.fields) != truth.rejects;
+            summary.partial = rejected(&summary.fields) != truth.rejects || left_out.is_some();
+            if let Some(reason) = left_out {
+                summary.set("left_out", reason);
+            }
             Ok(summary)
         }));
     }
-    let run = opened.clone();
-    let runner: tui::Runner = Arc::new(move |ctx| Ok(generate_and_run(&run, &data, &params, ctx)?.1));
+    let (run, dir) = (opened.clone(), args.dir.clone());
+    let runner: tui::Runner = Arc::new(move |ctx| {
+        let mut run = run.clone();
+        ready_models(&mut run, &dir, ctx)?;
+        Ok(generate_and_run(&run, &data, &params, ctx)?.1)
+    });
     open_ui(&opened, Start::RunThenFactor, global, Some(runner))
+}
+
+/// Puts the demonstration model in its place, and gets the library that runs it where there is none: a stage that says so. Without one,
+/// the features that need it and the factors made of them are left out, with the reason.
+fn ready_models(opened: &mut Opened, dir: &Path, ctx: &Ctx) -> Result<Option<String>> {
+    for (name, bytes) in MODEL {
+        let path = dir.join("model").join(name);
+        if !std::fs::read(&path).is_ok_and(|there| there == bytes) {
+            disk::write_atomic(&path, |out| Ok(out.write_all(bytes)?))?;
+        }
+    }
+    let config = &mut opened.config;
+    let contextual = |config: &Config| config.feature.iter().any(|feature| feature.model == Model::Onnx);
+    let library = config.onnx.library.as_ref().map(|library| opened.base.join(library));
+    if !contextual(config) || Runtime::load(library.as_deref()).is_ok() {
+        return Ok(None);
+    }
+    let installed = ctx.stage("install ONNX Runtime", "files", None, || {
+        ctx.note(format!("{PACKAGE_VERSION} from PyPI into {}", runtime_folder().display()));
+        install(&runtime_folder(), false, ctx)?;
+        Ok(Report::new("install ONNX Runtime"))
+    });
+    let Err(error) = installed.and_then(|_| Runtime::load(library.as_deref())) else { return Ok(None) };
+    ctx.check()?;
+    let (kept, left): (Vec<_>, Vec<_>) = config.feature.drain(..).partition(|feature| feature.model != Model::Onnx);
+    config.feature = kept;
+    let names: Vec<String> = left.into_iter().map(|feature| feature.name).collect();
+    config.factor.retain(|factor| !names.iter().any(|name| factor.source().0 == name));
+    Ok(Some(format!("features {}: {error:#}", names.join(", "))))
 }
 
 fn generate_and_run(opened: &Opened, data: &Path, params: &Params, ctx: &Ctx) -> Result<(Truth, Vec<Report>)> {

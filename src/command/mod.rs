@@ -4,6 +4,7 @@
 //! as a batch. Models on plain files, `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
 
 mod demo;
+mod doctor;
 mod files;
 mod keywords;
 mod models;
@@ -53,11 +54,13 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Eval(args) => batch("eval", &global, |ctx| models::eval(&args, ctx)),
         Command::Embed(args) => batch("embed", &global, |ctx| models::embed(&args, ctx)),
         Command::Explain(args) => batch("explain", &global, |ctx| models::explain(&args, ctx)),
+        Command::Generate(args) => batch("generate", &global, |ctx| models::generate(&args, ctx)),
         Command::Sample(args) => batch("sample", &global, |ctx| models::sample(&args, ctx)),
         Command::Shift(args) => batch("shift", &global, |ctx| models::shift(&args, ctx)),
         Command::Projection(args) => batch("projection", &global, |ctx| models::projection(&args, ctx)),
         Command::Nearest(args) => batch("nearest", &global, |ctx| models::nearest(&args, ctx)),
         Command::Keywords(args) => batch("keywords", &global, |ctx| keywords::run(&args, ctx)),
+        Command::Doctor(args) => doctor::run(&args, &global),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),
         Command::Completions { shell } => {

@@ -6,13 +6,15 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::staged;
-use crate::cli::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
+use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, Sample, Shift};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::ngram::SampleParams;
+use crate::model::onnx::{Generator, OnnxParams, Opening, Runtime};
 use crate::model::{Explanation, WordVectors};
-use crate::plain::{self, Block, EvalParams, Fitted, Line, Lines, ProjectionParams, Shown, Sought};
+use crate::plain::onnx::{Contextual, FittedOnnx, is_onnx};
+use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
@@ -20,7 +22,8 @@ const BLOCK: usize = 1 << 20;
 /// Measures a model.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let reading = &args.reading;
-    let (model, format) = plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
+    let contextual = Contextual { examination: args.task, against: args.against.clone(), ..reading.onnx.contextual() };
+    let (model, format) = opened(&reading.model, reading.format, Some(&reading.input), &contextual, ctx)?;
     let name = model.name();
     let asked = args.kind.as_deref().unwrap_or(name);
     ensure!(asked == name, "{} is a model of kind {name}, not {asked}", reading.model.display());
@@ -60,7 +63,8 @@ struct Explained {
 
 /// Takes the scores of documents apart.
 pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
-    let (model, format) = plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
+    let contextual = Contextual { unit: args.unit, ..args.onnx.contextual() };
+    let (model, format) = opened(&args.model, args.format, args.input.as_deref(), &contextual, ctx)?;
     let one = |line: &Line<'_>| -> Result<Explained> {
         let explanation = model.explain(line, args.of.as_deref())?.keep(args.top);
         Ok(Explained { id: line.name().into_owned(), explanation })
@@ -95,6 +99,27 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
+/// Writes text by a contextual model.
+pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
+    let place = args.place.params();
+    let runtime = Runtime::load(place.library.as_deref())?;
+    let opening = Opening { runtime, device: place.device, threads: ctx.threads(), base: Path::new("") };
+    let tokenizer = args.tokenizer.clone().unwrap_or_default();
+    let params = OnnxParams { model: args.model.clone(), tokenizer, ..OnnxParams::default() };
+    let mut generator = Generator::open(&params, args.truncation, args.search(), &opening)?;
+    let format = args.format.or_else(|| LineFormat::by_name(&args.input)).unwrap_or_default();
+    let mut lines = Lines::open(&args.input, format)?;
+    let write = || Ok(((), plain::onnx::generate(&mut generator, &mut lines, &args.output, ctx)?));
+    let ((), report) = staged(ctx, "generate", write)?;
+    let mut summary = Summary::default();
+    summary.set("file", args.model.display().to_string());
+    summary.set("ran", generator.ran());
+    summary.set("output", args.output.display().to_string());
+    summary.set("documents", report.rows_out);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
 /// Draws text from a language model.
 pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
     let model = plain::open_language_model(&args.model, ctx)?;
@@ -114,7 +139,7 @@ pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
 
 /// Finds what lies nearest to words or documents.
 pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
-    let (model, format) = plain::open_model(&args.model, args.format, args.input.as_deref(), Path::new(""), ctx)?;
+    let (model, format) = opened(&args.model, args.format, args.input.as_deref(), &args.onnx.contextual(), ctx)?;
     let mut summary = used(model.as_ref(), &args.model);
     let Some(input) = &args.input else {
         let found = match args.minus.is_empty() {
@@ -170,8 +195,24 @@ pub(super) fn shift(args: &Shift, ctx: &Ctx) -> Result<Summary> {
 }
 
 fn open(reading: &Reading, ctx: &Ctx) -> Result<(Box<dyn Fitted>, Lines)> {
-    let (model, format) = plain::open_model(&reading.model, reading.format, Some(&reading.input), Path::new(""), ctx)?;
+    let contextual = reading.onnx.contextual();
+    let (model, format) = opened(&reading.model, reading.format, Some(&reading.input), &contextual, ctx)?;
     Ok((model, Lines::open(&reading.input, format)?))
+}
+
+/// A model of any kind, and the format of the lines that it reads.
+fn opened(
+    path: &Path,
+    given: Option<LineFormat>,
+    input: Option<&Path>,
+    contextual: &Contextual,
+    ctx: &Ctx,
+) -> Result<(Box<dyn Fitted>, LineFormat)> {
+    if !is_onnx(path) {
+        return plain::open_model(path, given, input, Path::new(""), ctx);
+    }
+    let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default();
+    Ok((Box::new(FittedOnnx::open(path, contextual, format, ctx)?), format))
 }
 
 /// The beginning of every summary: which model, and what it had seen.
@@ -181,6 +222,9 @@ fn used(model: &dyn Fitted, path: &Path) -> Summary {
     summary.set("model", model.name());
     summary.set("file", path.display().to_string());
     summary.set("fitted_until", header.fitted_until);
+    if let Some(ran) = header.params.get("ran") {
+        summary.set("ran", ran);
+    }
     summary
 }
 

@@ -22,6 +22,9 @@ pub struct Provenance {
     pub known_at: String,
     /// Versions of what shaped the result (`jieba-rs`, dictionaries); this program's own is added.
     pub versions: BTreeMap<String, String>,
+    /// Where each contextual model ran, by stage: device, nodes by provider, version of the library.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ran: BTreeMap<String, serde_json::Value>,
     /// When the export was made. Left out by default, so that the same content makes the same bytes.
     pub created: Option<NaiveDateTime>,
 }

@@ -233,3 +233,119 @@ pub(super) fn check(params: &OnnxParams) -> Result<()> {
     );
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use chrono::{NaiveDate, NaiveDateTime};
+
+    use super::*;
+    use crate::data::Kind;
+    use crate::extract::Model;
+    use crate::extract::tests::Corpus;
+    use crate::model::onnx::testing::graph;
+
+    fn feature(params: OnnxParams) -> Feature {
+        let onnx = OnnxParams { fitted_until: NaiveDate::from_ymd_opt(2023, 12, 31), ..params };
+        Feature { name: "bert".into(), model: Model::Onnx, onnx, ..Feature::default() }
+    }
+
+    fn bert() -> OnnxParams {
+        OnnxParams { model: graph("bert"), batch_tokens: 64, ..OnnxParams::default() }
+    }
+
+    type Text = (NaiveDateTime, Kind, &'static str, &'static str);
+
+    fn texts() -> Vec<Text> {
+        let day = |day| NaiveDate::from_ymd_opt(2024, 1, day).unwrap().and_hms_opt(10, 0, 0).unwrap();
+        vec![
+            (day(1), Kind::News, "", "公司订单增长。"),
+            (day(2), Kind::Post, "", "公司订单增长。"),
+            (day(3), Kind::News, "", "公司净利润同比下降，毛利率下滑，现金流为负。"),
+            (day(4), Kind::News, "", ""),
+            (day(5), Kind::News, "", "公司订单增长。"),
+            (day(6), Kind::Report, "点评", "营业收入同比增长，费用下降。"),
+        ]
+    }
+
+    #[test]
+    fn the_same_text_has_the_same_row_and_what_is_not_read_has_none() {
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 4);
+        let mut feature = feature(bert());
+        feature.kinds = vec![Kind::News, Kind::Report];
+        let (set, report) = corpus.run(&feature);
+        let rows = corpus.rows(set);
+        assert_eq!(rows[0].len(), 16);
+        assert!(rows[1][0].is_nan() && rows[3][0].is_nan());
+        // The batches of another part move the last digits alone.
+        assert!(rows[0].iter().zip(&rows[4]).all(|(a, b)| (a - b).abs() < 1e-5) && rows[0] != rows[2]);
+        assert_eq!((report.rows_in, report.rows_out), (6, 4));
+        assert_eq!(report.dropped["without text"], 1);
+        assert_eq!(report.dropped["of a kind that is not read"], 1);
+        assert_eq!(report.facts["ran"]["device"], "cpu");
+        assert_eq!(report.facts["windows"], 4);
+        let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+        assert_eq!(header.spec.fitted_until.unwrap().to_string(), "2023-12-31 23:59:59");
+        assert_eq!(header.meta["columns"][15], "c16");
+        // Nothing is computed again, and nothing of the work is left.
+        let (again, report) = corpus.run(&feature);
+        assert_eq!((again, &report.facts["kept_from_before"]), (set, &6.into()));
+        assert_eq!(corpus.store.stats().unwrap().other_bytes, 0);
+    }
+
+    #[test]
+    fn a_run_that_goes_on_computes_no_batch_again_and_ends_with_the_same_bytes() {
+        let whole = Corpus::new(0);
+        whole.put(&texts(), 6);
+        let feature = feature(bert());
+        let (set, _) = whole.run(&feature);
+
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 6);
+        corpus.ctx.cancel();
+        assert!(corpus.try_run(&feature).unwrap_err().is::<crate::job::Cancelled>());
+        // What a run had kept when it was killed: the rows of the first batch, here with a mark in them.
+        let header = whole.store.set(&set).unwrap().unwrap().header().clone();
+        let windows = SetSpec { name: "bert (windows)".into(), ..header.spec.clone() };
+        let (part, rows) = (header.batches[0].key, whole.rows(set));
+        let put = |marked: f32| {
+            let kept = corpus.store.writer(&windows).unwrap();
+            let mut row = rows[2].clone();
+            row[0] += marked;
+            kept.put(batch_key(part, 0), &Rows::dense(vec![part], 16, row)).unwrap();
+        };
+        put(0.0);
+        let corpus = Corpus { ctx: Ctx::new(2, 1).unwrap(), ..corpus };
+        let (again, report) = corpus.run(&feature);
+        assert_eq!(report.facts["windows_kept_from_before"], 1);
+        let bits = |rows: Vec<Vec<f32>>| rows.concat().into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+        assert_eq!((again, bits(corpus.rows(again))), (set, bits(rows.clone())));
+        assert_eq!(corpus.store.stats().unwrap().other_bytes, 0);
+    }
+
+    #[test]
+    fn a_document_without_numbers_is_named_and_the_run_goes_on() {
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 6);
+        let nan = OnnxParams {
+            model: graph("broken").join("nan.onnx"),
+            tokenizer: graph("bert").join("tokenizer.json"),
+            ..OnnxParams::default()
+        };
+        let (set, report) = corpus.run(&feature(nan));
+        let without: Vec<usize> = (0..6).filter(|&i| corpus.rows(set)[i][0].is_nan()).collect();
+        let named = report.facts["without_numbers"].as_array().unwrap().len();
+        assert_eq!(without.len(), named + 1, "{without:?} {report:?}");
+        assert!(report.dropped["for which the model gave values that are no numbers"] as usize == named && named > 0);
+    }
+
+    #[test]
+    fn a_model_without_a_time_is_refused() {
+        let mut feature = feature(bert());
+        feature.onnx.fitted_until = None;
+        let error = feature.check().unwrap_err().to_string();
+        assert!(error.contains("onnx.fitted_until is missing"), "{error}");
+        let error = Feature { model: Model::Onnx, ..Feature::default() }.check().unwrap_err().to_string();
+        assert!(error.contains("onnx.model is missing"), "{error}");
+    }
+}

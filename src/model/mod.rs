@@ -68,7 +68,10 @@ pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
 pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
-pub use metrics::{Average, Bin, ClassFigures, ClassReport, LabelReport, ProbabilityReport, ValueReport};
+pub use metrics::{
+    Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport, character_tokens,
+    chinese_tokens, corpus_bleu, mean_rouge, rouge,
+};
 pub use nearest::{Nearest, Neighbour};
 pub(crate) use nearest::{cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};

@@ -251,7 +251,11 @@ impl<'a> Run<'a> {
     fn files_named_in(&self, feature: &Feature) -> Result<Vec<Key>> {
         let vectors = (feature.model == Model::Vectors).then_some(feature.vectors.file.as_path());
         let files = self.config.tokenizer.files().into_iter().chain(feature.lexicon.files()).chain(vectors);
-        files.map(|file| disk::hash_file(&self.base.join(file))).collect()
+        let mut keys = files.map(|file| disk::hash_file(&self.base.join(file))).collect::<Result<Vec<Key>>>()?;
+        if feature.model == Model::Onnx {
+            keys.push(feature.onnx.files_key(self.base)?);
+        }
+        Ok(keys)
     }
 
     fn factors(&mut self) -> Result<()> {
@@ -364,12 +368,19 @@ fn provenance(config: &Config, project: &Project, tested: &[Key]) -> Result<Prov
             "clean": config.clean, "link": config.link, "tokenizer": config.tokenizer, "market": config.market,
             "feature": config.feature, "factor": config.factor, "backtest": config.backtest,
         }),
+        ran: ran(project),
         inputs,
         seed: config.project.seed,
         known_at: KNOWN_AT.to_owned(),
         versions: BTreeMap::from([("jieba-rs".to_owned(), crate::text::JIEBA_VERSION.to_owned())]),
         created: None,
     })
+}
+
+/// Where the contextual models of a project ran, by feature.
+fn ran(project: &Project) -> BTreeMap<String, serde_json::Value> {
+    let of = |report: Report| Some((report.stage, report.facts.get("ran")?.clone()));
+    last_reports(project).into_iter().filter_map(of).collect()
 }
 
 fn securities(project: &Project) -> Result<Vec<Security>> {

@@ -3,14 +3,18 @@
 //! What divides by zero is 0 in precision, recall and F1 (scikit-learn's `zero_division=0`) and `None` where a measure has no
 //! meaning (an area under the curve of one class). Logarithms are natural. Probabilities are rows of one number a class.
 
+mod bleu;
 mod classes;
 mod labels;
 mod probability;
+mod rouge;
 mod values;
 
+pub use bleu::{Bleu, character_tokens, chinese_tokens, corpus_bleu, sentence_bleu};
 pub use classes::{Average, ClassFigures, ClassReport};
 pub use labels::LabelReport;
 pub use probability::{Bin, ProbabilityReport};
+pub use rouge::{Overlap, Rouge, mean_rouge, rouge};
 pub use values::ValueReport;
 
 pub(crate) use probability::area_under_curve;

@@ -18,6 +18,9 @@ pub(crate) struct Config {
     max_position_embeddings: Option<i64>,
     n_positions: Option<i64>,
     n_ctx: Option<i64>,
+    hidden_size: Option<usize>,
+    n_embd: Option<usize>,
+    d_model: Option<usize>,
     pub(crate) pad_token_id: Option<i64>,
     pub(crate) eos_token_id: Option<Numbers>,
     pub(crate) bos_token_id: Option<u32>,
@@ -52,6 +55,11 @@ impl Config {
         }
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         serde_json::from_str(&text).with_context(|| format!("{} is not the config.json of an export", path.display()))
+    }
+
+    /// Values of a token's vector, for graphs that do not say it.
+    pub(crate) fn hidden(&self) -> Option<usize> {
+        self.hidden_size.or(self.n_embd).or(self.d_model)
     }
 
     /// Names of the labels in order, where the file has them for all of so many.

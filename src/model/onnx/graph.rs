@@ -23,6 +23,10 @@ pub(crate) enum Role {
     Positions,
     /// What layer `n` remembers of the segment before, `[memory, batch, hidden]`.
     Memory(usize),
+    /// What layers remember of the tokens before `[batch, heads, tokens, size]`: always of none here.
+    Past,
+    /// Whether there is such a memory, `[1]`.
+    UsePast,
     /// What an encoder made of the source `[batch, tokens, hidden]`.
     EncoderStates,
     /// The mask of the source.
@@ -40,6 +44,8 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
         let name = port.name.to_ascii_lowercase();
         let role = match (name.as_str(), port.rank()) {
             _ if number_of(&name, "mems").is_some() && port.rank() == 3 => Role::Memory(number_of(&name, "mems").unwrap_or(0)),
+            _ if name.starts_with("past_key_values") && port.rank() == 4 => Role::Past,
+            ("use_cache_branch", _) => Role::UsePast,
             ("encoder_hidden_states", 3) => Role::EncoderStates,
             ("encoder_attention_mask", 2) => Role::EncoderMask,
             ("input_ids" | "decoder_input_ids" | "input" | "ids" | "tokens" | "word_ids", 2) => Role::Ids,
@@ -56,8 +62,8 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
         };
         let fits = match role {
             Role::Ids | Role::Characters | Role::Types | Role::Positions => port.is_integer(),
-            Role::Memory(_) | Role::EncoderStates => port.is_float(),
-            Role::Mask | Role::PairMask | Role::EncoderMask => port.element != Element::Other,
+            Role::Memory(_) | Role::EncoderStates | Role::Past => port.is_float(),
+            Role::Mask | Role::PairMask | Role::EncoderMask | Role::UsePast => port.element != Element::Other,
         };
         ensure!(fits, "{} takes an input {port}, whose type does not fit what its name says it is", path.display());
         roles.push(role);

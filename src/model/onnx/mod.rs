@@ -14,10 +14,11 @@
 //! The crate `ort` is used nowhere else.
 
 mod batch;
+mod decode;
 mod encoder;
 mod family;
+mod generator;
 mod graph;
-#[path = "/tmp/ink/stub/heads.rs"]
 mod heads;
 mod masked;
 mod model;
@@ -33,7 +34,9 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use decode::SearchParams;
 pub use encoder::Encoder;
+pub use generator::{Generator, Written};
 pub use masked::MaskedModel;
 pub use model::Opening;
 pub use params::{Activation, OnnxParams, Output, Over};

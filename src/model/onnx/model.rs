@@ -35,25 +35,27 @@ impl Files {
 
     /// Finds the file of the graph, called one of `names` in a folder, and the tokenizer.
     fn find(model: &Path, tokenizer: &Path, names: &[&str]) -> Result<Files> {
-        let shown = model.display();
         let (file, folder) = match model.is_dir() {
-            true => {
-                let named = names.iter().map(|name| model.join(name)).find(|file| file.exists());
-                let only = || {
-                    let files = std::fs::read_dir(model).into_iter().flatten().flatten().map(|entry| entry.path());
-                    let mut files = files.filter(|file| file.extension().is_some_and(|end| end == "onnx"));
-                    files.next().filter(|_| files.next().is_none())
-                };
-                let file = named.or_else(only);
-                (file.with_context(|| format!("the folder {shown} holds no {}", names.join(" or ")))?, model.to_owned())
-            }
+            true => (Files::in_folder(model, names)?, model.to_owned()),
             false => {
+                let shown = model.display();
                 ensure!(model.exists(), "there is no model {shown}: name the folder of an export, or its file .onnx");
                 (model.to_owned(), model.parent().map(Path::to_owned).unwrap_or_default())
             }
         };
         let tokenizer = if tokenizer.as_os_str().is_empty() { folder.clone() } else { tokenizer.to_owned() };
         Ok(Files { model: file, folder, tokenizer })
+    }
+
+    /// The graph of a folder: one of these names, or the only one that there is.
+    pub(crate) fn in_folder(folder: &Path, names: &[&str]) -> Result<PathBuf> {
+        let named = names.iter().map(|name| folder.join(name)).find(|file| file.exists());
+        let only = || {
+            let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+            let mut files = files.filter(|file| file.extension().is_some_and(|end| end == "onnx"));
+            files.next().filter(|_| files.next().is_none())
+        };
+        named.or_else(only).with_context(|| format!("the folder {} holds no {}", folder.display(), names.join(" or ")))
     }
 }
 
@@ -88,7 +90,8 @@ impl Model {
         let reader = if roles.contains(&Role::Characters) {
             Reader::Characters(words)
         } else if config.model_type == "elmo" {
-            Reader::Words(Subword::words(&files.tokenizer)?, words)
+            let list = &files.tokenizer;
+            Reader::Words(Subword::words(&if list.is_dir() { list.join("vocab.txt") } else { list.clone() })?, words)
         } else {
             Reader::Pieces(Subword::open(&files.tokenizer)?)
         };
@@ -182,6 +185,11 @@ impl Model {
                         Feed::Floats(vec![0, rows, hidden], Vec::new())
                     }
                 },
+                Role::Past => {
+                    let size = |axis: usize| usize::try_from(port.shape[axis]).unwrap_or(0);
+                    Feed::Floats(vec![rows, size(1), 0, size(3)], Vec::new())
+                }
+                Role::UsePast => Feed::Integers(vec![1], vec![0]),
                 Role::EncoderStates | Role::EncoderMask => bail!("a decoder cannot encode"),
             })
         });

@@ -1,12 +1,14 @@
 //! What a user says of a model: `[feature.onnx]`, and the flags of the commands.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
 use super::pooling::{Layers, Taken};
+use crate::data::Key;
+use crate::disk;
 
 /// What a model gives of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -105,6 +107,20 @@ impl OnnxParams {
     /// The last second of the text that the model was trained on, where that is known.
     pub(crate) fn last_seen(&self) -> Option<NaiveDateTime> {
         self.fitted_until.and_then(|day| day.and_hms_opt(23, 59, 59))
+    }
+
+    /// The content of all files that the model's rows may depend on: those of its folder.
+    pub(crate) fn files_key(&self, base: &Path) -> Result<Key> {
+        let model = base.join(&self.model);
+        let folder = if model.is_dir() { model.clone() } else { model.parent().map(Path::to_owned).unwrap_or_default() };
+        let entries = std::fs::read_dir(&folder).with_context(|| format!("there is no model {}", model.display()))?;
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        if !self.tokenizer.as_os_str().is_empty() {
+            files.push(base.join(&self.tokenizer));
+        }
+        files.sort();
+        let keys = files.iter().map(|file| disk::hash_file(file)).collect::<Result<Vec<Key>>>()?;
+        Ok(Key::of_parts(keys.iter().map(|key| key.0.as_slice())))
     }
 
     /// Fails where the settings make no sense, whatever the model.

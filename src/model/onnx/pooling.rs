@@ -175,8 +175,10 @@ impl Layers {
         let enough = |wanted: usize| {
             ensure!(
                 wanted <= layers,
-                "layers = {self} needs {wanted} layers, and the graph gives {layers}: export it with its hidden states as outputs \
-                 hidden_states.0, hidden_states.1, ..., or take layers = last"
+                "layers = {self} needs {} layers above the embeddings, and the graph gives {}: export it with its hidden states as outputs \
+                 hidden_states.0, hidden_states.1, ..., or take layers = last",
+                wanted - 1,
+                layers - 1
             );
             Ok(())
         };

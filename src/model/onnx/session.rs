@@ -16,7 +16,7 @@ use ort::session::{RunOptions, SessionOutputs};
 use ort::value::{DynValue, Tensor, TensorElementType, ValueType};
 use serde::Serialize;
 
-use super::runtime::{Device, Placement, Runtime, missing_cuda};
+use super::runtime::{Device, Placement, Runtime, cuda_lacks};
 use crate::job::Ctx;
 
 /// How long a run may go on after it was cancelled.
@@ -131,7 +131,7 @@ impl Session {
         let (number, why) = match device {
             Device::Cpu => (None, None),
             Device::Cuda(number) => {
-                let missing = missing_cuda(&runtime.library);
+                let missing = cuda_lacks(&runtime.library);
                 ensure!(
                     missing.is_empty(),
                     "device {device} cannot be used, as this is missing: {}. `inkstone doctor --fix --cuda` installs the library with \
@@ -140,7 +140,7 @@ impl Session {
                 );
                 (Some(number), None)
             }
-            Device::Auto => match missing_cuda(&runtime.library) {
+            Device::Auto => match cuda_lacks(&runtime.library) {
                 missing if missing.is_empty() => (Some(0), None),
                 missing => (None, Some(format!("no CUDA: {} missing", missing.join(", ")))),
             },

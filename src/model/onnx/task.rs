@@ -41,7 +41,7 @@ impl Task {
     pub(crate) fn of(session: &Session, params: &OnnxParams, config: &Config, family: &Family) -> Result<Task> {
         let outputs = session.outputs();
         match params.output {
-            Output::Embedding => Ok(Task::Embedding(Embedding::of(session, params)?)),
+            Output::Embedding => Ok(Task::Embedding(Embedding::of(session, params, config)?)),
             Output::Scores => {
                 let port = output(outputs, &["logits", "output", "scores"], 2);
                 let port = port.with_context(|| no_output(session, "logits [documents, labels] of a classification head"))?;
@@ -188,7 +188,7 @@ pub(crate) fn tags(given: &Given, i: usize, width: usize, window: &Window, famil
 }
 
 impl Embedding {
-    fn of(session: &Session, params: &OnnxParams) -> Result<Embedding> {
+    fn of(session: &Session, params: &OnnxParams, config: &Config) -> Result<Embedding> {
         let outputs = session.outputs();
         let hidden = Hidden::of(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
         let weights = params.layers.weights(hidden.layers())?;
@@ -207,7 +207,7 @@ impl Embedding {
         };
         let size = |name: &str| outputs.iter().find(|port| port.name == name).and_then(|port| port.shape.last().copied());
         let of = |name: &str| {
-            let size = size(name).and_then(|size| usize::try_from(size).ok());
+            let size = size(name).and_then(|size| usize::try_from(size).ok()).or(config.hidden());
             size.with_context(|| format!("{} does not say how long the vectors of its output {name} are", session.path().display()))
         };
         let (vector, own) = (of(name)?, pooler.map(|port| of(&port.name)).transpose()?);

@@ -198,3 +198,179 @@ fn half_precision_and_integers_are_near() {
         }
     }
 }
+
+#[test]
+fn what_is_written_is_what_transformers_write() {
+    let ctx = Ctx::new(2, 1).unwrap();
+    for family in ["bart", "t5", "gpt2"] {
+        let expected = expected(family);
+        let generation = &expected["generation"];
+        let write = |search: SearchParams, check: &dyn Fn(usize, Vec<Written>)| {
+            let search = SearchParams { max_new_tokens: 12, ..search };
+            let none = crate::text::Truncation::None;
+            let mut generator = Generator::open(&params(family), none, search, &testing::opening()).unwrap();
+            for i in 0..generation["prompts"].as_array().unwrap().len() {
+                let prompt: Vec<u32> = serde_json::from_value(generation["prompts"][i].clone()).unwrap();
+                let of_prompt = |case: &&Value| serde_json::from_value::<Vec<u32>>(case["ids"].clone()).unwrap() == prompt;
+                let found = match expected["cases"].as_array().unwrap().iter().find(of_prompt) {
+                    Some(case) => generator.write(texts(&expected)[case["text"].as_u64().unwrap() as usize], &ctx),
+                    None => generator.follow(&prompt, &ctx),
+                };
+                check(i, found.unwrap());
+            }
+        };
+        write(SearchParams { beams: 1, ..SearchParams::default() }, &|i, found| {
+            let want: Vec<u32> = serde_json::from_value(generation["greedy"][i].clone()).unwrap();
+            assert_eq!(found[0].ids, want, "{family}");
+        });
+        for length_penalty in [1.0, 2.0] {
+            write(SearchParams { beams: 4, length_penalty, ..SearchParams::default() }, &|i, found| {
+                let want = &generation["beams"][format!("{length_penalty:.1}")][i];
+                let ids: Vec<Vec<u32>> = serde_json::from_value(want["ids"].clone()).unwrap();
+                let found_ids: Vec<Vec<u32>> = found.iter().map(|found| found.ids.clone()).collect();
+                assert_eq!(found_ids, ids, "{family} {length_penalty}");
+                let scores: Vec<f32> = found.iter().map(|found| found.score).collect();
+                close(&scores, &row(&want["scores"]), 1e-4, family);
+            });
+        }
+    }
+}
+
+/// The message of a model that cannot be opened.
+fn refused(params: &OnnxParams) -> String {
+    format!("{:#}", encoder(params).err().unwrap())
+}
+
+#[test]
+fn files_that_are_no_models_say_what_to_do() {
+    let broken = |file: &str| OnnxParams {
+        model: graph("broken").join(file),
+        tokenizer: graph("bert").join("tokenizer.json"),
+        ..OnnxParams::default()
+    };
+    for (file, expected) in [
+        ("not_onnx.onnx", ["is no ONNX model", "export the model again"]),
+        ("future_opset.onnx", ["a version of ONNX that this library does not know", "opset 17"]),
+        ("external.onnx", ["keeps its weights in a file of their own", "copy all files"]),
+        ("wrong_inputs.onnx", ["takes an input pixel_values", "it knows input_ids"]),
+        ("absent.onnx", ["there is no model", "absent.onnx"]),
+    ] {
+        let error = refused(&broken(file));
+        assert!(expected.iter().all(|part| error.contains(part)) && error.contains(file), "{file}: {error}");
+    }
+    let error = refused(&OnnxParams { model: graph("broken"), ..OnnxParams::default() });
+    assert!(error.contains("holds no model.onnx"), "{error}");
+}
+
+#[test]
+fn what_a_model_does_not_give_is_told_with_what_it_gives() {
+    let error = refused(&OnnxParams { output: Output::Scores, ..params("bert") });
+    assert!(error.contains("gives no logits") && error.contains("last_hidden_state F32"), "{error}");
+    let error = refused(&OnnxParams { pooling: "pooler".parse().unwrap(), ..params("electra") });
+    assert!(error.contains("gives no pooler_output"), "{error}");
+    let error = refused(&OnnxParams { output: Output::Surprise, ..params("bert-mlm") });
+    assert!(error.contains("from left to right") && error.contains("\"bert\""), "{error}");
+    let error = refused(&params("bert-classifier"));
+    assert!(error.contains("gives no vectors of tokens"), "{error}");
+    let error = refused(&OnnxParams { layers: "last:3".parse().unwrap(), ..params("bert") });
+    assert!(error.contains("needs 3 layers above the embeddings") && error.contains("hidden_states.0"), "{error}");
+    let decoder = OnnxParams { model: graph("bart").join("decoder_model.onnx"), ..OnnxParams::default() };
+    assert!(refused(&decoder).contains("is a decoder"));
+}
+
+#[test]
+fn a_tokenizer_of_another_model_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["model.onnx", "tokenizer.json"] {
+        std::fs::copy(graph("bert").join(file), folder.path().join(file)).unwrap();
+    }
+    std::fs::write(folder.path().join("config.json"), r#"{"model_type": "bert", "vocab_size": 50}"#).unwrap();
+    let error = refused(&OnnxParams { model: folder.path().to_owned(), ..OnnxParams::default() });
+    assert!(error.contains("knows 115 tokens") && error.contains("vectors for 50"), "{error}");
+    std::fs::remove_file(folder.path().join("tokenizer.json")).unwrap();
+    let error = refused(&OnnxParams { model: folder.path().to_owned(), ..OnnxParams::default() });
+    assert!(error.contains("tokenizer.json") && error.contains("vocab.txt"), "{error}");
+}
+
+#[test]
+fn a_device_that_is_not_there_is_refused_with_what_is_missing_and_auto_says_why() {
+    if runtime::cuda_lacks(&testing::runtime().library).is_empty() {
+        return;
+    }
+    let open = |device| {
+        let opening = Opening { device, ..testing::opening() };
+        Encoder::open(&params("bert"), crate::text::Truncation::None, Words::Spaces, &opening)
+    };
+    let error = format!("{:#}", open(Device::Cuda(0)).err().unwrap());
+    assert!(error.contains("cuda:0 cannot be used") && error.contains("lib") && error.contains("doctor --fix --cuda"), "{error}");
+    let chosen = open(Device::Auto).unwrap();
+    assert_eq!(chosen.ran().device, "cpu");
+    assert!(chosen.ran().why.as_deref().unwrap().contains("missing"), "{:?}", chosen.ran());
+    assert!(chosen.ran().placement.nodes["CPUExecutionProvider"] > 10, "{:?}", chosen.ran());
+}
+
+#[test]
+fn long_texts_are_cut_and_counted_or_read_in_windows() {
+    let long = "公司营业收入同比增长。".repeat(20);
+    let ctx = Ctx::new(2, 1).unwrap();
+    let seen = |params: &OnnxParams| encoder(params).unwrap().rows(&[&long, "增长", " "], &ctx, |_| Ok(())).unwrap().1;
+    let one = seen(&params("bert"));
+    assert_eq!((one.texts, one.cut, one.empty, one.windows, one.tokens), (3, 1, 1, 2, 38 + 2));
+    let several = seen(&OnnxParams { stride: 19, ..params("bert") });
+    assert_eq!((several.cut, several.windows), (0, 1 + (220 - 38usize).div_ceil(19) as u64 + 1));
+}
+
+#[test]
+fn windows_become_one_row() {
+    let long = "公司营业收入同比增长。".repeat(6);
+    let ctx = Ctx::new(2, 1).unwrap();
+    let of = |over_windows| {
+        let params = OnnxParams { stride: 30, over_windows, ..params("bert") };
+        encoder(&params).unwrap().rows(&[&long], &ctx, |_| Ok(())).unwrap().0
+    };
+    let (mean, most, first) = (of(Over::Mean), of(Over::Max), of(Over::First));
+    let head = encoder(&params("bert")).unwrap().rows(&[&long], &ctx, |_| Ok(())).unwrap().0;
+    close(&first, &head, 1e-5, "the first window is the head");
+    assert!(most.iter().zip(&mean).all(|(most, mean)| most >= mean) && mean != first);
+    let unit = OnnxParams { normalise: true, ..params("bert") };
+    let unit = encoder(&unit).unwrap().rows(&[&long], &ctx, |_| Ok(())).unwrap().0;
+    assert!((unit.iter().map(|value| value * value).sum::<f32>() - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn threads_and_neighbours_change_no_bit_of_a_batch() {
+    let expected = expected("bert");
+    let texts = texts(&expected);
+    let of = |threads| {
+        let opening = Opening { threads, ..testing::opening() };
+        let mut encoder =
+            Encoder::open(&params("bert"), crate::text::Truncation::None, Words::Spaces, &opening).unwrap();
+        encoder.rows(&texts, &Ctx::new(threads, 1).unwrap(), |_| Ok(())).unwrap().0
+    };
+    let bits = |rows: Vec<f32>| rows.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+    assert_eq!(bits(of(1)), bits(of(2)));
+}
+
+#[test]
+fn a_cancelled_run_ends() {
+    let ctx = Ctx::new(1, 1).unwrap();
+    ctx.cancel();
+    let error = encoder(&params("bert")).unwrap().rows(&["增长"], &ctx, |_| Ok(())).unwrap_err();
+    assert!(error.is::<crate::job::Cancelled>(), "{error:#}");
+}
+
+#[test]
+fn masks_are_filled_in_as_by_pytorch() {
+    let expected = expected("bert-mlm");
+    let mut model = MaskedModel::open(&params("bert-mlm"), &testing::opening()).unwrap();
+    let ctx = Ctx::new(1, 1).unwrap();
+    let masked = expected["masked"]["text"].as_str().unwrap();
+    let found = model.fill(masked, 5, &ctx).unwrap();
+    assert_eq!(found.len(), 1);
+    for (guess, want) in found[0].iter().zip(expected["masked"]["top"].as_array().unwrap()) {
+        let (token, p) = (want["token"].as_str().unwrap(), want["probability"].as_f64().unwrap());
+        assert!(guess.token == token && (guess.p - p).abs() < 1e-6, "{found:?} {want}");
+    }
+    let error = model.fill("没有空格", 5, &ctx).unwrap_err().to_string();
+    assert!(error.contains("no [MASK] stands in the text"), "{error}");
+}

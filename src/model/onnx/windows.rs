@@ -283,7 +283,7 @@ impl Windows {
         let specials = cut.specials(reader);
         ensure!(cut.limit > specials, "a window of {} tokens has no room beside {specials} special ones", cut.limit);
         let content = cut.limit - specials;
-        let room = if cut.stride > 0 { usize::MAX } else { content };
+        let room = if cut.stride > 0 || cut.limit == usize::MAX { usize::MAX } else { content };
         let kept = ctx.install(|| {
             texts.par_iter().map(|text| reader.kept(text, &cut.truncation, room)).collect::<Result<Vec<Kept>>>()
         })?;

@@ -5,6 +5,7 @@
 
 mod eval;
 mod explain;
+mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,6 +22,7 @@ use crate::text::{Segmenter, TokenizerParams, Truncation};
 
 pub use eval::Examination;
 pub use explain::Unit;
+pub use write::generate;
 
 /// How a contextual model is used.
 #[derive(Clone, Debug, Default)]

@@ -12,7 +12,6 @@ pub(super) enum Role {
     Pad,
     Mask,
     End,
-    Begin,
     Classify,
     Separate,
 }
@@ -25,7 +24,6 @@ impl Role {
             Role::Pad => "pad_token",
             Role::Mask => "mask_token",
             Role::End => "eos_token",
-            Role::Begin => "bos_token",
             Role::Classify => "cls_token",
             Role::Separate => "sep_token",
         }
@@ -34,11 +32,10 @@ impl Role {
     /// How the usual vocabularies write it.
     fn usual(self) -> &'static [&'static str] {
         match self {
-            Role::Unknown => &["[UNK]", "<unk>", "<UNK>", "<|endoftext|>"],
+            Role::Unknown => &["[UNK]", "<unk>", "<UNK>"],
             Role::Pad => &["[PAD]", "<pad>", "<PAD>", "<|pad|>", "<|endoftext|>"],
             Role::Mask => &["[MASK]", "<mask>", "<MASK>"],
             Role::End => &["</s>", "<|endoftext|>", "<eos>", "[EOS]", "</S>", "<eod>", "[SEP]"],
-            Role::Begin => &["<s>", "<|endoftext|>", "<bos>", "[BOS]", "<S>", "[CLS]"],
             Role::Classify => &["[CLS]", "<cls>", "<s>"],
             Role::Separate => &["[SEP]", "<sep>", "</s>"],
         }

@@ -66,7 +66,8 @@ impl Fast {
         let bert = json["normalizer"]["type"] == "BertNormalizer"
             && json["pre_tokenizer"]["type"] == "BertPreTokenizer"
             && model["type"] == "WordPiece"
-            && json["post_processor"]["type"] != "Sequence"
+            // Others may change where pieces lie.
+            && matches!(json["post_processor"]["type"].as_str(), None | Some("BertProcessing" | "TemplateProcessing"))
             // Such tokens are looked for in what the normaliser left.
             && added.iter().all(|token| token["normalized"] == false);
         let (true, Some(vocabulary)) = (bert, model["vocab"].as_object()) else { return Ok(None) };

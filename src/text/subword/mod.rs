@@ -121,12 +121,12 @@ impl Subword {
             json.parse().map_err(|e| anyhow!("it is not in the form of tokenizer.json that is known here: {e}"))?;
         let unknown = open::unknown(&definition.json, &tokenizer)?;
         let fast = Fast::new(&definition.json, &tokenizer)?;
-        let seams = Seams::new(&definition.json, &tokenizer)?;
+        let seams = Seams::new(&definition.json, &tokenizer, fast.is_some())?;
         let size = tokenizer.get_vocab(true).values().max().map_or(0, |id| *id as usize + 1);
         ensure!(size > 0, "its vocabulary is empty; export the tokenizer again");
         let token = |role: Role| definition.beside.token(role, |name| tokenizer.token_to_id(name));
         let mut subword = Subword {
-            unknown: unknown.or_else(|| token(Role::Unknown)),
+            unknown,
             pad: token(Role::Pad),
             mask: token(Role::Mask),
             end: token(Role::End),
@@ -217,10 +217,13 @@ impl Subword {
     }
 
     /// The text of some pieces, without special tokens. Word pieces do not know where white space was: between Chinese
-    /// characters there is none.
-    pub fn decode(&self, ids: &[u32]) -> Result<String> {
-        let text = self.tokenizer.decode(ids, true).map_err(|e| anyhow!("cannot write tokens as text: {e}"))?;
-        Ok(if self.close_gaps { vocabulary::close_gaps(&text) } else { text })
+    /// characters there is none. A decoder that fails leaves the pieces as the vocabulary writes them.
+    pub fn decode(&self, ids: &[u32]) -> String {
+        match self.tokenizer.decode(ids, true) {
+            Ok(text) if self.close_gaps => vocabulary::close_gaps(&text),
+            Ok(text) => text,
+            Err(_) => ids.iter().filter_map(|id| self.token(*id)).collect::<Vec<_>>().join(" "),
+        }
     }
 
     /// What fills a row of a batch.

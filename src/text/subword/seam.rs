@@ -17,8 +17,8 @@ use super::fast::Fast;
 /// Punctuation that Chinese text is full of, and that no normaliser joins to its neighbours.
 const PUNCTUATION: [char; 13] = ['，', '。', '！', '？', '；', '：', '、', '）', '》', '」', '】', '”', '（'];
 
-/// Expressions that split text into words before its bytes: GPT-2's is the crate's own, these stand in definitions (cl100k with one and
-/// with three digits, and with letters of any number).
+/// Expressions that split text into words before its bytes. GPT-2's is the crate's own; these stand in definitions (Qwen's, with a
+/// digit at a time, and Llama's, with three).
 const SPLITS: [&str; 2] = [
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
@@ -42,15 +42,9 @@ pub(super) enum Seams {
 }
 
 impl Seams {
-    /// Reads off a definition where it allows cuts.
-    pub fn new(json: &Value, tokenizer: &Tokenizer) -> Result<Seams> {
-        if !json["post_processor"].is_null()
-            && json["post_processor"]["type"] == "Sequence"
-            && json["model"]["type"] == "WordPiece"
-        {
-            return Ok(Seams::Nowhere);
-        }
-        if json["model"]["type"] == "WordPiece" {
+    /// Reads off a definition where it allows cuts; `fast` says whether the fast way has a table.
+    pub fn new(json: &Value, tokenizer: &Tokenizer, fast: bool) -> Result<Seams> {
+        if fast {
             return Ok(Seams::Words);
         }
         let added = json["added_tokens"].as_array().map_or(&[][..], Vec::as_slice);
@@ -173,9 +167,8 @@ fn sentencepiece(json: &Value, tokenizer: &Tokenizer) -> Result<Seams> {
         else {
             continue;
         };
-        if let Some(first) = written.chars().next().filter(|first| known(*first) && !after_ideograph.contains(first)) {
+        if written.chars().next().is_some_and(|first| known(first) && !after_ideograph.contains(&first)) {
             opens.insert(c);
-            debug_assert!(!ideograph(first));
         }
         if written.chars().next_back().is_some_and(|last| known(last) && !before_ideograph.contains(&last)) {
             closes.insert(c);

@@ -17,17 +17,8 @@ pub(super) fn word_pieces(bytes: &[u8], beside: &Beside) -> Result<Value> {
         bail!("it has no unknown token: [UNK] is on no line. It is no vocabulary of BERT, or was cut off");
     };
     let lower = beside.flag("do_lower_case").unwrap_or(true);
-    let id = |name: &str| vocabulary[name].clone();
     let around = match (beside.token_name(Role::Classify, has), beside.token_name(Role::Separate, has)) {
-        (Some(first), Some(last)) => json!({
-            "type": "TemplateProcessing",
-            "single": [special(first, 0), text(), special(last, 0)],
-            "pair": [special(first, 0), text(), special(last, 0)],
-            "special_tokens": {
-                first: {"id": first, "ids": [id(first)], "tokens": [first]},
-                last: {"id": last, "ids": [id(last)], "tokens": [last]},
-            },
-        }),
+        (Some(first), Some(last)) => around(&vocabulary, first, last),
         _ => Value::Null,
     };
     let mut names: Vec<&str> = [Role::Unknown, Role::Separate, Role::Pad, Role::Classify, Role::Mask]
@@ -36,7 +27,7 @@ pub(super) fn word_pieces(bytes: &[u8], beside: &Beside) -> Result<Value> {
         .collect();
     names.sort_by_key(|name| vocabulary[*name].as_u64());
     names.dedup();
-    let added: Vec<Value> = names.into_iter().map(|name| added(name, id(name), true)).collect();
+    let added: Vec<Value> = names.into_iter().map(|name| added(name, vocabulary[name].clone(), true)).collect();
     Ok(json!({
         "version": "1.0",
         "truncation": null,
@@ -62,7 +53,19 @@ pub(super) fn word_pieces(bytes: &[u8], beside: &Beside) -> Result<Value> {
     }))
 }
 
-/// The definition of whole words between white space.
+/// A token before and one after a text.
+fn around(vocabulary: &Map<String, Value>, first: &str, last: &str) -> Value {
+    let template = json!([special(first, 0), text(), special(last, 0)]);
+    let token = |name: &str| json!({"id": name, "ids": [vocabulary[name]], "tokens": [name]});
+    json!({
+        "type": "TemplateProcessing",
+        "single": template,
+        "pair": template,
+        "special_tokens": {first: token(first), last: token(last)},
+    })
+}
+
+/// The definition of whole words between white space, between `<S>` and `</S>` where the vocabulary has both.
 pub(super) fn words(path: &Path) -> Result<Definition> {
     let say = || format!("cannot read the vocabulary {}", path.display());
     let vocabulary = lines(&std::fs::read(path).with_context(say)?).with_context(say)?;
@@ -71,6 +74,8 @@ pub(super) fn words(path: &Path) -> Result<Definition> {
     else {
         bail!("the vocabulary {} has no unknown token: add a line <unk> where its model has one", path.display());
     };
+    let sentence = ["<S>", "</S>"].iter().all(|name| vocabulary.contains_key(*name));
+    let around = if sentence { around(&vocabulary, "<S>", "</S>") } else { Value::Null };
     let json = json!({
         "version": "1.0",
         "truncation": null,
@@ -78,7 +83,7 @@ pub(super) fn words(path: &Path) -> Result<Definition> {
         "added_tokens": [],
         "normalizer": null,
         "pre_tokenizer": {"type": "WhitespaceSplit"},
-        "post_processor": null,
+        "post_processor": around,
         "decoder": null,
         "model": {"type": "WordLevel", "unk_token": unknown, "vocab": vocabulary},
     });

@@ -1,4 +1,4 @@
-"""What every family of the fixtures shares: texts, words, cutting into tokens, pooling, export, and the check of an export."""
+"""What every family shares: texts, words, cutting into tokens, pooling, export, and the check of an export."""
 
 import json
 import logging
@@ -14,7 +14,6 @@ from tokenizers import Tokenizer
 HERE = Path(__file__).parent
 SEED = 20
 HIDDEN, LAYERS, HEADS, INNER, LIMIT = 16, 2, 2, 32, 40
-ONE_A_TEXT = ("pooler_output",)
 
 TEXTS = [
     "净利润同比增长",
@@ -28,11 +27,15 @@ TEXTS = [
 CHARACTERS = sorted({c for c in "".join(TEXTS) if c != "鑫" and not c.isupper()} | set("0123456789亏损券股价、？,!"))
 WORDPIECES = ["ai", "roe", "q", "eps"] + [f"##{digit}" for digit in range(10)]
 
-KEPT = """model_type vocab_size hidden_size n_embd d_model embedding_size num_hidden_layers n_layer num_layers num_decoder_layers
-    encoder_layers decoder_layers num_attention_heads n_head num_heads encoder_attention_heads decoder_attention_heads
-    intermediate_size n_inner d_inner d_ff d_kv encoder_ffn_dim decoder_ffn_dim max_position_embeddings n_positions mem_len
-    type_vocab_size position_buckets relative_attention relative_attention_num_buckets relative_attention_max_distance
-    pad_token_id bos_token_id eos_token_id decoder_start_token_id is_encoder_decoder problem_type""".split()
+# What a `config.json` keeps.
+KEPT = """
+    model_type vocab_size hidden_size n_embd d_model embedding_size num_hidden_layers n_layer num_layers
+    num_decoder_layers encoder_layers decoder_layers num_attention_heads n_head num_heads
+    encoder_attention_heads decoder_attention_heads intermediate_size n_inner d_inner d_ff d_kv encoder_ffn_dim
+    decoder_ffn_dim max_position_embeddings n_positions mem_len type_vocab_size position_buckets
+    relative_attention relative_attention_num_buckets relative_attention_max_distance pad_token_id bos_token_id
+    eos_token_id decoder_start_token_id is_encoder_decoder problem_type
+""".split()
 
 
 def rounded(value):
@@ -121,7 +124,7 @@ def batch(rows, pad=0, left=False):
 
 
 def pooled(states, specials, cls=0, sep=-1, pooler=None):
-    """Each pooling of one text, `states` being its hidden states, [tokens, hidden] each; `cls` and `sep` are positions."""
+    """Each pooling of one text; `states` are its hidden states, [tokens, hidden] each, `cls` and `sep` positions."""
     last = states[-1]
     text = [position for position, special in enumerate(specials) if not special]
     made = {
@@ -171,12 +174,11 @@ def axes_of(name, tensor):
         return {0: "batch", 2: "sequence"}
     if "mems" in name:
         return {0: "memory", 1: "batch"}
-    if tensor.dim() == 1 or name in ONE_A_TEXT or (name == "logits" and tensor.dim() == 2):
+    if name == "pooler_output" or (name == "logits" and tensor.dim() == 2):
         return {0: "batch"}
-    known = {"encoder_hidden_states": "encoder_sequence", "encoder_attention_mask": "encoder_sequence"}
-    axis = known.get(name, "sequence")
-    square = tensor.dim() == 3 and name == "attention_mask"
-    return {0: "batch", 1: axis} | ({2: axis} if square else {})
+    if name == "attention_mask" and tensor.dim() == 3:
+        return {0: "batch", 1: "sequence", 2: "sequence"}
+    return {0: "batch", 1: "encoder_sequence" if name.startswith("encoder") else "sequence"}
 
 
 def export(model, run, inputs, path):

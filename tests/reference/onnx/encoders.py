@@ -9,8 +9,8 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from tokenizers import processors
 
 from common import (
-    HEADS, HIDDEN, INNER, LAYERS, LIMIT, TEXTS, batch, by_pooling, cases, check, check_alone, check_batch, export, folder_of,
-    outputs_of, pooled, shaken, slim, write_config, write_json,
+    HEADS, HIDDEN, INNER, LAYERS, LIMIT, TEXTS, batch, by_pooling, cases, check, check_alone, check_batch, export,
+    folder_of, outputs_of, pooled, shaken, slim, write_config, write_json,
 )
 from cutting import BERT_SPECIALS, WORDS, byte_pairs, sentence_pieces, word_pieces, write_words
 
@@ -66,8 +66,7 @@ def write_graph(path, model, run, rows, inputs=padded, left=False, **given):
 
 def poolings(rows, outputs, cls=0, sep=-1):
     """Every pooling of every text."""
-    per_text = [one and of_text(row, one, cls, sep) for row, one in zip(rows, outputs)]
-    return by_pooling(per_text)
+    return by_pooling([one and of_text(row, one, cls, sep) for row, one in zip(rows, outputs)])
 
 
 def of_text(row, outputs, cls, sep):
@@ -177,8 +176,8 @@ SEGMENT = 16
 def xlnet_model(tokenizer, **more):
     """A model of the size of the tokenizer's vocabulary."""
     return shaken(XLNetModel(XLNetConfig(
-        vocab_size=tokenizer.get_vocab_size(), d_model=HIDDEN, n_layer=LAYERS, n_head=HEADS, d_inner=INNER, pad_token_id=5,
-        bos_token_id=1, eos_token_id=2, **more,
+        vocab_size=tokenizer.get_vocab_size(), d_model=HIDDEN, n_layer=LAYERS, n_head=HEADS, d_inner=INNER,
+        pad_token_id=5, bos_token_id=1, eos_token_id=2, **more,
     )))
 
 
@@ -246,7 +245,8 @@ class Layer(torch.nn.Module):
         super().__init__()
         self.norm, self.inner_norm = torch.nn.LayerNorm(HIDDEN), torch.nn.LayerNorm(HIDDEN)
         self.asks_offers_says, self.out = torch.nn.Linear(HIDDEN, 3 * HIDDEN), torch.nn.Linear(HIDDEN, HIDDEN)
-        self.inner = torch.nn.Sequential(torch.nn.Linear(HIDDEN, INNER), torch.nn.GELU(), torch.nn.Linear(INNER, HIDDEN))
+        wide, narrow = torch.nn.Linear(HIDDEN, INNER), torch.nn.Linear(INNER, HIDDEN)
+        self.inner = torch.nn.Sequential(wide, torch.nn.GELU(), narrow)
 
     def forward(self, states, hides):
         by_head = (part.unflatten(-1, (HEADS, -1)) for part in self.asks_offers_says(self.norm(states)).chunk(3, -1))

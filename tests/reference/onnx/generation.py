@@ -12,7 +12,7 @@ from common import (
     HEADS, HIDDEN, INNER, LAYERS, LIMIT, cases, check_alone, export, folder_of, shaken, write_config,
 )
 from cutting import WORDS, byte_pairs, sentence_pieces, word_pieces
-from encoders import layers, padded, poolings, save_tokenizer, write_expected, write_graph
+from encoders import layers, poolings, save_tokenizer, write_expected, write_graph
 
 PROMPTS, PROMPT_LIMIT, NEW, BEAMS = (0, 1, 5), 24, 12, 4
 
@@ -147,7 +147,7 @@ def write_decoder(path, model, rows, states):
 def encoder_decoder(name, model, tokenizer, limit):
     """Writes both graphs, and what is expected of them."""
     folder, rows = folder_of(name), cases(tokenizer, limit=limit)
-    outputs = write_graph(folder / "encoder_model.onnx", model, encode, rows, types=False, pad=model.config.pad_token_id)
+    outputs = write_graph(folder / "encoder_model.onnx", model, encode, rows, types=False)
     write_decoder(folder / "decoder_model.onnx", model, rows, [one["last_hidden_state"] for one in outputs])
     write_expected(folder, rows, pooled=poolings(rows, outputs), generation=generated(model, rows))
     write_config(folder, model.config)
@@ -156,10 +156,10 @@ def encoder_decoder(name, model, tokenizer, limit):
 
 def bart():
     model = shaken(BartForConditionalGeneration(BartConfig(
-        vocab_size=len(WORDS), d_model=HIDDEN, encoder_layers=LAYERS, decoder_layers=LAYERS, encoder_attention_heads=HEADS,
-        decoder_attention_heads=HEADS, encoder_ffn_dim=INNER, decoder_ffn_dim=INNER, max_position_embeddings=LIMIT,
-        pad_token_id=0, bos_token_id=2, eos_token_id=3, decoder_start_token_id=3, forced_eos_token_id=None,
-        tie_word_embeddings=False, attn_implementation="eager",
+        vocab_size=len(WORDS), d_model=HIDDEN, encoder_layers=LAYERS, decoder_layers=LAYERS,
+        encoder_attention_heads=HEADS, decoder_attention_heads=HEADS, encoder_ffn_dim=INNER, decoder_ffn_dim=INNER,
+        max_position_embeddings=LIMIT, pad_token_id=0, bos_token_id=2, eos_token_id=3,
+        decoder_start_token_id=3, forced_eos_token_id=None, tie_word_embeddings=False, attn_implementation="eager",
     )), 0.15)
     # So that what is written next hangs on what was written before.
     model.model.decoder.layers[-1].final_layer_norm.bias.data.zero_()

@@ -3,7 +3,7 @@
 import torch
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertForTokenClassification
 
-from common import TEXTS, byte_offsets, cases, check, folder_of, outputs_of, shaken, write_config
+from common import TEXTS, byte_offsets, cases, check_alone, folder_of, shaken, write_config
 from cutting import word_pieces
 from encoders import SIZES, padded, save_tokenizer, write_expected, write_graph
 
@@ -22,7 +22,7 @@ def logits(model, **inputs):
 
 
 def headed(name, kind, of_logits, lean=None, **config):
-    """Writes a model with a head, and what `of_logits` makes of the logits of all texts; `lean` is added to the logits."""
+    """Writes a model with a head, and what `of_logits` makes of its logits, to which `lean` is added."""
     tokenizer, folder = word_pieces(), folder_of(name)
     model = shaken(kind(BertConfig(**SIZES, **config)))
     if lean:
@@ -79,9 +79,9 @@ def bert_mlm():
     position = cut.tokens.index("[MASK]")
     inputs = padded([{"ids": cut.ids, "mask": cut.attention_mask, "types": cut.type_ids}])
     with torch.no_grad():
-        probabilities = logits(model, **inputs)["logits"][0, position].softmax(-1)
-    top = probabilities.topk(5)
-    check("bert-mlm", torch.tensor(outputs_of(folder / "model.onnx", inputs)["logits"][0, position]).softmax(-1), probabilities)
+        said = logits(model, **inputs)
+    check_alone(folder / "model.onnx", inputs, said)
+    top = said["logits"][0, position].softmax(-1).topk(5)
     write_expected(folder, cases(tokenizer), masked={
         "text": MASKED, "ids": cut.ids, "offsets": byte_offsets(MASKED, cut.offsets), "position": position,
         "top": [

@@ -27,7 +27,7 @@ def reversed_rows(states, mask):
 
 
 class Elmo(torch.nn.Module):
-    """Two LSTMs of each direction over what `read` makes of the ids, each layer's output beside the other direction's."""
+    """Two LSTMs of each direction over what `read` makes of the ids, the directions' outputs side by side."""
 
     def __init__(self, read):
         super().__init__()
@@ -43,7 +43,8 @@ class Elmo(torch.nn.Module):
         layers = [torch.cat([ahead, ahead], -1)]
         for number, (forwards, backwards) in enumerate(zip(self.forwards, self.backwards)):
             # The second layer is added to the first.
-            ahead, back = (lstm(one)[0] + (one if number else 0) for lstm, one in ((forwards, ahead), (backwards, back)))
+            ahead = forwards(ahead)[0] + (ahead if number else 0)
+            back = backwards(back)[0] + (back if number else 0)
             layers.append(torch.cat([ahead, reversed_rows(back, attention_mask)], -1))
         return {"layers": torch.stack(layers, 1)}
 
@@ -117,7 +118,8 @@ def elmo(name, read, id_of, **config):
         "average": [one.mean(0).mean(0) for one in layers],
         "mixes": [mix | {"mean": [mixed(one, **mix).mean(0) for one in layers]} for mix in MIXES],
     })
-    write_json(folder / "config.json", {"model_type": "elmo", "hidden_size": HIDDEN, "num_hidden_layers": LAYERS, **config})
+    sizes = {"hidden_size": HIDDEN, "num_hidden_layers": LAYERS}
+    write_json(folder / "config.json", {"model_type": "elmo", **sizes, **config})
     return folder
 
 

@@ -11,7 +11,7 @@ const PROVIDER: &str = "libonnxruntime_providers_cuda.so";
 const DRIVER: &str = "libcuda.so.1";
 
 /// What a CUDA device lacks on this machine, each in words; none: all libraries are loaded. They stay so.
-pub(crate) fn missing_cuda(library: &Path) -> Vec<String> {
+pub fn cuda_lacks(library: &Path) -> Vec<String> {
     let mut missing = Vec::new();
     let beside = library.parent().map(Path::to_owned).unwrap_or_default();
     if !beside.join(PROVIDER).exists() {
@@ -52,13 +52,13 @@ mod tests {
         let capi = folder.path().join("onnxruntime/capi");
         std::fs::create_dir_all(folder.path().join("nvidia/cudnn/lib")).unwrap();
         std::fs::create_dir_all(&capi).unwrap();
-        let missing = missing_cuda(&capi.join("libonnxruntime.so.1.31.1"));
+        let missing = cuda_lacks(&capi.join("libonnxruntime.so.1.31.1"));
         assert!(missing[0].contains(PROVIDER), "{missing:?}");
         assert_eq!(package_folders(&capi), [folder.path().join("nvidia/cudnn/lib")]);
         std::fs::write(capi.join(PROVIDER), "").unwrap();
         // A damaged package is as good as none.
         std::fs::write(folder.path().join("nvidia/cudnn/lib/libcudnn.so.9"), "no library").unwrap();
-        let missing = missing_cuda(&capi.join("libonnxruntime.so.1.31.1"));
+        let missing = cuda_lacks(&capi.join("libonnxruntime.so.1.31.1"));
         assert!(missing.iter().any(|name| name == "libcudnn.so.9") && !missing[0].contains(PROVIDER), "{missing:?}");
     }
 }

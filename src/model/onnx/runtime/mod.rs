@@ -9,6 +9,7 @@ mod find;
 mod install;
 mod place;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -17,7 +18,7 @@ use ort::environment::Environment;
 use ort::logging::LogLevel;
 use serde::{Deserialize, Serialize};
 
-pub(super) use cuda::missing_cuda;
+pub use cuda::cuda_lacks;
 pub use find::{Candidate, candidates, runtime_folder};
 pub use install::{PACKAGE_VERSION, install};
 pub use place::Placement;
@@ -180,14 +181,24 @@ fn unusable(file: &Path, error: &impl std::fmt::Display) -> anyhow::Error {
         anyhow!("{shown} is ONNX Runtime{version}, older than 1.{OLDEST}, which this program needs: {WAY_OUT}")
     } else if error.contains("OrtGetApiBase") {
         anyhow!("{shown} is a library, but not that of ONNX Runtime: {WAY_OUT}")
-    } else if ["wrong ELF class", "invalid ELF header", "file too short", "incompatible architecture", "not a mach-o"]
-        .iter()
-        .any(|sign| error.contains(sign))
-    {
+    } else if foreign(file) {
         anyhow!("{shown} is no library for this machine ({}): {WAY_OUT}", std::env::consts::ARCH)
     } else {
         anyhow!("{shown} cannot be loaded: {error}")
     }
+}
+
+/// Whether a file is there and is no library for a processor as this one (told apart where libraries are ELF files).
+fn foreign(file: &Path) -> bool {
+    let machine: u16 = match std::env::consts::ARCH {
+        "x86_64" => 62,
+        "aarch64" => 183,
+        _ => return false,
+    };
+    let mut head = [0; 20];
+    let read = std::fs::File::open(file).map(|mut file| file.read(&mut head));
+    let elf = head.starts_with(b"\x7fELF") && u16::from_le_bytes([head[18], head[19]]) == machine;
+    cfg!(target_os = "linux") && read.is_ok() && !elf
 }
 
 #[cfg(test)]
@@ -210,11 +221,16 @@ mod tests {
     fn a_file_that_is_no_library_of_this_machine_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("libonnxruntime.so");
-        for (content, expected) in [(&b"text, not a library"[..], "no library for this machine"), (b"", "no library for")] {
+        // Text, nothing, and a library for another processor.
+        let mut other = *b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x08\0";
+        for content in [&b"text, not a library"[..], b"", &other] {
             std::fs::write(&file, content).unwrap();
             let error = format!("{:#}", Runtime::open(&file).err().unwrap());
-            assert!(error.contains(expected) && error.contains("doctor --fix"), "{error}");
+            assert!(error.contains("no library for this machine") && error.contains("doctor --fix"), "{error}");
         }
+        other[18] = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
+        std::fs::write(&file, other).unwrap();
+        assert!(!foreign(&file), "a library for this processor, if a damaged one");
         // A library of another kind.
         if let Some(other) = ["/lib/x86_64-linux-gnu/libz.so.1", "/lib/x86_64-linux-gnu/libm.so.6"].iter().find(|p| Path::new(p).exists())
         {

@@ -1,0 +1,111 @@
+//! Flags of contextual models: what `eval`, `embed`, `explain` and `nearest` share when their model is an export in the ONNX format, and
+//! those of `doctor`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::model::onnx::{Activation, Device, Layers, OnnxParams, Output, Over, RuntimeParams, Taken};
+use crate::plain::onnx::Contextual;
+use crate::text::Truncation;
+
+/// Heading of these flags in every help text.
+const CONTEXTUAL: &str = "Contextual models (ONNX)";
+
+/// How a contextual model is used.
+#[derive(Clone, Debug, Args)]
+pub struct Onnx {
+    /// tokenizer.json, vocab.txt or a SentencePiece model, where it is not beside the model.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "FILE")]
+    pub tokenizer: Option<PathBuf>,
+    /// What is read of it.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "WHAT", default_value = "embedding")]
+    pub read: Output,
+    /// cls, pooler, mean, mean-text (without special tokens), max, last or sep; several joined by +.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "POOLING", default_value = "mean")]
+    pub pooling: Taken,
+    /// last, first+last, last:4 (their mean), last:4:concat, or mix:0.2,0.3,0.5 with a weight a layer.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "LAYERS", default_value = "last")]
+    pub layers: Layers,
+    /// How logits become probabilities; auto goes by config.json.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "FORM", default_value = "auto")]
+    pub activation: Activation,
+    /// Scale vectors to length 1.
+    #[arg(help_heading = CONTEXTUAL, long)]
+    pub normalise: bool,
+    /// What of a text is read, in tokens of the model: head:512, tail:512, head+tail:128+382.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "SPEC", default_value = "none")]
+    pub truncation: Truncation,
+    /// Tokens of a window at most, special ones included; 0: as many as the model has places.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
+    pub max_len: usize,
+    /// Tokens from a window to the next; 0: one window a document.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
+    pub stride: usize,
+    /// How windows become one row.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "FORM", default_value = "mean")]
+    pub over_windows: Over,
+    /// Tokens that run at once, filling included.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 4096)]
+    pub batch_tokens: usize,
+    /// Where it runs.
+    #[command(flatten)]
+    pub place: Place,
+}
+
+/// Where contextual models run.
+#[derive(Clone, Debug, Args)]
+pub struct Place {
+    /// auto, cpu or cuda:0; auto says which it took.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "DEVICE", default_value = "auto")]
+    pub device: Device,
+    /// The library of ONNX Runtime; without it, it is looked for.
+    #[arg(help_heading = CONTEXTUAL, long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+}
+
+impl Place {
+    /// As a section of the configuration.
+    pub fn params(&self) -> RuntimeParams {
+        RuntimeParams { library: self.library.clone(), device: self.device }
+    }
+}
+
+impl Onnx {
+    /// What the flags say.
+    pub fn contextual(&self) -> Contextual {
+        Contextual {
+            params: OnnxParams {
+                model: PathBuf::new(),
+                tokenizer: self.tokenizer.clone().unwrap_or_default(),
+                fitted_until: None,
+                output: self.read,
+                pooling: self.pooling.clone(),
+                layers: self.layers.clone(),
+                activation: self.activation,
+                normalise: self.normalise,
+                max_tokens: self.max_len,
+                stride: self.stride,
+                over_windows: self.over_windows,
+                batch_tokens: self.batch_tokens,
+            },
+            truncation: self.truncation,
+            runtime: self.place.params(),
+            ..Contextual::default()
+        }
+    }
+}
+
+/// Flags of `doctor`.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Install what is missing, with uv or pip, into the user's runtime folder.
+    #[arg(long)]
+    pub fix: bool,
+    /// Look for, and with --fix install, the library for NVIDIA devices with CUDA and cuDNN (some gigabytes).
+    #[arg(long)]
+    pub cuda: bool,
+    /// A library of ONNX Runtime to look at; without it, it is looked for.
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+}

@@ -1,0 +1,125 @@
+//! `doctor`: what this machine has, what is missing, and the command that mends it.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::{batch, is_batch, or_explain};
+use crate::cli::{Doctor, Global};
+use crate::data::Report;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::model::onnx::runtime::{PACKAGE_VERSION, candidates, cuda_lacks, install, runtime_folder};
+use crate::model::onnx::Runtime;
+
+/// How a model of a hub becomes one that this program reads.
+const EXPORT: &str = "pip install \"optimum[onnxruntime]\" && optimum-cli export onnx --model hfl/chinese-macbert-base --task \
+                      feature-extraction models/macbert   (a classifier: --task text-classification)";
+
+/// Something that was looked at.
+#[derive(Serialize)]
+struct Finding {
+    what: &'static str,
+    /// Whether it will do; none where it need not be there.
+    fine: Option<bool>,
+    found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
+}
+
+/// Looks, mends if asked to, and says what it found: in words on a terminal, else as a JSON object.
+pub(super) fn run(args: &Doctor, global: &Global) -> ExitCode {
+    if is_batch(global) {
+        return batch("doctor", global, |ctx| {
+            let findings = look(args, ctx)?;
+            let mut summary = Summary { partial: wanting(&findings), ..Summary::default() };
+            summary.set("findings", findings);
+            summary.set("export", EXPORT);
+            Ok(summary)
+        });
+    }
+    or_explain((|| {
+        let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
+        if args.fix {
+            writeln!(std::io::stderr(), "installing ONNX Runtime {PACKAGE_VERSION} in {} ...", runtime_folder().display())?;
+        }
+        let findings = look(args, &ctx)?;
+        let mut out = std::io::stdout().lock();
+        for finding in &findings {
+            let mark = match finding.fine {
+                Some(true) => "ok",
+                Some(false) => "--",
+                None => "  ",
+            };
+            writeln!(out, "{mark}  {:<13} {}", finding.what, finding.found)?;
+            if let Some(mend) = &finding.mend {
+                writeln!(out, "    {:<13} {mend}", "")?;
+            }
+        }
+        writeln!(out, "\nA model of your own, once:  {EXPORT}")?;
+        Ok(ExitCode::from(u8::from(wanting(&findings))))
+    })())
+}
+
+fn wanting(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.fine == Some(false))
+}
+
+fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
+    let found = |what, fine, found: String| Finding { what, fine, found, mend: None };
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let mut findings = vec![
+        found("inkstone", Some(true), format!("{} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH)),
+        found("processor", Some(true), format!("{cores} cores")),
+        found("terminal", None, terminal()),
+    ];
+    if args.fix && (args.cuda || Runtime::load(args.library.as_deref()).is_err()) {
+        ctx.stage("install", "files", None, || {
+            ctx.note(format!("ONNX Runtime {PACKAGE_VERSION} into {}", runtime_folder().display()));
+            install(&runtime_folder(), args.cuda, ctx)?;
+            Ok(Report::new("install"))
+        })?;
+    }
+    findings.push(match Runtime::load(args.library.as_deref()) {
+        Ok(runtime) => {
+            found("ONNX Runtime", Some(true), format!("{} ({})", runtime.version(), runtime.library.display()))
+        }
+        Err(error) => Finding {
+            what: "ONNX Runtime",
+            fine: Some(false),
+            found: format!("{error:#}"),
+            mend: Some("inkstone doctor --fix".to_owned()),
+        },
+    });
+    let places: Vec<String> = candidates(args.library.as_deref())
+        .into_iter()
+        .map(|candidate| format!("{} ({})", candidate.file.display(), candidate.from))
+        .collect();
+    findings.push(found("libraries", None, if places.is_empty() { "none on this machine".into() } else { places.join("; ") }));
+    if let Some(runtime) = Runtime::loaded() {
+        let missing = cuda_lacks(&runtime.library);
+        findings.push(Finding {
+            what: "CUDA",
+            fine: args.cuda.then_some(missing.is_empty()),
+            found: if missing.is_empty() { "all libraries are there".into() } else { format!("missing: {}", missing.join(", ")) },
+            mend: (!missing.is_empty()).then(|| "inkstone doctor --fix --cuda, on a machine with an NVIDIA driver".to_owned()),
+        });
+    }
+    let installer = ["uv", "python3"].into_iter().find(|program| runs(program));
+    findings.push(found("installer", None, installer.map_or("neither uv nor python3, so --fix can install nothing".into(), str::to_owned)));
+    Ok(findings)
+}
+
+fn terminal() -> String {
+    let language = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    let kind = if std::io::stdout().is_terminal() { std::env::var("TERM").unwrap_or_default() } else { "none".to_owned() };
+    format!("{kind}, language {}", language.as_deref().unwrap_or("not set"))
+}
+
+fn runs(program: &str) -> bool {
+    let quiet = Command::new(Path::new(program)).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    quiet.is_ok_and(|status| status.success())
+}

@@ -1,0 +1,75 @@
+//! What may not come next, or is less likely for having come before; in the order of the transformers library.
+
+use super::SearchParams;
+
+/// The rules of a search.
+pub(super) struct Bans<'p> {
+    params: &'p SearchParams,
+    prompt: usize,
+}
+
+impl<'p> Bans<'p> {
+    pub fn new(params: &'p SearchParams, prompt: usize) -> Bans<'p> {
+        Bans { params, prompt }
+    }
+
+    /// Changes the scores of what comes after `prefix`, prompt included.
+    pub fn apply(&self, prefix: &[u32], scores: &mut [f32]) {
+        let written = prefix.len() - self.prompt;
+        if self.params.repetition_penalty != 1.0 {
+            self.repetition(prefix, scores);
+        }
+        if self.params.no_repeat_ngram > 0 {
+            repeats(prefix, self.params.no_repeat_ngram, scores);
+        }
+        if written < self.params.min_new_tokens {
+            for end in &self.params.eos {
+                ban(scores, *end);
+            }
+        }
+        if let Some(first) = self.params.forced_first.filter(|_| prefix.len() == 1) {
+            force(scores, first);
+        }
+        if let Some(last) = self.params.forced_last.filter(|_| written + 1 == self.params.max_new_tokens) {
+            force(scores, last);
+        }
+    }
+
+    fn repetition(&self, prefix: &[u32], scores: &mut [f32]) {
+        let mut seen = prefix.to_vec();
+        seen.sort_unstable();
+        seen.dedup();
+        let factor = self.params.repetition_penalty;
+        for token in seen {
+            if let Some(score) = scores.get_mut(token as usize) {
+                *score = if *score < 0.0 { *score * factor } else { *score / factor };
+            }
+        }
+    }
+}
+
+/// Bans what would complete a sequence of `length` tokens that is in the prefix already.
+fn repeats(prefix: &[u32], length: usize, scores: &mut [f32]) {
+    if prefix.len() + 1 < length {
+        return;
+    }
+    let end = &prefix[prefix.len() + 1 - length..];
+    for sequence in prefix.windows(length) {
+        if sequence.starts_with(end) {
+            ban(scores, sequence[length - 1]);
+        }
+    }
+}
+
+fn ban(scores: &mut [f32], token: u32) {
+    if let Some(score) = scores.get_mut(token as usize) {
+        *score = f32::NEG_INFINITY;
+    }
+}
+
+fn force(scores: &mut [f32], token: u32) {
+    scores.fill(f32::NEG_INFINITY);
+    if let Some(score) = scores.get_mut(token as usize) {
+        *score = 0.0;
+    }
+}
