@@ -59,7 +59,8 @@ pub struct FittedOnnx {
 impl FittedOnnx {
     /// Opens the model at `path`, which `using` may say more of.
     pub fn open(path: &Path, using: &Contextual, format: LineFormat, ctx: &Ctx) -> Result<FittedOnnx> {
-        let using = Contextual { params: OnnxParams { model: path.to_owned(), ..using.params.clone() }, ..using.clone() };
+        let using =
+            Contextual { params: OnnxParams { model: path.to_owned(), ..using.params.clone() }, ..using.clone() };
         let encoder = using.encoder(path, format, ctx)?;
         let header = ModelHeader {
             kind: "onnx".to_owned(),
