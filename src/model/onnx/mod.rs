@@ -37,6 +37,7 @@ mod tests;
 pub use decode::SearchParams;
 pub use encoder::Encoder;
 pub use generator::{Generator, Written};
+pub use heads::Entity;
 pub use masked::MaskedModel;
 pub use model::Opening;
 pub use params::{Activation, OnnxParams, Output, Over};
