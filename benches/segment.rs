@@ -58,8 +58,14 @@ fn main() -> Result<()> {
             "tokenize, text in and text out",
             Box::new(|| {
                 let mut out = Vec::with_capacity(2 * bytes);
-                let report =
-                    tokenize_stream(whole.as_bytes(), &mut out, Cutting::Words(&words), &TokenizeParams::default(), None, &ctx)?;
+                let report = tokenize_stream(
+                    whole.as_bytes(),
+                    &mut out,
+                    Cutting::Words(&words),
+                    &TokenizeParams::default(),
+                    None,
+                    &ctx,
+                )?;
                 Ok(report.facts["tokens"].as_u64().context("no count of tokens")? as usize)
             }),
         ),

@@ -12,8 +12,8 @@ use crate::cli::{Doctor, Global};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::onnx::runtime::{PACKAGE_VERSION, candidates, cuda_lacks, install, runtime_folder};
 use crate::model::onnx::Runtime;
+use crate::model::onnx::runtime::{PACKAGE_VERSION, candidates, cuda_lacks, install, runtime_folder};
 
 /// How a model of a hub becomes one that this program reads.
 const EXPORT: &str = "pip install \"optimum[onnxruntime]\" && optimum-cli export onnx --model hfl/chinese-macbert-base --task \
@@ -44,7 +44,11 @@ pub(super) fn run(args: &Doctor, global: &Global) -> ExitCode {
     or_explain((|| {
         let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
         if args.fix {
-            writeln!(std::io::stderr(), "installing ONNX Runtime {PACKAGE_VERSION} in {} ...", runtime_folder().display())?;
+            writeln!(
+                std::io::stderr(),
+                "installing ONNX Runtime {PACKAGE_VERSION} in {} ...",
+                runtime_folder().display()
+            )?;
         }
         let findings = look(args, &ctx)?;
         let mut out = std::io::stdout().lock();
@@ -72,7 +76,11 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
     let found = |what, fine, found: String| Finding { what, fine, found, mend: None };
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let mut findings = vec![
-        found("inkstone", Some(true), format!("{} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH)),
+        found(
+            "inkstone",
+            Some(true),
+            format!("{} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH),
+        ),
         found("processor", Some(true), format!("{cores} cores")),
         found("terminal", None, terminal()),
     ];
@@ -98,28 +106,49 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
         .into_iter()
         .map(|candidate| format!("{} ({})", candidate.file.display(), candidate.from))
         .collect();
-    findings.push(found("libraries", None, if places.is_empty() { "none on this machine".into() } else { places.join("; ") }));
+    findings.push(found(
+        "libraries",
+        None,
+        if places.is_empty() { "none on this machine".into() } else { places.join("; ") },
+    ));
     if let Some(runtime) = Runtime::loaded() {
         let missing = cuda_lacks(&runtime.library);
         findings.push(Finding {
             what: "CUDA",
             fine: args.cuda.then_some(missing.is_empty()),
-            found: if missing.is_empty() { "all libraries are there".into() } else { format!("missing: {}", missing.join(", ")) },
-            mend: (!missing.is_empty()).then(|| "inkstone doctor --fix --cuda, on a machine with an NVIDIA driver".to_owned()),
+            found: if missing.is_empty() {
+                "all libraries are there".into()
+            } else {
+                format!("missing: {}", missing.join(", "))
+            },
+            mend: (!missing.is_empty())
+                .then(|| "inkstone doctor --fix --cuda, on a machine with an NVIDIA driver".to_owned()),
         });
     }
     let installer = ["uv", "python3"].into_iter().find(|program| runs(program));
-    findings.push(found("installer", None, installer.map_or("neither uv nor python3, so --fix can install nothing".into(), str::to_owned)));
+    findings.push(found(
+        "installer",
+        None,
+        installer.map_or("neither uv nor python3, so --fix can install nothing".into(), str::to_owned),
+    ));
     Ok(findings)
 }
 
 fn terminal() -> String {
-    let language = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-    let kind = if std::io::stdout().is_terminal() { std::env::var("TERM").unwrap_or_default() } else { "none".to_owned() };
+    let language = ["LC_ALL", "LC_MESSAGES", "LANG"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    let kind =
+        if std::io::stdout().is_terminal() { std::env::var("TERM").unwrap_or_default() } else { "none".to_owned() };
     format!("{kind}, language {}", language.as_deref().unwrap_or("not set"))
 }
 
 fn runs(program: &str) -> bool {
-    let quiet = Command::new(Path::new(program)).arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let quiet = Command::new(Path::new(program))
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     quiet.is_ok_and(|status| status.success())
 }

@@ -16,7 +16,8 @@ use crate::job::Ctx;
 use crate::market::Market;
 use crate::text::subword::Subword;
 use crate::text::{
-    Counter, Cutting, Mode, PieceCutter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams, tokenize_stream,
+    Counter, Cutting, Mode, PieceCutter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams,
+    tokenize_stream,
 };
 
 /// Puts the flags of `backtest` over the parameters.

@@ -89,7 +89,10 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             let part = part?;
             let documents = part.readings.len() as u64;
             report.rows_in += documents;
-            report.drop_rows("of a kind that is not read", part.text_of.iter().filter(|text| text.is_none()).count() as u64);
+            report.drop_rows(
+                "of a kind that is not read",
+                part.text_of.iter().filter(|text| text.is_none()).count() as u64,
+            );
             order.push(part.key);
             if writer.has(part.key)? {
                 kept += documents;

@@ -69,8 +69,8 @@ pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_
 pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
 pub use metrics::{
-    Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport, character_tokens,
-    chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,
+    Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport,
+    character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,
 };
 pub use nearest::{Nearest, Neighbour};
 pub(crate) use nearest::{cosine, unit};

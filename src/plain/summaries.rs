@@ -80,7 +80,12 @@ impl Texts {
 }
 
 /// Measures what was written by its references: BLEU of all, the mean BLEU of one, and mean shares of ROUGE.
-pub fn evaluate_summaries(written: Lines, references: Lines, tokens: SummaryTokens, ctx: &Ctx) -> Result<(Figures, Report)> {
+pub fn evaluate_summaries(
+    written: Lines,
+    references: Lines,
+    tokens: SummaryTokens,
+    ctx: &Ctx,
+) -> Result<(Figures, Report)> {
     let (written, references) = (Texts::read(written, ctx)?, Texts::read(references, ctx)?);
     let by_id = written.have_ids() && references.have_ids();
     let pairs = pairs(&written.texts, &references.texts, by_id)?;
@@ -123,7 +128,8 @@ fn pairs<'t>(written: &'t [Text], references: &'t [Text], by_id: bool) -> Result
     let pair = |text: &'t Text| {
         let name = name(text);
         let reference = by_name.remove(&name);
-        let reference = reference.with_context(|| format!("{name:?} has no reference, or was written twice; {way_out}"))?;
+        let reference =
+            reference.with_context(|| format!("{name:?} has no reference, or was written twice; {way_out}"))?;
         Ok((text.text.as_str(), reference))
     };
     written.iter().map(pair).collect()
@@ -144,7 +150,9 @@ mod tests {
 
     #[test]
     fn lines_go_with_lines_and_ids_with_ids() {
-        let by_line = measured("净利润增长\n订单下降\n", "净利润增长\n订单上升\n", LineFormat::Text, SummaryTokens::Char).unwrap();
+        let by_line =
+            measured("净利润增长\n订单下降\n", "净利润增长\n订单上升\n", LineFormat::Text, SummaryTokens::Char)
+                .unwrap();
         assert_eq!((&by_line["pairs"], &by_line["paired_by"]), (&json!(2), &json!("line")));
         // All five characters of the first, two of four of the second.
         assert_eq!(by_line["rouge1"], json!({"precision": 0.75, "recall": 0.75, "f1": 0.75}));
@@ -162,7 +170,9 @@ mod tests {
     #[test]
     fn what_a_token_is_can_be_chosen() {
         let first = |tokens| {
-            measured("公司回购 AI 芯片", "公司回购芯片", LineFormat::Text, tokens).unwrap()["rouge1"]["precision"].as_f64().unwrap()
+            measured("公司回购 AI 芯片", "公司回购芯片", LineFormat::Text, tokens).unwrap()["rouge1"]["precision"]
+                .as_f64()
+                .unwrap()
         };
         assert_eq!(first(SummaryTokens::Char), 6.0 / 8.0);
         assert_eq!(first(SummaryTokens::Zh), 6.0 / 7.0);

@@ -78,7 +78,13 @@ impl PieceCutter {
     }
 
     /// Appends the pieces of a line to `out`, reading no more of it than truncation keeps.
-    fn cut_line(&self, line: &str, params: &TokenizeParams, out: &mut String, words: &mut Vec<Range<usize>>) -> Result<()> {
+    fn cut_line(
+        &self,
+        line: &str,
+        params: &TokenizeParams,
+        out: &mut String,
+        words: &mut Vec<Range<usize>>,
+    ) -> Result<()> {
         let room = |limit: usize| limit.saturating_sub(params.specials);
         let ids = match params.truncation {
             Truncation::Head(limit) => self.subword.encode_head(line, room(limit))?.ids,
@@ -327,7 +333,8 @@ mod tests {
             Segmenter::new(&TokenizerParams { mode: Mode::Char, ..TokenizerParams::default() }, Path::new("."))
                 .unwrap();
         let params = TokenizeParams::default();
-        let error = tokenize_stream("净\n".as_bytes(), Vec::new(), Cutting::Words(&segmenter), &params, None, &ctx).unwrap_err();
+        let error = tokenize_stream("净\n".as_bytes(), Vec::new(), Cutting::Words(&segmenter), &params, None, &ctx)
+            .unwrap_err();
         assert!(error.is::<Cancelled>());
     }
     #[test]

@@ -35,7 +35,9 @@ impl Shapes {
             let width = self.step.map_or(lengths[first], |step| lengths[first].next_multiple_of(step)).max(1);
             let most = (self.budget / width).max(1);
             // Windows much shorter than the first begin a batch of their own: what fills up costs as much as text.
-            let alike = |window: usize| self.step.map_or(lengths[window] * 8 >= width * 7, |step| lengths[window] + step > width);
+            let alike = |window: usize| {
+                self.step.map_or(lengths[window] * 8 >= width * 7, |step| lengths[window] + step > width)
+            };
             let count = rest.iter().take(most).take_while(|&&window| alike(window)).count().max(1);
             let (windows, after) = rest.split_at(count);
             let rows = if self.step.is_some() { most } else { count };

@@ -20,6 +20,9 @@ use crate::text::Truncation;
 
 /// Texts whose windows are put together into batches: enough that lengths fit well, few enough to hold.
 const SLICE: usize = 1024;
+/// Tokens that run at once, where the user does not say.
+const CPU_BUDGET: usize = 2048;
+const CUDA_BUDGET: usize = 32_768;
 /// Lengths on a CUDA device are filled up to multiples of this.
 const CUDA_STEP: usize = 64;
 /// Names that exports give to the graph of an encoder.
@@ -43,7 +46,10 @@ impl Encoder {
         let files = Files::of(params, opening.base, &ENCODERS)?;
         let shown = files.model.display();
         let model = Model::open(&files, words, opening)?;
-        ensure!(!model.decodes(), "{shown} is a decoder, which writes text (`inkstone generate`) and gives no features");
+        ensure!(
+            !model.decodes(),
+            "{shown} is a decoder, which writes text (`inkstone generate`) and gives no features"
+        );
         let task = Task::of(&model.session, params, &model.config, &model.family)?;
         let memories = memories(model.session.outputs());
         let remembers = model.roles.iter().filter(|role| matches!(role, Role::Memory(_))).count();
@@ -59,10 +65,15 @@ impl Encoder {
             "onnx.stride needs onnx.max_tokens, as the model {shown} has no limit of its own"
         );
         let budget = match rows {
-            None => params.batch_tokens,
+            None if params.batch_tokens > 0 => params.batch_tokens,
+            None if model.session.on_cuda() => CUDA_BUDGET,
+            None => CPU_BUDGET,
             Some(rows) => {
                 let fits = width.is_some() || rows == 1;
-                ensure!(fits, "{shown} takes {rows} texts at once and no other number: export it with a dynamic batch axis");
+                ensure!(
+                    fits,
+                    "{shown} takes {rows} texts at once and no other number: export it with a dynamic batch axis"
+                );
                 width.map_or(1, |width| rows * width)
             }
         };

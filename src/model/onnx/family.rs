@@ -102,7 +102,10 @@ impl Family {
             _ => Some(said.unwrap_or(PLACES)),
         };
         let xlnet = name == "xlnet";
-        let causal = matches!(name, "gpt2" | "openai-gpt" | "gpt_neo" | "gptj" | "gpt_neox" | "opt" | "bloom" | "llama" | "qwen2");
+        let causal = matches!(
+            name,
+            "gpt2" | "openai-gpt" | "gpt_neo" | "gptj" | "gpt_neox" | "opt" | "bloom" | "llama" | "qwen2"
+        );
         Family {
             name: name.to_owned(),
             left: xlnet,

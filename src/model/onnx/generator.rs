@@ -51,7 +51,12 @@ pub struct Written {
 
 impl Generator {
     /// Opens a model. `truncation` says what is read of a text; where `search` names no end, config.json does.
-    pub fn open(params: &OnnxParams, truncation: Truncation, search: SearchParams, opening: &Opening<'_>) -> Result<Generator> {
+    pub fn open(
+        params: &OnnxParams,
+        truncation: Truncation,
+        search: SearchParams,
+        opening: &Opening<'_>,
+    ) -> Result<Generator> {
         let files = Files::of(params, opening.base, &ENCODERS)?;
         let model = Model::open(&files, Words::Spaces, opening)?;
         let decoder = match output(model.session.outputs(), &["logits"], 3) {
@@ -121,7 +126,11 @@ impl Decoder {
         let file = Files::in_folder(folder, &DECODERS)?;
         let session = Session::open(&file, opening.runtime, opening.device, opening.threads)?;
         let roles = roles(&file, session.inputs())?;
-        ensure!(roles.contains(&Role::EncoderStates), "{} takes no encoder_hidden_states: it is no decoder", file.display());
+        ensure!(
+            roles.contains(&Role::EncoderStates),
+            "{} takes no encoder_hidden_states: it is no decoder",
+            file.display()
+        );
         let states = Hidden::last(encoder.session.outputs());
         let states = states.with_context(|| no_output(&encoder.session, "vectors of tokens for the decoder"))?;
         Ok(Decoder { session, roles, states })
@@ -165,7 +174,8 @@ fn feeds(session: &Session, roles: &[Role], rows: &[Vec<u32>], states: Option<&G
     ensure!(rows.iter().all(|row| row.len() == width), "the rows of a step have one length");
     let constant = |value: i64| Feed::Integers(vec![count, width], vec![value; count * width]);
     let feed = |(role, port): (&Role, &super::session::Port)| {
-        let size = |axis: usize| usize::try_from(port.shape[axis]).with_context(|| format!("{port} does not say its sizes"));
+        let size =
+            |axis: usize| usize::try_from(port.shape[axis]).with_context(|| format!("{port} does not say its sizes"));
         Ok(match role {
             Role::Ids => Feed::Integers(vec![count, width], rows.iter().flatten().map(|&id| i64::from(id)).collect()),
             Role::Mask => constant(1),

@@ -43,7 +43,9 @@ pub(crate) fn roles(path: &Path, inputs: &[Port]) -> Result<Vec<Role>> {
     for port in inputs {
         let name = port.name.to_ascii_lowercase();
         let role = match (name.as_str(), port.rank()) {
-            _ if number_of(&name, "mems").is_some() && port.rank() == 3 => Role::Memory(number_of(&name, "mems").unwrap_or(0)),
+            _ if number_of(&name, "mems").is_some() && port.rank() == 3 => {
+                Role::Memory(number_of(&name, "mems").unwrap_or(0))
+            }
             _ if name.starts_with("past_key_values") && port.rank() == 4 => Role::Past,
             ("use_cache_branch", _) => Role::UsePast,
             ("encoder_hidden_states", 3) => Role::EncoderStates,
@@ -101,7 +103,8 @@ impl Hidden {
         if each.len() > 1 && each.iter().enumerate().all(|(i, (number, _))| i == *number) {
             return Some(Hidden::Each(each.into_iter().map(|(_, name)| name.to_owned()).collect()));
         }
-        let stacked = float(4).find(|port| ["layers", "all_hidden_states", "hidden_states"].contains(&port.name.as_str()));
+        let stacked =
+            float(4).find(|port| ["layers", "all_hidden_states", "hidden_states"].contains(&port.name.as_str()));
         if let Some(port) = stacked.filter(|port| port.shape[1] > 0) {
             return Some(Hidden::Stacked(port.name.clone(), port.shape[1] as usize));
         }

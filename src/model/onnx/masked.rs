@@ -37,7 +37,9 @@ impl MaskedModel {
     pub fn open(params: &OnnxParams, opening: &Opening<'_>) -> Result<MaskedModel> {
         let model = Model::open(&Files::of(params, opening.base, &ENCODERS)?, Words::Spaces, opening)?;
         let logits = output(model.session.outputs(), &LOGITS, 3);
-        let logits = logits.with_context(|| no_output(&model.session, "logits [documents, tokens, vocabulary] of a masked language model"))?;
+        let logits = logits.with_context(|| {
+            no_output(&model.session, "logits [documents, tokens, vocabulary] of a masked language model")
+        })?;
         let (logits, limit) = (logits.name.clone(), model.family.limit.unwrap_or(usize::MAX));
         Ok(MaskedModel { model, logits, limit })
     }
@@ -70,7 +72,10 @@ impl MaskedModel {
                 heads::softmax(&mut p);
                 let mut order: Vec<usize> = (0..words).collect();
                 order.sort_by(|&a, &b| p[b].total_cmp(&p[a]).then(a.cmp(&b)));
-                let guess = |&token: &usize| Guess { token: subword.token(token as u32).unwrap_or_default(), p: f64::from(p[token]) };
+                let guess = |&token: &usize| Guess {
+                    token: subword.token(token as u32).unwrap_or_default(),
+                    p: f64::from(p[token]),
+                };
                 order.iter().take(best).map(guess).collect()
             });
             Ok(guesses.collect())

@@ -174,7 +174,10 @@ impl Model {
                     self.each_token(windows, batch, width, |row, place, window, token| {
                         let numbers = &windows.numbers(&windows.windows[window])[token * size..(token + 1) * size];
                         let at = (row * width + place) * size;
-                        values[at..at + size].iter_mut().zip(numbers).for_each(|(value, &number)| *value = i64::from(number));
+                        values[at..at + size]
+                            .iter_mut()
+                            .zip(numbers)
+                            .for_each(|(value, &number)| *value = i64::from(number));
                     });
                     Feed::Integers(vec![rows, width, size], values)
                 }
@@ -198,7 +201,13 @@ impl Model {
     }
 
     /// Calls `each` with the row, the place in it, the window and its token, for all tokens of a batch.
-    fn each_token(&self, windows: &Windows, batch: &[usize], width: usize, mut each: impl FnMut(usize, usize, usize, usize)) {
+    fn each_token(
+        &self,
+        windows: &Windows,
+        batch: &[usize],
+        width: usize,
+        mut each: impl FnMut(usize, usize, usize, usize),
+    ) {
         for (row, &window) in batch.iter().enumerate() {
             let len = windows.windows[window].len();
             let begin = if self.family.left { width - len } else { 0 };
@@ -215,7 +224,8 @@ fn graph_key(model: &Path) -> Result<Key> {
         let other = file.file_name().unwrap_or_default().to_string_lossy();
         other.starts_with(&name) && other != name && (other.ends_with("data") || other.ends_with(".bin"))
     };
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(beside).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(beside).collect();
     files.sort();
     files.insert(0, model.to_owned());
     let keys = files.iter().map(|file| disk::hash_file(file)).collect::<Result<Vec<Key>>>()?;

@@ -80,7 +80,7 @@ pub struct OnnxParams {
     pub stride: usize,
     /// How windows become one row: `mean`, `max` or `first`.
     pub over_windows: Over,
-    /// Tokens that run at once, filling included. More costs memory, and is hardly faster on a processor.
+    /// Tokens that run at once, filling included; 0: 2,048 on a processor, where more costs memory and is no faster, 32,768 on a CUDA device.
     pub batch_tokens: usize,
 }
 
@@ -98,7 +98,7 @@ impl Default for OnnxParams {
             max_tokens: 0,
             stride: 0,
             over_windows: Over::default(),
-            batch_tokens: 4096,
+            batch_tokens: 0,
         }
     }
 }
@@ -112,9 +112,11 @@ impl OnnxParams {
     /// The content of all files that the model's rows may depend on: those of its folder.
     pub(crate) fn files_key(&self, base: &Path) -> Result<Key> {
         let model = base.join(&self.model);
-        let folder = if model.is_dir() { model.clone() } else { model.parent().map(Path::to_owned).unwrap_or_default() };
+        let folder =
+            if model.is_dir() { model.clone() } else { model.parent().map(Path::to_owned).unwrap_or_default() };
         let entries = std::fs::read_dir(&folder).with_context(|| format!("there is no model {}", model.display()))?;
-        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+        let mut files: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
         if !self.tokenizer.as_os_str().is_empty() {
             files.push(base.join(&self.tokenizer));
         }
@@ -126,8 +128,6 @@ impl OnnxParams {
     /// Fails where the settings make no sense, whatever the model.
     pub(crate) fn check(&self) -> Result<()> {
         ensure!(!self.model.as_os_str().is_empty(), "onnx.model is missing: name the folder of an exported model");
-        ensure!(self.batch_tokens > 0, "onnx.batch_tokens is 0: no token could run");
         Ok(())
     }
 }
-

@@ -136,7 +136,9 @@ impl FromStr for Layers {
                 _ => bail!("there is no such form"),
             }
         };
-        read().with_context(|| format!("{text:?} names no layers: last, first+last, last:4, last:4:concat or mix:0.2,0.3,0.5*1.0"))
+        read().with_context(|| {
+            format!("{text:?} names no layers: last, first+last, last:4, last:4:concat or mix:0.2,0.3,0.5*1.0")
+        })
     }
 }
 

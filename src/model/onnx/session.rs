@@ -4,7 +4,9 @@
 //! twentieth of a second, inside the library too.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -122,6 +124,7 @@ pub(crate) struct Session {
     ran: Ran,
     path: PathBuf,
     on_cuda: bool,
+    watcher: Watcher,
 }
 
 impl Session {
@@ -177,7 +180,15 @@ impl Session {
             placement,
             version: runtime.version(),
         };
-        Ok(Session { inner, inputs, outputs, ran, path: path.to_owned(), on_cuda: cuda.is_some() })
+        Ok(Session {
+            inner,
+            inputs,
+            outputs,
+            ran,
+            path: path.to_owned(),
+            on_cuda: cuda.is_some(),
+            watcher: Watcher::begin()?,
+        })
     }
 
     /// What the graph takes.
@@ -234,28 +245,63 @@ impl Session {
         for name in wanted {
             binding.bind_output_to_device(*name, &memory)?;
         }
-        let options = RunOptions::new()?;
-        let (inner, bound, chosen) = (&mut self.inner, &binding, &options);
-        let outputs = watched(ctx, || drop(chosen.terminate()), move || inner.run_binding_with_options(bound, chosen));
+        let mut options = RunOptions::new()?;
+        // Of a session's making everything is told, of its runs warnings alone.
+        options.set_log_level(LogLevel::Warning)?;
+        let options = Arc::new(options);
+        self.watcher.watch(Some(Running { ctx: ctx.clone(), options: options.clone() }));
+        let outputs = self.inner.run_binding_with_options(&binding, &options);
+        self.watcher.watch(None);
         read(&Outputs(&outputs.map_err(failed)?))
     }
 }
 
-/// Does `work` while a second thread looks whether the run was cancelled, and then calls `end`.
-fn watched<T>(ctx: &Ctx, end: impl Fn() + Send, work: impl FnOnce() -> T) -> T {
-    std::thread::scope(|scope| {
-        let (ended, end_seen) = channel::<()>();
-        scope.spawn(move || {
-            while let Err(RecvTimeoutError::Timeout) = end_seen.recv_timeout(WATCH) {
-                if ctx.is_cancelled() {
-                    end();
+/// A run that may be cancelled.
+struct Running {
+    ctx: Ctx,
+    options: Arc<RunOptions>,
+}
+
+/// A thread beside a session, which ends a run that was cancelled.
+struct Watcher {
+    running: Arc<Mutex<Option<Running>>>,
+    thread: Option<JoinHandle<()>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Watcher {
+    fn begin() -> Result<Watcher> {
+        let (running, over): (Arc<Mutex<Option<Running>>>, Arc<AtomicBool>) = Default::default();
+        let (seen, end) = (running.clone(), over.clone());
+        let look = move || {
+            while !end.load(Ordering::Relaxed) {
+                std::thread::park_timeout(WATCH);
+                let running = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(running) = running.as_ref().filter(|running| running.ctx.is_cancelled()) {
+                    // The run says itself that it was ended, or that it was done before.
+                    let _ = running.options.terminate();
                 }
             }
-        });
-        let done = work();
-        drop(ended);
-        done
-    })
+        };
+        let thread =
+            std::thread::Builder::new().name("inkstone-watch".into()).spawn(look).context("cannot start a thread")?;
+        Ok(Watcher { running, thread: Some(thread), over })
+    }
+
+    fn watch(&self, running: Option<Running>) {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It holds nothing that its end could lose.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// The outputs of a run.
@@ -291,7 +337,8 @@ impl Feed {
                 Tensor::from_array((shape, values))?.into_dyn()
             }
             (Feed::Integers(shape, values), Element::F16) => {
-                let values: Vec<half::f16> = values.into_iter().map(|value| half::f16::from_f32(value as f32)).collect();
+                let values: Vec<half::f16> =
+                    values.into_iter().map(|value| half::f16::from_f32(value as f32)).collect();
                 Tensor::from_array((shape, values))?.into_dyn()
             }
             (Feed::Integers(shape, values), Element::Bool) => {

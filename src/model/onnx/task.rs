@@ -44,23 +44,37 @@ impl Task {
             Output::Embedding => Ok(Task::Embedding(Embedding::of(session, params, config)?)),
             Output::Scores => {
                 let port = output(outputs, &["logits", "output", "scores"], 2);
-                let port = port.with_context(|| no_output(session, "logits [documents, labels] of a classification head"))?;
+                let port =
+                    port.with_context(|| no_output(session, "logits [documents, labels] of a classification head"))?;
                 let labels = config.labels(usize::try_from(port.shape[1]).unwrap_or(config.id2label.len()));
-                ensure!(!labels.is_empty(), "{} does not say how many labels it has: name them in config.json under id2label", session.path().display());
+                ensure!(
+                    !labels.is_empty(),
+                    "{} does not say how many labels it has: name them in config.json under id2label",
+                    session.path().display()
+                );
                 let multi = config.problem_type.as_deref() == Some("multi_label_classification");
-                let sigmoid = params.activation == Activation::Sigmoid || (params.activation == Activation::Auto && multi);
-                let named = |names: [&str; 7]| labels.iter().position(|label| names.contains(&label.to_lowercase().as_str()));
+                let sigmoid =
+                    params.activation == Activation::Sigmoid || (params.activation == Activation::Auto && multi);
+                let named =
+                    |names: [&str; 7]| labels.iter().position(|label| names.contains(&label.to_lowercase().as_str()));
                 let tone = named(GOOD).zip(named(BAD)).map(|(good, bad)| [good, bad]);
                 Ok(Task::Scores { logits: port.name.clone(), labels, sigmoid, tone })
             }
             Output::Entities => {
                 let port = output(outputs, &["logits"], 3);
-                let port = port.with_context(|| no_output(session, "logits [documents, tokens, labels] of a token classification head"))?;
+                let port = port.with_context(|| {
+                    no_output(session, "logits [documents, tokens, labels] of a token classification head")
+                })?;
                 let labels = config.labels(usize::try_from(port.shape[2]).unwrap_or(config.id2label.len()));
-                let mut kinds: Vec<String> = labels.iter().filter_map(|label| heads::kind_of(label)).map(str::to_owned).collect();
+                let mut kinds: Vec<String> =
+                    labels.iter().filter_map(|label| heads::kind_of(label)).map(str::to_owned).collect();
                 kinds.sort();
                 kinds.dedup();
-                ensure!(!kinds.is_empty(), "the labels of {} name no entities: write them in config.json under id2label, as B-ORG and I-ORG", session.path().display());
+                ensure!(
+                    !kinds.is_empty(),
+                    "the labels of {} name no entities: write them in config.json under id2label, as B-ORG and I-ORG",
+                    session.path().display()
+                );
                 Ok(Task::Entities { logits: port.name.clone(), labels, kinds })
             }
             Output::Surprise => {
@@ -71,7 +85,9 @@ impl Task {
                     family.name
                 );
                 let port = output(outputs, &["logits"], 3);
-                let port = port.with_context(|| no_output(session, "logits [documents, tokens, vocabulary] of a language model"))?;
+                let port = port.with_context(|| {
+                    no_output(session, "logits [documents, tokens, vocabulary] of a language model")
+                })?;
                 Ok(Task::Surprise { logits: port.name.clone() })
             }
         }
@@ -89,14 +105,23 @@ impl Task {
     pub(crate) fn columns(&self) -> Vec<String> {
         match self {
             Task::Embedding(embedding) => crate::model::component_names(embedding.dim),
-            Task::Scores { labels, tone, .. } => tone.iter().map(|_| "tone".to_owned()).chain(labels.iter().cloned()).collect(),
+            Task::Scores { labels, tone, .. } => {
+                tone.iter().map(|_| "tone".to_owned()).chain(labels.iter().cloned()).collect()
+            }
             Task::Entities { kinds, .. } => kinds.clone(),
             Task::Surprise { .. } => vec!["surprise".into(), "tokens".into()],
         }
     }
 
     /// The rows of the windows of a batch whose rows are `width` tokens wide, in their order.
-    pub(crate) fn rows(&self, outputs: &Outputs<'_, '_>, windows: &Windows, batch: &[usize], width: usize, family: &Family) -> Result<Vec<f32>> {
+    pub(crate) fn rows(
+        &self,
+        outputs: &Outputs<'_, '_>,
+        windows: &Windows,
+        batch: &[usize],
+        width: usize,
+        family: &Family,
+    ) -> Result<Vec<f32>> {
         let mut rows = Vec::new();
         let window = |number: usize| &windows.windows[number];
         match self {
@@ -106,7 +131,11 @@ impl Task {
                 expect(&given, logits, 1, labels.len())?;
                 for i in 0..batch.len() {
                     let mut values = given.values[i * labels.len()..(i + 1) * labels.len()].to_vec();
-                    if *sigmoid { heads::sigmoid(&mut values) } else { heads::softmax(&mut values) }
+                    if *sigmoid {
+                        heads::sigmoid(&mut values)
+                    } else {
+                        heads::softmax(&mut values)
+                    }
                     rows.extend(tone.map(|[good, bad]| values[good] - values[bad]));
                     rows.extend(values);
                 }
@@ -166,7 +195,9 @@ impl Task {
         row.copy_from_slice(first);
         match self {
             // Entities add up, and a long window weighs as many tokens as it has.
-            Task::Entities { .. } => others.iter().for_each(|other| row.iter_mut().zip(*other).for_each(|(sum, value)| *sum += value)),
+            Task::Entities { .. } => {
+                others.iter().for_each(|other| row.iter_mut().zip(*other).for_each(|(sum, value)| *sum += value))
+            }
             Task::Surprise { .. } => {
                 let spoken = windows.iter().filter(|window| window[1] > 0.0);
                 let [mut bits, mut tokens] = [0.0f64; 2];
@@ -209,7 +240,8 @@ fn tags(given: &Given, i: usize, width: usize, window: &Window, family: &Family,
 impl Embedding {
     fn of(session: &Session, params: &OnnxParams, config: &Config) -> Result<Embedding> {
         let outputs = session.outputs();
-        let hidden = Hidden::of(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
+        let hidden =
+            Hidden::of(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
         let weights = params.layers.weights(hidden.layers())?;
         // The last layer alone is mostly there under its own name, whatever others there are.
         let only_last = weights.len() == 1 && weights[0] == [(hidden.layers() - 1, 1.0)];
@@ -218,21 +250,29 @@ impl Embedding {
             None => (hidden, weights),
         };
         let needs_pooler = params.pooling.0.contains(&Take::Pooler);
-        let pooler = output(outputs, &["pooler_output", "pooled_output", "sentence_embedding"], 2).filter(|_| needs_pooler);
-        ensure!(!needs_pooler || pooler.is_some(), no_output(session, "pooler_output, which pooling = \"pooler\" asks for"));
+        let pooler =
+            output(outputs, &["pooler_output", "pooled_output", "sentence_embedding"], 2).filter(|_| needs_pooler);
+        ensure!(
+            !needs_pooler || pooler.is_some(),
+            no_output(session, "pooler_output, which pooling = \"pooler\" asks for")
+        );
         let name = match &hidden {
             Hidden::Each(names) => &names[0],
             Hidden::Stacked(name, _) | Hidden::Last(name) => name,
         };
-        let size = |name: &str| outputs.iter().find(|port| port.name == name).and_then(|port| port.shape.last().copied());
+        let size =
+            |name: &str| outputs.iter().find(|port| port.name == name).and_then(|port| port.shape.last().copied());
         let of = |name: &str| {
             let size = size(name).and_then(|size| usize::try_from(size).ok()).or(config.hidden());
-            size.with_context(|| format!("{} does not say how long the vectors of its output {name} are", session.path().display()))
+            size.with_context(|| {
+                format!("{} does not say how long the vectors of its output {name} are", session.path().display())
+            })
         };
         let (vector, own) = (of(name)?, pooler.map(|port| of(&port.name)).transpose()?);
         let one = |take: &Take| if *take == Take::Pooler { own.unwrap_or(0) } else { vector * weights.len() };
         let dim = params.pooling.0.iter().map(one).sum();
-        let (taken, pooler, normalise) = (params.pooling.clone(), pooler.map(|port| port.name.clone()), params.normalise);
+        let (taken, pooler, normalise) =
+            (params.pooling.clone(), pooler.map(|port| port.name.clone()), params.normalise);
         Ok(Embedding { hidden, weights, taken, pooler, normalise, dim })
     }
 
@@ -248,7 +288,15 @@ impl Embedding {
         wanted
     }
 
-    fn rows(&self, outputs: &Outputs<'_, '_>, windows: &Windows, batch: &[usize], width: usize, family: &Family, rows: &mut Vec<f32>) -> Result<()> {
+    fn rows(
+        &self,
+        outputs: &Outputs<'_, '_>,
+        windows: &Windows,
+        batch: &[usize],
+        width: usize,
+        family: &Family,
+        rows: &mut Vec<f32>,
+    ) -> Result<()> {
         let names = self.wanted();
         let given = names.iter().map(|name| outputs.get(name)).collect::<Result<Vec<Given>>>()?;
         let of = |name: &str| names.iter().position(|other| *other == name).map(|i| &given[i]);
@@ -266,7 +314,9 @@ impl Embedding {
                     Hidden::Last(name) => (of(name), i),
                 };
                 let given = given.context("an output that was asked for is missing")?;
-                given.values.get(at * size..(at + 1) * size).with_context(|| format!("vectors of tokens have the shape {:?}, not [batch, {width}, {hidden}]", given.shape))
+                given.values.get(at * size..(at + 1) * size).with_context(|| {
+                    format!("vectors of tokens have the shape {:?}, not [batch, {width}, {hidden}]", given.shape)
+                })
             };
             let places = places(&windows.windows[number], width, family.left, family.cls_last);
             let own = pooler.map_or(&[][..], |given| {
@@ -294,6 +344,10 @@ impl Embedding {
 }
 
 fn expect(given: &Given, name: &str, axis: usize, size: usize) -> Result<()> {
-    ensure!(given.shape.get(axis) == Some(&size), "{name} has the shape {:?}, and config.json names {size} labels", given.shape);
+    ensure!(
+        given.shape.get(axis) == Some(&size),
+        "{name} has the shape {:?}, and config.json names {size} labels",
+        given.shape
+    );
     Ok(())
 }

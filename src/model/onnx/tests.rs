@@ -104,8 +104,12 @@ fn xlnet_remembers_the_segment_before() {
     let expected = expected("xlnet-mems");
     let texts = texts(&expected);
     for pooling in ["last", "mean"] {
-        let params =
-            OnnxParams { pooling: pooling.parse().unwrap(), max_tokens: 16, over_windows: Over::Max, ..params("xlnet-mems") };
+        let params = OnnxParams {
+            pooling: pooling.parse().unwrap(),
+            max_tokens: 16,
+            over_windows: Over::Max,
+            ..params("xlnet-mems")
+        };
         let segments: Vec<Vec<f32>> = expected[pooling].as_array().unwrap()[..2].iter().map(row).collect();
         let first = OnnxParams { over_windows: Over::First, ..params.clone() };
         close(&rows(&first, &texts)[0], &segments[0], 1e-4, "the first segment");
@@ -161,7 +165,9 @@ fn heads_give_the_probabilities_of_pytorch() {
         let names = encoder(&params).unwrap().columns();
         let labels = names.iter().filter(|name| *name != "tone").count();
         assert_eq!(labels, columns, "{names:?}");
-        for ((text, found), want) in texts.iter().zip(rows(&params, &texts)).zip(expected["probabilities"].as_array().unwrap()) {
+        for ((text, found), want) in
+            texts.iter().zip(rows(&params, &texts)).zip(expected["probabilities"].as_array().unwrap())
+        {
             if !text.is_empty() {
                 close(&found[found.len() - columns..], &row(want), 1e-5, text);
             }
@@ -202,7 +208,9 @@ fn entities_are_named_where_pytorch_names_them() {
         assert!(found.windows(2).all(|two| two[0].range.end <= two[1].range.start), "{found:?}");
         assert!(row[0].is_nan() || row[0] + row[1] == found.len() as f32, "{row:?} {found:?}");
     }
-    assert!(encoder(&params("bert")).unwrap().entities(&texts, &ctx).unwrap_err().to_string().contains("reads no entities"));
+    assert!(
+        encoder(&params("bert")).unwrap().entities(&texts, &ctx).unwrap_err().to_string().contains("reads no entities")
+    );
 }
 
 #[test]
@@ -211,7 +219,9 @@ fn surprise_is_that_of_pytorch() {
         let expected = expected(family);
         let texts = texts(&expected);
         let params = OnnxParams { output: Output::Surprise, ..params(family) };
-        for ((text, found), want) in texts.iter().zip(rows(&params, &texts)).zip(expected["surprise"].as_array().unwrap()) {
+        for ((text, found), want) in
+            texts.iter().zip(rows(&params, &texts)).zip(expected["surprise"].as_array().unwrap())
+        {
             let want = want.as_array().map(|_| row(want)).unwrap_or_default();
             if !text.is_empty() && !want.is_empty() {
                 let mean = want.iter().sum::<f32>() / want.len() as f32;
@@ -247,7 +257,8 @@ fn what_is_written_is_what_transformers_write() {
             let mut generator = Generator::open(&params(family), none, search, &testing::opening()).unwrap();
             for i in 0..generation["prompts"].as_array().unwrap().len() {
                 let prompt: Vec<u32> = serde_json::from_value(generation["prompts"][i].clone()).unwrap();
-                let of_prompt = |case: &&Value| serde_json::from_value::<Vec<u32>>(case["ids"].clone()).unwrap() == prompt;
+                let of_prompt =
+                    |case: &&Value| serde_json::from_value::<Vec<u32>>(case["ids"].clone()).unwrap() == prompt;
                 let found = match expected["cases"].as_array().unwrap().iter().find(of_prompt) {
                     Some(case) => generator.write(texts(&expected)[case["text"].as_u64().unwrap() as usize], &ctx),
                     None => generator.follow(&prompt, &ctx),
@@ -338,7 +349,10 @@ fn a_device_that_is_not_there_is_refused_with_what_is_missing_and_auto_says_why(
         Encoder::open(&params("bert"), crate::text::Truncation::None, Words::Spaces, &opening)
     };
     let error = format!("{:#}", open(Device::Cuda(0)).err().unwrap());
-    assert!(error.contains("cuda:0 cannot be used") && error.contains("lib") && error.contains("doctor --fix --cuda"), "{error}");
+    assert!(
+        error.contains("cuda:0 cannot be used") && error.contains("lib") && error.contains("doctor --fix --cuda"),
+        "{error}"
+    );
     let chosen = open(Device::Auto).unwrap();
     assert_eq!(chosen.ran().device, "cpu");
     assert!(chosen.ran().why.as_deref().unwrap().contains("missing"), "{:?}", chosen.ran());

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use anyhow::{Result, ensure};
-use rayon::prelude::*;
 
 use super::heads::inside_words;
 use super::pooling::Places;
@@ -290,9 +289,12 @@ impl Windows {
         ensure!(cut.limit > specials, "a window of {} tokens has no room beside {specials} special ones", cut.limit);
         let content = cut.limit - specials;
         let room = if cut.stride > 0 || cut.limit == usize::MAX { usize::MAX } else { content };
-        let kept = ctx.install(|| {
-            texts.par_iter().map(|text| reader.kept(text, &cut.truncation, room)).collect::<Result<Vec<Kept>>>()
-        })?;
+        // One thread: it cuts faster than models read, and what many allocate and one frees would make memory grow.
+        let kept = texts.iter().map(|text| {
+            ctx.check()?;
+            reader.kept(text, &cut.truncation, room)
+        });
+        let kept = kept.collect::<Result<Vec<Kept>>>()?;
         let seen = Seen { texts: texts.len() as u64, ..Seen::default() };
         let mut all = Windows {
             windows: Vec::new(),

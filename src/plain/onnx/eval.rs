@@ -126,7 +126,8 @@ fn similarity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figure
             };
             pairs.extend([a.to_owned(), b.to_owned()]);
             if let Some(score) = fields.next() {
-                let score: f64 = score.trim().parse().with_context(|| format!("line {}: {score:?} is no score", line.number))?;
+                let score: f64 =
+                    score.trim().parse().with_context(|| format!("line {}: {score:?} is no score", line.number))?;
                 scores.push(score);
             }
         }
@@ -255,7 +256,8 @@ impl Drift {
         let rows = || self.own.chunks(self.dim).zip(self.others.chunks(self.dim));
         let cosines: Vec<f64> = rows().map(|(a, b)| f64::from(cosine(a, b))).collect();
         let differences = || self.own.iter().zip(&self.others).map(|(a, b)| f64::from((a - b).abs()));
-        let column = |values: &[f32], i: usize| -> Vec<f64> { values.chunks(self.dim).map(|row| f64::from(row[i])).collect() };
+        let column =
+            |values: &[f32], i: usize| -> Vec<f64> { values.chunks(self.dim).map(|row| f64::from(row[i])).collect() };
         let ranked = columns.iter().take(RANKED).enumerate();
         DriftFigures {
             documents: cosines.len(),

@@ -35,7 +35,10 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
     let whole = model.values(&[text], &model.ctx)?;
     ensure!(whole.iter().all(|value| value.is_finite()), "the model gives no score of this document; is it empty?");
     let column = match of {
-        Some(of) => names.iter().position(|name| name == of).with_context(|| format!("there is no score {of:?}; there are {}", known()))?,
+        Some(of) => names
+            .iter()
+            .position(|name| name == of)
+            .with_context(|| format!("there is no score {of:?}; there are {}", known()))?,
         None if names[0] == "tone" || model.using.params.output != Output::Scores => 0,
         None => {
             let called = model.called(&whole);

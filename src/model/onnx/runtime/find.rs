@@ -46,8 +46,14 @@ pub fn candidates(library: Option<&Path>) -> Vec<Candidate> {
     }
     let listed = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     std::env::split_paths(&listed).for_each(|folder| look(folder, "LD_LIBRARY_PATH"));
-    for folder in ["/usr/local/lib", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/opt/homebrew/lib"]
-    {
+    for folder in [
+        "/usr/local/lib",
+        "/usr/lib",
+        "/usr/lib64",
+        "/usr/lib/x86_64-linux-gnu",
+        "/usr/lib/aarch64-linux-gnu",
+        "/opt/homebrew/lib",
+    ] {
         look(folder.into(), "the system's libraries");
     }
     if found.is_empty() {
@@ -102,7 +108,8 @@ pub(super) fn version_of(file: &Path) -> Option<String> {
     let packages = file.parent()?.parent()?.parent()?;
     let named = |entry: std::fs::DirEntry| {
         let name = entry.file_name().into_string().ok()?;
-        let version = name.strip_suffix(".dist-info")?.split_once('-').filter(|(name, _)| name.starts_with("onnxruntime"))?.1;
+        let version =
+            name.strip_suffix(".dist-info")?.split_once('-').filter(|(name, _)| name.starts_with("onnxruntime"))?.1;
         Some(version.to_owned())
     };
     std::fs::read_dir(packages).ok()?.flatten().find_map(named)
@@ -118,7 +125,8 @@ mod tests {
         assert_eq!(within(folder.path()), None);
         let capi = folder.path().join("onnxruntime/capi");
         std::fs::create_dir_all(&capi).unwrap();
-        for name in ["libonnxruntime_providers_shared.so", "onnxruntime_pybind11_state.so", "libonnxruntime.so.1.31.1"] {
+        for name in ["libonnxruntime_providers_shared.so", "onnxruntime_pybind11_state.so", "libonnxruntime.so.1.31.1"]
+        {
             std::fs::write(capi.join(name), "").unwrap();
         }
         let found = within(folder.path()).unwrap();

@@ -232,7 +232,9 @@ mod tests {
         std::fs::write(&file, other).unwrap();
         assert!(!foreign(&file), "a library for this processor, if a damaged one");
         // A library of another kind.
-        if let Some(other) = ["/lib/x86_64-linux-gnu/libz.so.1", "/lib/x86_64-linux-gnu/libm.so.6"].iter().find(|p| Path::new(p).exists())
+        if let Some(other) = ["/lib/x86_64-linux-gnu/libz.so.1", "/lib/x86_64-linux-gnu/libm.so.6"]
+            .iter()
+            .find(|p| Path::new(p).exists())
         {
             let error = format!("{:#}", Runtime::open(Path::new(other)).err().unwrap());
             assert!(error.contains("not that of ONNX Runtime"), "{error}");

@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn nodes_are_counted_by_provider_and_those_left_behind_by_kind() {
-        let one = Placement::of(["Node placements", " All nodes placed on [CPUExecutionProvider]. Number of nodes: 117"]);
+        let one =
+            Placement::of(["Node placements", " All nodes placed on [CPUExecutionProvider]. Number of nodes: 117"]);
         assert_eq!(one.nodes, BTreeMap::from([(CPU.to_owned(), 117)]));
         assert!(one.on_cpu.is_empty());
         let two = Placement::of([
