@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use inkstone::job::Ctx;
-use inkstone::text::{Cut, Mode, Segmenter, TokenizeParams, TokenizerParams, tokenize_stream};
+use inkstone::text::{Cut, Cutting, Mode, Segmenter, TokenizeParams, TokenizerParams, tokenize_stream};
 use rand::prelude::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -58,8 +58,14 @@ fn main() -> Result<()> {
             "tokenize, text in and text out",
             Box::new(|| {
                 let mut out = Vec::with_capacity(2 * bytes);
-                let report =
-                    tokenize_stream(whole.as_bytes(), &mut out, &words, &TokenizeParams::default(), None, &ctx)?;
+                let report = tokenize_stream(
+                    whole.as_bytes(),
+                    &mut out,
+                    Cutting::Words(&words),
+                    &TokenizeParams::default(),
+                    None,
+                    &ctx,
+                )?;
                 Ok(report.facts["tokens"].as_u64().context("no count of tokens")? as usize)
             }),
         ),

@@ -15,7 +15,7 @@ pub use keywords::{KeywordPreset, Keywords};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
 pub use project::{Backtest, Demo, Drift, Project, Run, Store, StoreAction};
-pub use text::{Corpus, Tokenize, Tokenizer};
+pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Fitting, Glove, Language, Lbl, Learner,
     Lexicon, Logistic, Lsa, Method, NetClasses, Newwords, Ngram, Nnlm, Pooling, Ppmi, Prediction, Ridge, Rnnlm, Sestm,
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn the_later_of_two_opposite_flags_counts() {
         let no_hmm = |line| match read(line).unwrap().command {
-            Some(Command::Tokenize(args)) => args.tokenizer.no_hmm,
+            Some(Command::Tokenize(args)) => args.words.no_hmm,
             other => panic!("{other:?}"),
         };
         assert_eq!(["tokenize", "tokenize --no-hmm", "tokenize --no-hmm --hmm"].map(no_hmm), [false, true, false]);

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Onnx;
 use crate::plain::onnx::{Examination, Unit};
-use crate::plain::{Judgements, LineFormat, Per, ProjectionMethod};
+use crate::plain::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
 
 /// A model and the documents that it reads.
 #[derive(Clone, Debug, Args)]
@@ -29,12 +29,27 @@ pub struct Reading {
 /// Flags of `eval`.
 #[derive(Debug, Args)]
 pub struct Eval {
-    /// The kind that the model must be of; the file itself says it, so this is only checked.
+    /// The kind that the model must be of; the file itself says it, so this is only checked. Or `summaries`, which need no model.
     #[arg(value_name = "MODEL")]
     pub kind: Option<String>,
-    /// Model and documents.
+    /// The model file, which knows its kind and how its text was cut; or the folder or file .onnx of a contextual model.
+    #[arg(short, long, value_name = "FILE")]
+    pub model: Option<PathBuf>,
+    /// A document a line; - is the standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// How lines are written: tokens, text or jsonl. Default: jsonl for a file of that name, else as the model was trained.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<LineFormat>,
+    /// For summaries: what should have been written, a line for each of --input, or by its id.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "words", "per", "task", "against"])]
+    pub references: Option<PathBuf>,
+    /// For summaries: what counts as a token. Default: char.
+    #[arg(long, value_name = "WHAT", requires = "references")]
+    pub tokens: Option<SummaryTokens>,
+    /// For contextual models.
     #[command(flatten)]
-    pub reading: Reading,
+    pub onnx: Onnx,
     /// The input is no corpus but a file of human judgements of words, to measure word vectors by.
     #[arg(long, value_name = "WHAT", conflicts_with = "per")]
     pub words: Option<Judgements>,

@@ -16,6 +16,14 @@ pub struct Tokenizer {
     /// Characters or jieba words.
     #[arg(help_heading = CUTTING, long, default_value = "jieba")]
     pub mode: Mode,
+    /// How words are found and which are left out.
+    #[command(flatten)]
+    pub words: WordCut,
+}
+
+/// How words are found and which are left out.
+#[derive(Clone, Debug, Default, Args)]
+pub struct WordCut {
     /// How jieba cuts: precise, full or search.
     #[arg(help_heading = CUTTING, long, default_value = "precise")]
     pub cut: Cut,
@@ -52,18 +60,36 @@ pub struct Corpus {
     pub tokenizer: Tokenizer,
 }
 
+/// What `tokenize` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum LineMode {
+    /// Characters, runs of letters and digits, marks.
+    Char,
+    /// Words of jieba.
+    Jieba,
+    /// Pieces of the tokenizer of a contextual model, as its vocabulary writes them.
+    Wordpiece,
+}
+
 /// Flags of `tokenize`.
 #[derive(Debug, Args)]
 pub struct Tokenize {
-    /// How text is cut.
+    /// Characters, jieba words, or the pieces that a contextual model reads.
+    #[arg(help_heading = CUTTING, long, default_value = "jieba")]
+    pub mode: LineMode,
+    /// For the mode wordpiece: tokenizer.json, vocab.txt, a SentencePiece model, or the folder of an export that holds one.
+    #[arg(help_heading = CUTTING, long, value_name = "FILE", required_if_eq("mode", "wordpiece"))]
+    pub tokenizer: Option<PathBuf>,
+    /// How words are found and which are left out.
     #[command(flatten)]
-    pub tokenizer: Tokenizer,
+    pub words: WordCut,
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.
     #[arg(long, value_name = "SPEC")]
     pub truncate: Option<Truncation>,
-    /// Special tokens of the model, such as CLS and SEP, that count towards the limit.
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    pub specials: usize,
+    /// Special tokens of the model, such as CLS and SEP, that count towards the limit. Default: 2; in the mode wordpiece those that the
+    /// tokenizer adds.
+    #[arg(long, value_name = "N")]
+    pub specials: Option<usize>,
     /// What stands between tokens.
     #[arg(long, default_value = " ", value_name = "TEXT")]
     pub separator: String,

@@ -4,17 +4,21 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::project::figures;
 use crate::backtest::{self, Params};
-use crate::cli::{Backtest, Global, Tokenize, Tokenizer};
+use crate::cli::{Backtest, Global, LineMode, Tokenize, Tokenizer, WordCut};
 use crate::export::{self, ExportFactor, Provenance};
 use crate::factor::Factor;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::market::Market;
-use crate::text::{Counter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams, tokenize_stream};
+use crate::text::subword::Subword;
+use crate::text::{
+    Counter, Cutting, Mode, PieceCutter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams,
+    tokenize_stream,
+};
 
 /// Puts the flags of `backtest` over the parameters.
 pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
@@ -73,8 +77,12 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
 
 /// The flags of cutting as parameters; without a flag, `stopwords` says which are left out.
 pub(super) fn tokenizer(args: &Tokenizer, stopwords: &str) -> TokenizerParams {
+    words(args.mode, &args.words, stopwords)
+}
+
+fn words(mode: Mode, args: &WordCut, stopwords: &str) -> TokenizerParams {
     TokenizerParams {
-        mode: args.mode,
+        mode,
         cut: args.cut,
         hmm: !args.no_hmm,
         tags: args.tags,
@@ -86,16 +94,25 @@ pub(super) fn tokenizer(args: &Tokenizer, stopwords: &str) -> TokenizerParams {
 
 /// Cuts stdin to stdout, a line a document.
 pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
-    let params = tokenizer(&args.tokenizer, "none");
+    let mode = if args.mode == LineMode::Char { Mode::Char } else { Mode::Jieba };
+    let params = words(mode, &args.words, "none");
+    let (segmenter, pieces) = match &args.tokenizer {
+        Some(path) => (None, Some(pieces(args, path, &params)?)),
+        None => (Some(Segmenter::new(&params, Path::new(""))?), None),
+    };
+    let cutting = match (&segmenter, &pieces) {
+        (Some(segmenter), _) => Cutting::Words(segmenter),
+        (None, pieces) => Cutting::Pieces(pieces.as_ref().context("a line is cut by words or by pieces")?),
+    };
     let output = TokenizeParams {
         separator: args.separator.clone(),
         truncation: args.truncate.unwrap_or_default(),
-        specials: args.specials,
+        specials: args.specials.unwrap_or_else(|| cutting.specials()),
         terms: params.stopwords != Stopwords::None,
         tags: params.tags,
     };
-    let segmenter = Segmenter::new(&params, Path::new(""))?;
-    for (line, word) in segmenter.dictionaries().iter().flat_map(|read| &read.unreachable) {
+    let dictionaries = segmenter.iter().flat_map(|segmenter| segmenter.dictionaries());
+    for (line, word) in dictionaries.flat_map(|read| &read.unreachable) {
         let _ =
             writeln!(std::io::stderr(), "dictionary line {line}: jieba cuts at a mark in {word:?} and never finds it");
     }
@@ -106,7 +123,7 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     }
     let out = BufWriter::new(std::io::stdout().lock());
     let mut counter = args.vocabulary.is_some().then(Counter::default);
-    let report = tokenize_stream(stdin.lock(), out, &segmenter, &output, counter.as_mut(), &ctx)?;
+    let report = tokenize_stream(stdin.lock(), out, cutting, &output, counter.as_mut(), &ctx)?;
     if let (Some(path), Some(counter)) = (&args.vocabulary, counter) {
         let written = counter.build(&VocabularyParams::ALL).and_then(|vocabulary| vocabulary.save(path));
         written.with_context(|| format!("cannot write the vocabulary {}", path.display()))?;
@@ -115,4 +132,15 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
         let _ = writeln!(std::io::stderr(), "{n} lines: {reason}");
     }
     Ok(ExitCode::from(u8::from(report.dropped_rows() > 0)))
+}
+
+/// The tokenizer of a contextual model; what speaks of words does not go with it.
+fn pieces(args: &Tokenize, path: &Path, params: &TokenizerParams) -> Result<PieceCutter> {
+    ensure!(args.mode == LineMode::Wordpiece, "--tokenizer names the tokenizer of a model: add --mode wordpiece");
+    let plain = words(params.mode, &WordCut::default(), "none");
+    ensure!(
+        *params == plain,
+        "--cut, --no-hmm, --dict, --tags and --stopwords are of words; a model's pieces are what its tokenizer says"
+    );
+    Ok(PieceCutter::new(Subword::open(path)?))
 }

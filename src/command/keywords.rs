@@ -71,7 +71,7 @@ fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<I
     let tokenizer = &args.corpus.tokenizer;
     if let Some(path) = &args.model {
         ensure!(
-            tokenizer.dict.is_empty() && tokenizer.stopwords.is_none(),
+            tokenizer.words.dict.is_empty() && tokenizer.words.stopwords.is_none(),
             "the model cuts as it was trained; drop --dict and --stopwords, or --model"
         );
         let file = ModelFile::open(path)?;

@@ -13,29 +13,68 @@ use crate::job::Ctx;
 use crate::model::ngram::SampleParams;
 use crate::model::onnx::{Generator, OnnxParams, Opening, Runtime};
 use crate::model::{Explanation, WordVectors};
-use crate::plain::onnx::{Contextual, FittedOnnx, is_onnx};
+use crate::plain::onnx::{Contextual, Examination, FittedOnnx, is_onnx};
 use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
 
-/// Measures a model.
+/// What `eval` measures where there is no model.
+const SUMMARIES: &str = "summaries";
+
+/// Measures a model, or summaries.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
-    let reading = &args.reading;
-    let contextual = Contextual { examination: args.task, against: args.against.clone(), ..reading.onnx.contextual() };
-    let (model, format) = opened(&reading.model, reading.format, Some(&reading.input), &contextual, ctx)?;
+    let of_summaries = args.kind.as_deref() == Some(SUMMARIES);
+    let Some(path) = &args.model else {
+        let way_out = "eval needs --model; or, as `eval summaries`, the --references of what was written";
+        let references = args.references.as_deref().context(way_out)?;
+        let other = args.kind.as_deref().unwrap_or(SUMMARIES);
+        ensure!(other == SUMMARIES, "--references are for `eval summaries`, and a model of kind {other} needs --model");
+        return summaries(args, references, ctx);
+    };
+    ensure!(!of_summaries, "`eval summaries` compares two files, --input and --references, and has no --model");
+    let contextual = Contextual { examination: args.task, against: args.against.clone(), ..args.onnx.contextual() };
+    if args.task == Some(Examination::FillMask) && is_onnx(path) {
+        return fill_masks(args, path, &contextual, ctx);
+    }
+    let (model, format) = opened(path, args.format, Some(&args.input), &contextual, ctx)?;
     let name = model.name();
     let asked = args.kind.as_deref().unwrap_or(name);
-    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", reading.model.display());
+    ensure!(asked == name, "{} is a model of kind {name}, not {asked}", path.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()) };
     let (figures, report) = staged(ctx, "eval", || match args.words {
-        Some(judgements) => plain::evaluate_words(model.as_ref(), &reading.input, judgements, ctx),
-        None => model.evaluate(&mut Lines::open(&reading.input, format)?, &params, ctx),
+        Some(judgements) => plain::evaluate_words(model.as_ref(), &args.input, judgements, ctx),
+        None => model.evaluate(&mut Lines::open(&args.input, format)?, &params, ctx),
     })?;
-    let mut summary = used(model.as_ref(), &args.reading.model);
+    let mut summary = used(model.as_ref(), path);
     if let Some((_, path)) = &params.table {
         summary.set("output", path.display().to_string());
     }
+    summary.fields.extend(figures);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// Measures what was written by its references.
+fn summaries(args: &Eval, references: &Path, ctx: &Ctx) -> Result<Summary> {
+    let lines = |path: &Path| Lines::open(path, args.format.or_else(|| LineFormat::by_name(path)).unwrap_or_default());
+    let (written, wanted) = (lines(&args.input)?, lines(references)?);
+    let tokens = args.tokens.unwrap_or_default();
+    let (figures, report) = staged(ctx, "eval", || plain::evaluate_summaries(written, wanted, tokens, ctx))?;
+    let mut summary = Summary::default();
+    summary.fields.extend(figures);
+    ended(&mut summary, report);
+    Ok(summary)
+}
+
+/// Shows what a masked language model, which need give nothing else, puts behind its masks.
+fn fill_masks(args: &Eval, path: &Path, contextual: &Contextual, ctx: &Ctx) -> Result<Summary> {
+    let format = args.format.or_else(|| LineFormat::by_name(&args.input)).unwrap_or_default();
+    let mut lines = Lines::open(&args.input, format)?;
+    let (figures, report) = staged(ctx, "eval", || plain::onnx::fill_masks(path, contextual, &mut lines, ctx))?;
+    let mut summary = Summary::default();
+    summary.set("model", "onnx");
+    summary.set("file", path.display().to_string());
     summary.fields.extend(figures);
     ended(&mut summary, report);
     Ok(summary)

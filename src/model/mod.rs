@@ -70,7 +70,7 @@ pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
 pub use metrics::{
     Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport,
-    character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge,
+    character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,
 };
 pub use nearest::{Nearest, Neighbour};
 pub(crate) use nearest::{cosine, unit};

@@ -34,6 +34,7 @@ pub mod sestm;
 mod shift;
 mod source;
 mod spill;
+mod summaries;
 pub mod textnet;
 pub mod tone;
 pub mod vectorize;
@@ -57,4 +58,5 @@ pub use projection::{Projection, ProjectionMethod, ProjectionParams, Shown, proj
 pub use rows::{Columns, Rows};
 pub use shift::{Shift, shifts, write_shifts};
 pub use source::Source;
+pub use summaries::{SummaryTokens, evaluate_summaries};
 pub use words::WordRows;

@@ -28,7 +28,7 @@ pub use dictionary::{DictionaryReport, Entry};
 pub use params::{Cut, Mode, Stopwords, TokenizerParams};
 pub use segment::{JIEBA_VERSION, Segmenter};
 pub use sentence::sentences;
-pub use tokenize::{TokenizeParams, tokenize_stream};
+pub use tokenize::{Cutting, PieceCutter, TokenizeParams, tokenize_stream};
 pub use truncate::{Truncation, truncate_text};
 pub use vocab::{Counter, DfLimit, Frequency, Vocabulary, VocabularyParams};
 

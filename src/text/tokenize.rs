@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use super::chunk::Chunk;
 use super::segment::sense;
+use super::subword::Subword;
 use super::{Counter, Segmenter, TaggedToken, Token, Truncation};
 use crate::data::Report;
-use crate::job::{Cancelled, Ctx};
+use crate::job::Ctx;
 
 /// How lines are written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +45,60 @@ impl Default for TokenizeParams {
     }
 }
 
+/// What cuts a line.
+#[derive(Clone, Copy)]
+pub enum Cutting<'a> {
+    /// Into characters or words.
+    Words(&'a Segmenter),
+    /// Into the pieces of a contextual model.
+    Pieces(&'a PieceCutter),
+}
+
+impl Cutting<'_> {
+    /// Special tokens that a model adds to a text: those of its tokenizer, or `[CLS]` and `[SEP]`.
+    pub fn specials(&self) -> usize {
+        match self {
+            Cutting::Words(_) => TokenizeParams::default().specials,
+            Cutting::Pieces(pieces) => pieces.subword.specials(),
+        }
+    }
+}
+
+/// The tokenizer of a contextual model with its pieces as the vocabulary writes them.
+pub struct PieceCutter {
+    subword: Subword,
+    names: Vec<String>,
+}
+
+impl PieceCutter {
+    /// Reads the vocabulary.
+    pub fn new(subword: Subword) -> PieceCutter {
+        let names = (0..subword.size() as u32).map(|id| subword.token(id).unwrap_or_default()).collect();
+        PieceCutter { subword, names }
+    }
+
+    /// Appends the pieces of a line to `out`, reading no more of it than truncation keeps.
+    fn cut_line(
+        &self,
+        line: &str,
+        params: &TokenizeParams,
+        out: &mut String,
+        words: &mut Vec<Range<usize>>,
+    ) -> Result<()> {
+        let room = |limit: usize| limit.saturating_sub(params.specials);
+        let ids = match params.truncation {
+            Truncation::Head(limit) => self.subword.encode_head(line, room(limit))?.ids,
+            Truncation::Tail(limit) => self.subword.encode_tail(line, room(limit))?.ids,
+            truncation => {
+                let ids = self.subword.encode(line)?.ids;
+                truncation.apply(ids.len(), params.specials).into_iter().flat_map(|range| ids[range].to_vec()).collect()
+            }
+        };
+        ids.into_iter().for_each(|id| push(&self.names[id as usize], params, out, words));
+        Ok(())
+    }
+}
+
 /// Bytes of text read at once.
 const CHUNK: usize = 1 << 20;
 
@@ -58,7 +113,7 @@ const NAMED: usize = 20;
 pub fn tokenize_stream(
     mut input: impl BufRead,
     mut output: impl Write,
-    segmenter: &Segmenter,
+    cutting: Cutting<'_>,
     params: &TokenizeParams,
     mut counter: Option<&mut Counter>,
     ctx: &Ctx,
@@ -72,9 +127,9 @@ pub fn tokenize_stream(
         let mut batches = ctx.install(|| {
             let batches = lines.par_chunks(BATCH).map(|lines| {
                 ctx.advance(lines.len() as u64)?;
-                Ok(cut_lines(lines, segmenter, params, counter.is_some()))
+                cut_lines(lines, cutting, params, counter.is_some())
             });
-            batches.collect::<Result<Vec<_>, Cancelled>>()
+            batches.collect::<Result<Vec<_>>>()
         })?;
         if let Some(counter) = &mut counter {
             let counts = || batches.par_iter_mut().filter_map(|batch| batch.counts.take()).reduce_with(merged);
@@ -115,7 +170,7 @@ fn merged(mut counts: Counter, more: Counter) -> Counter {
     counts
 }
 
-fn cut_lines(lines: &[&[u8]], segmenter: &Segmenter, params: &TokenizeParams, counted: bool) -> Batch {
+fn cut_lines(lines: &[&[u8]], cutting: Cutting<'_>, params: &TokenizeParams, counted: bool) -> Result<Batch> {
     let bytes: usize = lines.iter().map(|line| line.len()).sum();
     let mut batch = Batch {
         text: String::with_capacity(bytes + bytes / 4),
@@ -128,7 +183,10 @@ fn cut_lines(lines: &[&[u8]], segmenter: &Segmenter, params: &TokenizeParams, co
         match std::str::from_utf8(line) {
             Ok(line) => {
                 words.clear();
-                cut_line(line, segmenter, params, &mut batch.text, &mut words);
+                match cutting {
+                    Cutting::Words(segmenter) => cut_line(line, segmenter, params, &mut batch.text, &mut words),
+                    Cutting::Pieces(pieces) => pieces.cut_line(line, params, &mut batch.text, &mut words)?,
+                }
                 batch.tokens += words.len() as u64;
                 if let Some(counts) = &mut batch.counts {
                     counts.add(words.iter().map(|range| &batch.text[range.clone()]), None);
@@ -138,7 +196,15 @@ fn cut_lines(lines: &[&[u8]], segmenter: &Segmenter, params: &TokenizeParams, co
         }
         batch.text.push('\n');
     }
-    batch
+    Ok(batch)
+}
+
+fn push(word: &str, params: &TokenizeParams, out: &mut String, words: &mut Vec<Range<usize>>) {
+    if !words.is_empty() {
+        out.push_str(&params.separator);
+    }
+    words.push(out.len()..out.len() + word.len());
+    out.push_str(word);
 }
 
 /// Appends the tokens of a line to `out`, and to `words` where they stand in it.
@@ -149,13 +215,7 @@ fn cut_line(
     out: &mut String,
     words: &mut Vec<Range<usize>>,
 ) {
-    let mut write = |word: &str| {
-        if !words.is_empty() {
-            out.push_str(&params.separator);
-        }
-        words.push(out.len()..out.len() + word.len());
-        out.push_str(word);
-    };
+    let mut write = |word: &str| push(word, params, out, words);
     if params.tags {
         let words = segmenter.tagged(line);
         let kept = params.truncation.apply(words.len(), params.specials);
@@ -190,13 +250,14 @@ mod tests {
 
     use super::super::{Mode, TokenizerParams, VocabularyParams};
     use super::*;
+    use crate::job::Cancelled;
 
     fn run(text: &[u8], params: &TokenizeParams, mode: Mode, threads: usize) -> (String, Report) {
         let ctx = Ctx::new(threads, 1).unwrap();
         let segmenter =
             Segmenter::new(&TokenizerParams { mode, ..TokenizerParams::default() }, Path::new(".")).unwrap();
         let mut out = Vec::new();
-        let report = tokenize_stream(text, &mut out, &segmenter, params, None, &ctx).unwrap();
+        let report = tokenize_stream(text, &mut out, Cutting::Words(&segmenter), params, None, &ctx).unwrap();
         (String::from_utf8(out).unwrap(), report)
     }
 
@@ -249,7 +310,7 @@ mod tests {
                     .unwrap();
             let mut counter = Counter::default();
             let ctx = Ctx::new(threads, 1).unwrap();
-            tokenize_stream(text, Vec::new(), &segmenter, params, Some(&mut counter), &ctx).unwrap();
+            tokenize_stream(text, Vec::new(), Cutting::Words(&segmenter), params, Some(&mut counter), &ctx).unwrap();
             counter.build(&VocabularyParams::ALL).unwrap()
         };
         // The broken line is no document, the empty one is; what truncation leaves out is not counted.
@@ -272,7 +333,27 @@ mod tests {
             Segmenter::new(&TokenizerParams { mode: Mode::Char, ..TokenizerParams::default() }, Path::new("."))
                 .unwrap();
         let params = TokenizeParams::default();
-        let error = tokenize_stream("净\n".as_bytes(), Vec::new(), &segmenter, &params, None, &ctx).unwrap_err();
+        let error = tokenize_stream("净\n".as_bytes(), Vec::new(), Cutting::Words(&segmenter), &params, None, &ctx)
+            .unwrap_err();
         assert!(error.is::<Cancelled>());
+    }
+    #[test]
+    fn pieces_of_a_model_with_its_own_special_tokens() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/onnx/bert/vocab.txt");
+        let pieces = PieceCutter::new(Subword::open(Path::new(file)).unwrap());
+        assert_eq!(Cutting::Pieces(&pieces).specials(), 2);
+        let cut = |truncation: &str| {
+            let params = TokenizeParams { truncation: truncation.parse().unwrap(), ..TokenizeParams::default() };
+            let text = "AI芯片Q3订单\n\n公司 增长".as_bytes();
+            let mut out = Vec::new();
+            let ctx = Ctx::new(2, 1).unwrap();
+            let report = tokenize_stream(text, &mut out, Cutting::Pieces(&pieces), &params, None, &ctx).unwrap();
+            assert_eq!(report.rows_out, 3);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(cut("none"), "ai 芯 片 q ##3 订 单\n\n公 司 增 长\n");
+        assert_eq!(cut("head:5"), "ai 芯 片\n\n公 司 增\n");
+        assert_eq!(cut("tail:4"), "订 单\n\n增 长\n");
+        assert_eq!(cut("head+tail:1+2"), "ai 订 单\n\n公 增 长\n");
     }
 }

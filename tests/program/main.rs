@@ -11,6 +11,9 @@ mod fronts;
 #[cfg(unix)]
 mod interrupt;
 mod models;
+mod onnx;
+#[cfg(unix)]
+mod onnx_runs;
 mod places;
 mod tools;
 mod tree;
@@ -19,9 +22,13 @@ mod words;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
+use inkstone::job::Ctx;
+use inkstone::model::onnx::Runtime;
+use inkstone::model::onnx::runtime::install;
 use serde_json::Value;
 
 /// What a run of the program left behind.
@@ -68,6 +75,19 @@ impl Ran {
     }
 }
 
+/// The library of ONNX Runtime: one that is on this machine, else one that is installed beside the build, as for the unit tests.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let beside = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("onnxruntime");
+        if Runtime::load(None).is_err() && !beside.exists() {
+            install(&beside, false, &Ctx::new(1, 1).unwrap()).expect("the library can be installed");
+        }
+        let there = Some(beside.as_path()).filter(|folder| folder.exists());
+        Runtime::load(there).expect("there is a library").library.clone()
+    })
+}
+
 /// The program in a folder, with no terminal and no setting of the machine's user.
 fn inkstone(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_inkstone"));
@@ -75,6 +95,7 @@ fn inkstone(folder: &Path, args: &[&str]) -> Command {
     for name in ["LANG", "LC_ALL", "LC_MESSAGES"] {
         command.env_remove(name);
     }
+    command.env("ORT_DYLIB_PATH", library());
     command
 }
 

@@ -14,7 +14,7 @@ pub use bleu::{Bleu, character_tokens, chinese_tokens, corpus_bleu, sentence_ble
 pub use classes::{Average, ClassFigures, ClassReport};
 pub use labels::LabelReport;
 pub use probability::{Bin, ProbabilityReport};
-pub use rouge::{Overlap, Rouge, mean_rouge, rouge};
+pub use rouge::{Rouge, mean_rouge, rouge};
 pub use values::ValueReport;
 
 pub(crate) use probability::area_under_curve;

@@ -1,5 +1,7 @@
 //! A contextual model as rows of numbers: text in, one row a document out.
 
+mod entities;
+
 use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 

@@ -1,9 +1,10 @@
 //! From the logits of a head to probabilities, and from tags of tokens to entities.
 //!
 //! Tags say where a name begins and goes on: `B-ORG I-ORG O`, with `E` (`L`) for the last token, `S` (`U`) for the only one and `M` for
-//! one within where a model has them; or the kind alone. As in the aggregation "simple" of the transformers library, a token that
-//! goes on with the kind before it belongs to it, one that goes on with another kind begins a new entity, and the score is
-//! the mean probability of the tags. Ranges are bytes of the text, half-open.
+//! one within where a model has them; or the kind alone. As in the aggregation "first" of the transformers library, a word that was
+//! cut into pieces is one word with the tag of its first piece; a word that goes on with the kind before it belongs to it,
+//! one that goes on with another kind begins a new entity, and the score is the mean probability of the words' tags. Ranges are
+//! bytes of the text, half-open.
 
 use std::ops::Range;
 
@@ -14,13 +15,13 @@ pub struct Entity {
     pub label: String,
     /// Where it lies.
     pub range: Range<usize>,
-    /// Mean probability of its tags.
+    /// Mean probability of its words' tags.
     pub score: f32,
 }
 
 impl Entity {
     /// Where it lies without white space at its ends, which pieces of SentencePiece and of bytes may hold.
-    pub fn trimmed(&self, text: &str) -> Range<usize> {
+    pub(super) fn trimmed(&self, text: &str) -> Range<usize> {
         let part = &text[self.range.clone()];
         let start = self.range.start + part.len() - part.trim_start().len();
         start..start + part.trim().len()
@@ -28,7 +29,7 @@ impl Entity {
 }
 
 /// Probabilities of which one holds; of logits that are all minus infinity, equal ones.
-pub fn softmax(logits: &mut [f32]) {
+pub(super) fn softmax(logits: &mut [f32]) {
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     if largest == f32::NEG_INFINITY {
         let count = logits.len() as f32;
@@ -46,7 +47,7 @@ pub fn softmax(logits: &mut [f32]) {
 }
 
 /// Probabilities of which each holds or not.
-pub fn sigmoid(logits: &mut [f32]) {
+pub(super) fn sigmoid(logits: &mut [f32]) {
     for logit in logits {
         // The exponential of what is negative never overflows.
         let small = (-logit.abs()).exp();
@@ -55,7 +56,7 @@ pub fn sigmoid(logits: &mut [f32]) {
 }
 
 /// The natural logarithm of the probability of one of some logits.
-pub fn log_softmax_of(logits: &[f32], one: usize) -> f64 {
+pub(super) fn log_softmax_of(logits: &[f32], one: usize) -> f64 {
     let largest = f64::from(logits.iter().copied().fold(f32::NEG_INFINITY, f32::max));
     let sum: f64 = logits.iter().map(|logit| (f64::from(*logit) - largest).exp()).sum();
     f64::from(logits[one]) - largest - sum.ln()
@@ -90,62 +91,68 @@ fn read(tag: &str) -> Option<(Place, &str)> {
 }
 
 /// The kind of entity that a label stands for; none for what is outside all.
-pub fn kind_of(label: &str) -> Option<&str> {
+pub(super) fn kind_of(label: &str) -> Option<&str> {
     read(label).map(|(_, kind)| kind)
 }
 
-/// The entities that the logits of a text's tokens name: a row of one number a label for each token, with the token's place.
-pub fn entities(logits: &[Vec<f32>], labels: &[String], offsets: &[Range<u32>]) -> Vec<Entity> {
+/// The entities that the logits of a text's tokens name: a row of one number a label for each token, with the token's place and whether
+/// it is inside a word that began before ([`inside_words`]).
+pub(super) fn entities(logits: &[Vec<f32>], labels: &[String], offsets: &[Range<u32>], inside: &[bool]) -> Vec<Entity> {
     let mut found: Vec<Entity> = Vec::new();
-    // Tokens of the last entity, while it may go on.
-    let mut open: Option<usize> = None;
-    for (row, place) in logits.iter().zip(offsets) {
+    // Words of the last entity, while it may go on, and whether the word before belongs to it.
+    let (mut open, mut named) = (None, false);
+    for (token, (row, place)) in logits.iter().zip(offsets).enumerate() {
+        let range = place.start as usize..place.end as usize;
+        if token > 0 && inside[token] {
+            if let Some(last) = found.last_mut().filter(|_| named) {
+                last.range.end = last.range.end.max(range.end);
+            }
+            continue;
+        }
         let mut row = row.clone();
         softmax(&mut row);
         let best = row.iter().enumerate().fold(0, |best, (label, p)| if *p > row[best] { label } else { best });
-        let Some((mark, kind)) = labels.get(best).and_then(|label| read(label)) else {
+        let tag = labels.get(best).and_then(|label| read(label));
+        named = tag.is_some();
+        let Some((mark, kind)) = tag else {
             open = None;
             continue;
         };
-        let range = place.start as usize..place.end as usize;
         let goes_on = open
             .zip(found.last_mut())
             .filter(|(_, last)| matches!(mark, Place::Within | Place::Last) && last.label == kind);
-        let tokens = match goes_on {
-            Some((tokens, last)) => {
+        let words = match goes_on {
+            Some((words, last)) => {
                 last.range.end = last.range.end.max(range.end);
-                last.score += (row[best] - last.score) / (tokens + 1) as f32;
-                tokens + 1
+                last.score += (row[best] - last.score) / (words + 1) as f32;
+                words + 1
             }
             None => {
                 found.push(Entity { label: kind.to_owned(), range, score: row[best] });
                 1
             }
         };
-        open = matches!(mark, Place::First | Place::Within).then_some(tokens);
+        open = matches!(mark, Place::First | Place::Within).then_some(words);
     }
     found
 }
 
-/// Gives every further piece of a word the logits of its first, as the aggregation "first" does: where a word of letters and digits was
-/// cut, its pieces cannot disagree. Chinese characters are words by themselves.
-pub fn first_of_words(text: &str, logits: &mut [Vec<f32>], offsets: &[Range<u32>]) {
+/// Which tokens go on with the word of the token before: letters and digits with nothing between. Chinese characters are words by
+/// themselves.
+pub(super) fn inside_words(text: &str, offsets: &[Range<u32>]) -> Vec<bool> {
     let of_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !('\u{2e80}'..='\u{9fff}').contains(&c));
-    for token in 1..logits.len().min(offsets.len()) {
+    let inside = |token: usize| {
         let at = offsets[token].start as usize;
-        let inside = offsets[token - 1].end as usize == at
+        token > 0
+            && offsets[token - 1].end as usize == at
+            && of_word(text[at..].chars().next())
             && of_word(text[..at].chars().next_back())
-            && of_word(text[at..].chars().next());
-        if inside {
-            logits[token] = logits[token - 1].clone();
-        }
-    }
+    };
+    (0..offsets.len()).map(inside).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     fn labels(names: &[&str]) -> Vec<String> {
@@ -166,7 +173,7 @@ mod tests {
         let mut labels = labels(tags);
         labels.sort();
         labels.dedup();
-        let found = entities(&tagged(tags, &labels, 2.0), &labels, &characters(text));
+        let found = entities(&tagged(tags, &labels, 2.0), &labels, &characters(text), &vec![false; tags.len()]);
         found.into_iter().map(|entity| (entity.label.clone(), &text[entity.trimmed(text)])).collect()
     }
 
@@ -218,7 +225,7 @@ mod tests {
         let labels = labels(&["O", "B-ORG", "I-ORG"]);
         let half = |at: usize| (0..3).map(|label| if label == at { 2f32.ln() } else { 0.0 }).collect::<Vec<f32>>();
         let sure = |at: usize| (0..3).map(|label| if label == at { 100.0 } else { 0.0 }).collect::<Vec<f32>>();
-        let found = entities(&[half(1), sure(2), sure(2), half(0)], &labels, &characters("abcd"));
+        let found = entities(&[half(1), sure(2), sure(2), half(0)], &labels, &characters("abcd"), &[false; 4]);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].range, 0..3);
         assert!((found[0].score - 2.5 / 3.0).abs() < 1e-6);
@@ -229,56 +236,15 @@ mod tests {
         let text = "买 Tesla 股";
         let offsets = [0..3, 3..6, 6..9, 9..13];
         let labels = labels(&["O", "B-ORG", "I-ORG"]);
-        let mut logits = tagged(&["O", "B-ORG", "O", "O"], &labels, 3.0);
-        let cut = entities(&logits, &labels, &offsets);
-        assert_eq!(&text[cut[0].trimmed(text)], "Te");
-        first_of_words(text, &mut logits, &offsets);
-        // The pieces of the word now all begin one, which is the library's reading too.
-        assert_eq!(entities(&logits, &labels, &offsets).len(), 2);
-        let mut logits = tagged(&["O", "I-ORG", "O", "O"], &labels, 3.0);
-        first_of_words(text, &mut logits, &offsets);
-        let whole = entities(&logits, &labels, &offsets);
-        assert_eq!(whole.iter().map(|entity| &text[entity.trimmed(text)]).collect::<Vec<_>>(), ["Tesla"]);
-        let mut chinese = tagged(&["I-ORG", "O"], &labels, 3.0);
-        first_of_words("中文", &mut chinese, &characters("中文"));
-        assert_eq!(entities(&chinese, &labels, &characters("中文"))[0].range, 0..3);
-    }
-
-    #[test]
-    fn the_reference_model_names_the_same() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/onnx/bert-tokens");
-        let read = |name: &str| -> Value {
-            serde_json::from_slice(&std::fs::read(format!("{folder}/{name}")).unwrap()).unwrap()
-        };
-        let (expected, config) = (read("expected.json"), read("config.json"));
-        let labels: Vec<String> =
-            config["id2label"].as_object().unwrap().values().map(|label| label.as_str().unwrap().to_owned()).collect();
-        for (case, (tags, wanted)) in expected["cases"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .zip(expected["labels"].as_array().unwrap().iter().zip(expected["entities"].as_array().unwrap()))
-        {
-            let (mut logits, mut offsets) = (Vec::new(), Vec::new());
-            for (token, tag) in tags.as_array().unwrap().iter().enumerate() {
-                if case["specials"][token] == 0 {
-                    let tag = tag.as_u64().unwrap() as usize;
-                    logits.push((0..labels.len()).map(|label| if label == tag { 5.0 } else { 0.0 }).collect());
-                    let place = &case["offsets"][token];
-                    offsets.push(place[0].as_u64().unwrap() as u32..place[1].as_u64().unwrap() as u32);
-                }
-            }
-            let found: Vec<Value> = entities(&logits, &labels, &offsets)
-                .into_iter()
-                .map(|entity| serde_json::json!([entity.label, entity.range.start, entity.range.end]))
-                .collect();
-            let wanted: Vec<Value> = wanted
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|entity| serde_json::json!([entity["type"], entity["start"], entity["end"]]))
-                .collect();
-            assert_eq!(found, wanted);
+        let inside = inside_words(text, &offsets);
+        assert_eq!(inside, [false, false, true, false]);
+        // The word is one name, whatever its further pieces say.
+        for second in ["O", "I-ORG", "B-ORG"] {
+            let whole = entities(&tagged(&["O", "B-ORG", second, "O"], &labels, 3.0), &labels, &offsets, &inside);
+            assert_eq!(whole.iter().map(|entity| &text[entity.trimmed(text)]).collect::<Vec<_>>(), ["Tesla"]);
         }
+        assert_eq!(entities(&tagged(&["O", "O", "B-ORG", "O"], &labels, 3.0), &labels, &offsets, &inside), []);
+        assert_eq!(inside_words("中文 3 4", &[0..3, 3..6, 6..8, 8..10]), [false; 4]);
+        assert_eq!(inside_words("Q3订单", &[0..1, 1..2, 2..5, 5..8]), [false, true, false, false]);
     }
 }

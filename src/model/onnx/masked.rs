@@ -8,7 +8,7 @@ use super::graph::output;
 use super::heads;
 use super::model::{Files, Model, Opening};
 use super::params::OnnxParams;
-use super::session::no_output;
+use super::session::{Ran, no_output};
 use super::windows::{Cut, Windows, Words, places};
 use crate::job::Ctx;
 use crate::text::Truncation;
@@ -42,6 +42,11 @@ impl MaskedModel {
         })?;
         let (logits, limit) = (logits.name.clone(), model.family.limit.unwrap_or(usize::MAX));
         Ok(MaskedModel { model, logits, limit })
+    }
+
+    /// Where the model runs.
+    pub fn ran(&self) -> &Ran {
+        self.model.session.ran()
     }
 
     /// The likeliest tokens behind each mask of a text, `best` of them, by falling probability; equal ones by number.

@@ -40,6 +40,7 @@ pub use decode::SearchParams;
 pub(crate) use drift::{Drift, DriftFigures};
 pub use encoder::Encoder;
 pub use generator::{Generator, Written};
+pub use heads::Entity;
 pub use masked::MaskedModel;
 pub use model::Opening;
 pub use params::{Activation, OnnxParams, Output, Over};

@@ -117,7 +117,7 @@ pub(crate) struct Given {
 }
 
 /// A model ready to run.
-pub struct Session {
+pub(crate) struct Session {
     inner: ort::session::Session,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
@@ -202,7 +202,7 @@ impl Session {
     }
 
     /// Where it runs.
-    pub fn ran(&self) -> &Ran {
+    pub(crate) fn ran(&self) -> &Ran {
         &self.ran
     }
 

@@ -140,16 +140,12 @@ impl Task {
                     rows.extend(values);
                 }
             }
-            Task::Entities { logits, labels, kinds } => {
-                let given = outputs.get(logits)?;
-                expect(&given, logits, 2, labels.len())?;
-                for (i, &number) in batch.iter().enumerate() {
-                    let tags = tags(&given, i, width, window(number), family, labels.len());
-                    let offsets = &windows.offsets(window(number))[window(number).inner.clone()];
-                    let found = heads::entities(&tags, labels, offsets);
-                    rows.extend(
-                        kinds.iter().map(|kind| found.iter().filter(|entity| entity.label == *kind).count() as f32),
-                    );
+            Task::Entities { kinds, .. } => {
+                for (&number, found) in batch.iter().zip(self.entities(outputs, windows, batch, width, family)?) {
+                    // What the window before has read, it has counted.
+                    let before = windows.read_before(number);
+                    let new = || found.iter().filter(|entity| entity.range.start >= before);
+                    rows.extend(kinds.iter().map(|kind| new().filter(|entity| entity.label == *kind).count() as f32));
                 }
             }
             Task::Surprise { logits } => {
@@ -170,6 +166,27 @@ impl Task {
             }
         }
         Ok(rows)
+    }
+
+    /// The entities of each window of a batch whose rows are `width` tokens wide; none where it reads no entities.
+    pub(crate) fn entities(
+        &self,
+        outputs: &Outputs<'_, '_>,
+        windows: &Windows,
+        batch: &[usize],
+        width: usize,
+        family: &Family,
+    ) -> Result<Vec<Vec<heads::Entity>>> {
+        let Task::Entities { logits, labels, .. } = self else { return Ok(Vec::new()) };
+        let given = outputs.get(logits)?;
+        expect(&given, logits, 2, labels.len())?;
+        let of_window = |(i, &number): (usize, &usize)| {
+            let window = &windows.windows[number];
+            let tags = tags(&given, i, width, window, family, labels.len());
+            let (offsets, inside) = (windows.offsets(window), windows.inside(window));
+            heads::entities(&tags, labels, &offsets[window.inner.clone()], &inside[window.inner.clone()])
+        };
+        Ok(batch.iter().enumerate().map(of_window).collect())
     }
 
     /// The row of a document of those of its windows, in order.
@@ -215,14 +232,7 @@ impl Task {
 }
 
 /// The logits of each token of a window's text.
-pub(crate) fn tags(
-    given: &Given,
-    i: usize,
-    width: usize,
-    window: &Window,
-    family: &Family,
-    labels: usize,
-) -> Vec<Vec<f32>> {
+fn tags(given: &Given, i: usize, width: usize, window: &Window, family: &Family, labels: usize) -> Vec<Vec<f32>> {
     let text = places(window, width, family.left, family.cls_last).text;
     text.map(|token| given.values[(i * width + token) * labels..][..labels].to_vec()).collect()
 }

@@ -176,6 +176,44 @@ fn heads_give_the_probabilities_of_pytorch() {
 }
 
 #[test]
+fn entities_are_named_where_pytorch_names_them() {
+    let expected = expected("bert-tokens");
+    let texts = texts(&expected);
+    let ctx = Ctx::new(2, 1).unwrap();
+    let of = |params: OnnxParams| {
+        let mut encoder = encoder(&OnnxParams { output: Output::Entities, ..params }).unwrap();
+        let counts = encoder.rows(&texts, &ctx, |_| Ok(())).unwrap().0;
+        (encoder.entities(&texts, &ctx).unwrap(), counts)
+    };
+    let (found, counts) = of(params("bert-tokens"));
+    let mut pieces = 0;
+    for (text, (found, want)) in texts.iter().zip(found.iter().zip(expected["entities"].as_array().unwrap())) {
+        let want = want.as_array().unwrap();
+        let spans: Vec<Value> = found
+            .iter()
+            .map(|e| serde_json::json!({"type": e.label, "start": e.range.start, "end": e.range.end, "text": text[e.range.clone()]}))
+            .collect();
+        assert_eq!(&spans, want, "{text}");
+        assert!(found.iter().all(|entity| entity.score > 0.2 && entity.score < 1.0), "{found:?}");
+        pieces += spans.iter().filter(|span| span["text"] == "Q3").count();
+    }
+    assert_eq!(pieces, 1, "a word of two pieces is one name");
+    for (row, found) in counts.chunks(2).zip(&found).filter(|(row, _)| row[0].is_finite()) {
+        let count = |kind: &str| found.iter().filter(|entity| entity.label == kind).count() as f32;
+        assert_eq!(row, [count("ORG"), count("PROD")]);
+    }
+    // Windows that overlap say nothing twice.
+    let (windows, counts) = of(OnnxParams { max_tokens: 14, stride: 4, ..params("bert-tokens") });
+    for (found, row) in windows.iter().zip(counts.chunks(2)) {
+        assert!(found.windows(2).all(|two| two[0].range.end <= two[1].range.start), "{found:?}");
+        assert!(row[0].is_nan() || row[0] + row[1] == found.len() as f32, "{row:?} {found:?}");
+    }
+    assert!(
+        encoder(&params("bert")).unwrap().entities(&texts, &ctx).unwrap_err().to_string().contains("reads no entities")
+    );
+}
+
+#[test]
 fn surprise_is_that_of_pytorch() {
     for family in ["gpt2", "openai-gpt"] {
         let expected = expected(family);

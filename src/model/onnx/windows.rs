@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use anyhow::{Result, ensure};
 
+use super::heads::inside_words;
 use super::pooling::Places;
 use crate::job::Ctx;
 use crate::text::subword::Subword;
@@ -49,6 +50,8 @@ struct Kept {
     /// Numbers, as many a token as the reader has.
     numbers: Vec<u32>,
     offsets: Vec<Range<u32>>,
+    /// Which of them go on with the word before.
+    inside: Vec<bool>,
     /// Whether the text had more.
     cut: bool,
     unknown: usize,
@@ -151,6 +154,7 @@ impl Reader {
         if let Some(unknown) = self.subword().and_then(Subword::unk_id) {
             kept.unknown = kept.numbers.iter().filter(|&&number| number == unknown).count();
         }
+        kept.inside = inside_words(text, &kept.offsets);
         Ok(kept)
     }
 
@@ -273,6 +277,8 @@ pub(crate) struct Windows {
     types: Vec<u8>,
     /// Bytes of the text of each token; special ones have none.
     offsets: Vec<Range<u32>>,
+    /// Whether each token goes on with the word before.
+    inside: Vec<bool>,
     pub(crate) seen: Seen,
 }
 
@@ -290,8 +296,15 @@ impl Windows {
         });
         let kept = kept.collect::<Result<Vec<Kept>>>()?;
         let seen = Seen { texts: texts.len() as u64, ..Seen::default() };
-        let (windows, numbers, types, offsets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut all = Windows { windows, numbers, width: reader.width(), types, offsets, seen };
+        let mut all = Windows {
+            windows: Vec::new(),
+            numbers: Vec::new(),
+            width: reader.width(),
+            types: Vec::new(),
+            offsets: Vec::new(),
+            inside: Vec::new(),
+            seen,
+        };
         for (text, kept) in kept.iter().enumerate() {
             all.seen.cut += u64::from(kept.cut);
             all.seen.empty += u64::from(kept.offsets.is_empty());
@@ -321,8 +334,11 @@ impl Windows {
         self.types.extend(types);
         self.seen.tokens += inner.len() as u64;
         self.offsets.resize(begin + inner.start, 0..0);
-        self.offsets.extend_from_slice(&kept.offsets[tokens]);
+        self.offsets.extend_from_slice(&kept.offsets[tokens.clone()]);
         self.offsets.resize(self.types.len(), 0..0);
+        self.inside.resize(begin + inner.start, false);
+        self.inside.extend_from_slice(&kept.inside[tokens]);
+        self.inside.resize(self.types.len(), false);
         self.windows.push(Window { text, tokens: begin..self.types.len(), inner });
     }
 
@@ -339,6 +355,19 @@ impl Windows {
     /// Bytes of the text of each token of a window.
     pub(crate) fn offsets(&self, window: &Window) -> &[Range<u32>] {
         &self.offsets[window.tokens.clone()]
+    }
+
+    /// Which of the tokens of a window go on with the word before.
+    pub(crate) fn inside(&self, window: &Window) -> &[bool] {
+        &self.inside[window.tokens.clone()]
+    }
+
+    /// The byte up to which the window before has read the same text.
+    pub(crate) fn read_before(&self, number: usize) -> usize {
+        let text = self.windows[number].text;
+        let before = number.checked_sub(1).map(|before| &self.windows[before]).filter(|before| before.text == text);
+        let last = before.and_then(|before| self.offsets(before)[before.inner.clone()].last());
+        last.map_or(0, |place| place.end as usize)
     }
 
     /// Tokens of each window.

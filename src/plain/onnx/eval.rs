@@ -1,6 +1,9 @@
 //! Looking at a contextual model before a long run: does it fill in masks, is like text near, are labels right, and how far is a smaller
 //! form of it from the first?
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,7 +12,7 @@ use super::super::{Block, Figures, LineFormat, Lines};
 use super::{Contextual, FittedOnnx};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::onnx::{Drift, MaskedModel, Opening, Output, Runtime};
+use crate::model::onnx::{Drift, MaskedModel, OnnxParams, Output};
 use crate::model::{ClassReport, cosine};
 use crate::stats::{pearson, spearman};
 
@@ -31,6 +34,20 @@ pub enum Examination {
     Labels,
     /// How improbable the lines are to a language model.
     Perplexity,
+    /// The names in the lines, with kind, place and score.
+    Entities,
+}
+
+impl Examination {
+    /// What of a model is read for it; none where that is open.
+    pub(super) fn output(self) -> Option<Output> {
+        match self {
+            Examination::FillMask | Examination::Similarity => None,
+            Examination::Labels => Some(Output::Scores),
+            Examination::Perplexity => Some(Output::Surprise),
+            Examination::Entities => Some(Output::Entities),
+        }
+    }
 }
 
 pub(super) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
@@ -38,14 +55,15 @@ pub(super) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
         Output::Embedding => Examination::Similarity,
         Output::Scores => Examination::Labels,
         Output::Surprise => Examination::Perplexity,
-        Output::Entities => bail!("entities have no examination; `embed` counts them, a row a document"),
+        Output::Entities => Examination::Entities,
     };
     let mut figures = match (&model.using.against, model.using.examination.unwrap_or(fitting)) {
         (Some(_), _) => drift(model, lines, ctx)?,
-        (None, Examination::FillMask) => fill_masks(model, lines, ctx)?,
+        (None, Examination::FillMask) => bail!("a model that fills in masks has no rows"),
         (None, Examination::Similarity) => similarity(model, lines, ctx)?,
         (None, Examination::Labels) => labels(model, lines, ctx)?,
         (None, Examination::Perplexity) => perplexity(model, lines, ctx)?,
+        (None, Examination::Entities) => entities(model, lines, ctx)?,
     };
     figures.insert("ran".into(), serde_json::to_value(model.encoder().ran())?);
     Ok((figures, lines.finish()?))
@@ -55,11 +73,10 @@ fn figures(value: Value) -> Figures {
     if let Value::Object(figures) = value { figures } else { Figures::new() }
 }
 
-fn fill_masks(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
-    let Contextual { runtime, params, .. } = &model.using;
-    let loaded = Runtime::load(runtime.library.as_deref())?;
-    let opening = Opening { runtime: loaded, device: runtime.device, threads: ctx.threads(), base: "".as_ref() };
-    let mut masked = MaskedModel::open(params, &opening)?;
+/// Fills in the masks of lines by the model at `path`, which gives probabilities of its vocabulary and need give no rows.
+pub fn fill_masks(path: &Path, using: &Contextual, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
+    let params = OnnxParams { model: path.to_owned(), ..using.params.clone() };
+    let mut masked = MaskedModel::open(&params, &using.opening(ctx)?)?;
     let mut filled = Vec::new();
     let mut block = Block::default();
     while lines.next_block(&mut block, BLOCK)? {
@@ -69,7 +86,32 @@ fn fill_masks(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figure
             filled.push(json!({"id": line.name(), "masks": guesses}));
         }
     }
-    Ok(figures(json!({"filled": filled})))
+    Ok((figures(json!({"filled": filled, "ran": masked.ran()})), lines.finish()?))
+}
+
+/// The names in each document; places are bytes of its text, behind its title and a line break where it has one.
+fn entities(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
+    let (mut documents, mut kinds) = (Vec::new(), BTreeMap::<String, u64>::new());
+    let mut block = Block::default();
+    while lines.next_block(&mut block, BLOCK)? {
+        let lines = lines.documents(&block);
+        let whole: Vec<_> = lines.iter().map(super::Line::whole).collect();
+        let texts: Vec<&str> = whole.iter().map(AsRef::as_ref).collect();
+        let found = model.encoder().entities(&texts, ctx)?;
+        ctx.advance(texts.len() as u64)?;
+        for ((line, text), found) in lines.iter().zip(texts).zip(found) {
+            let shown: Vec<Value> = found
+                .into_iter()
+                .map(|entity| {
+                    *kinds.entry(entity.label.clone()).or_default() += 1;
+                    let (start, end) = (entity.range.start, entity.range.end);
+                    json!({"kind": entity.label, "text": &text[entity.range], "start": start, "end": end, "score": entity.score})
+                })
+                .collect();
+            documents.push(json!({"id": line.name(), "entities": shown}));
+        }
+    }
+    Ok(figures(json!({"kinds": kinds, "documents": documents})))
 }
 
 fn similarity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {

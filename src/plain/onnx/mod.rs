@@ -20,7 +20,7 @@ use crate::model::onnx::{Encoder, OnnxParams, Opening, Output, Runtime, RuntimeP
 use crate::model::{Explanation, ModelHeader};
 use crate::text::{Segmenter, TokenizerParams, Truncation};
 
-pub use eval::Examination;
+pub use eval::{Examination, fill_masks};
 pub use explain::Unit;
 pub use write::generate;
 
@@ -59,8 +59,9 @@ pub struct FittedOnnx {
 impl FittedOnnx {
     /// Opens the model at `path`, which `using` may say more of.
     pub fn open(path: &Path, using: &Contextual, format: LineFormat, ctx: &Ctx) -> Result<FittedOnnx> {
-        let using =
-            Contextual { params: OnnxParams { model: path.to_owned(), ..using.params.clone() }, ..using.clone() };
+        let output = using.examination.and_then(Examination::output).unwrap_or(using.params.output);
+        let params = OnnxParams { model: path.to_owned(), output, ..using.params.clone() };
+        let using = Contextual { params, ..using.clone() };
         let encoder = using.encoder(path, format, ctx)?;
         let header = ModelHeader {
             kind: "onnx".to_owned(),
@@ -117,10 +118,13 @@ impl FittedOnnx {
 impl Contextual {
     /// Opens a model as this says.
     fn encoder(&self, path: &Path, format: LineFormat, ctx: &Ctx) -> Result<Encoder> {
-        let runtime = Runtime::load(self.runtime.library.as_deref())?;
-        let opening = Opening { runtime, device: self.runtime.device, threads: ctx.threads(), base: Path::new("") };
         let params = OnnxParams { model: path.to_owned(), ..self.params.clone() };
-        Encoder::open(&params, self.truncation, words(format)?, &opening)
+        Encoder::open(&params, self.truncation, words(format)?, &self.opening(ctx)?)
+    }
+
+    fn opening(&self, ctx: &Ctx) -> Result<Opening<'static>> {
+        let runtime = Runtime::load(self.runtime.library.as_deref())?;
+        Ok(Opening { runtime, device: self.runtime.device, threads: ctx.threads(), base: Path::new("") })
     }
 }
 

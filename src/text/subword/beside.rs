@@ -52,7 +52,7 @@ pub(super) struct Beside {
 
 impl Beside {
     /// Reads what stands in a folder.
-    pub fn read(folder: &Path) -> Result<Beside> {
+    pub(super) fn read(folder: &Path) -> Result<Beside> {
         Ok(Beside {
             specials: read(folder, "special_tokens_map.json")?,
             tokenizer: read(folder, "tokenizer_config.json")?,
@@ -61,7 +61,7 @@ impl Beside {
     }
 
     /// How the files write a special token, if they do.
-    pub fn name(&self, role: Role) -> Option<&str> {
+    pub(super) fn name(&self, role: Role) -> Option<&str> {
         [&self.specials, &self.tokenizer].into_iter().find_map(|file| {
             let token = &file[role.key()];
             token.as_str().or_else(|| token["content"].as_str())
@@ -69,27 +69,27 @@ impl Beside {
     }
 
     /// The number of a special token: as the files name it, or as it is usually written.
-    pub fn token(&self, role: Role, id: impl Fn(&str) -> Option<u32>) -> Option<u32> {
+    pub(super) fn token(&self, role: Role, id: impl Fn(&str) -> Option<u32>) -> Option<u32> {
         self.name(role).and_then(&id).or_else(|| role.usual().iter().find_map(|name| id(name)))
     }
 
     /// The special token as the files name it, or as it is usually written, if the vocabulary has it.
-    pub fn token_name(&self, role: Role, has: impl Fn(&str) -> bool) -> Option<&str> {
+    pub(super) fn token_name(&self, role: Role, has: impl Fn(&str) -> bool) -> Option<&str> {
         self.name(role).filter(|name| has(name)).or_else(|| role.usual().iter().copied().find(|name| has(name)))
     }
 
     /// A setting that is true or false.
-    pub fn flag(&self, name: &str) -> Option<bool> {
+    pub(super) fn flag(&self, name: &str) -> Option<bool> {
         [&self.tokenizer, &self.model].into_iter().find_map(|file| file[name].as_bool())
     }
 
     /// A setting that is a number.
-    pub fn number(&self, name: &str) -> Option<u64> {
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
         [&self.tokenizer, &self.model].into_iter().find_map(|file| file[name].as_u64())
     }
 
     /// The kind of model, in lower case as `config.json` writes it: `xlnet`, `t5`.
-    pub fn family(&self) -> Option<String> {
+    pub(super) fn family(&self) -> Option<String> {
         if let Some(family) = self.model["model_type"].as_str() {
             return Some(family.to_owned());
         }

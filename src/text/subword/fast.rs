@@ -60,7 +60,7 @@ pub(super) struct Fast {
 
 impl Fast {
     /// The cutter for a definition, if it is one of BERT's word pieces.
-    pub fn new(json: &Value, tokenizer: &Tokenizer) -> Result<Option<Fast>> {
+    pub(super) fn new(json: &Value, tokenizer: &Tokenizer) -> Result<Option<Fast>> {
         let model = &json["model"];
         let added = json["added_tokens"].as_array().map_or(&[][..], Vec::as_slice);
         let bert = json["normalizer"]["type"] == "BertNormalizer"
@@ -116,17 +116,17 @@ impl Fast {
     }
 
     /// Whether a text holds a token that is found before it is cut.
-    pub fn marked(&self, text: &str) -> bool {
+    pub(super) fn marked(&self, text: &str) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.is_match(text))
     }
 
     /// Whether words end before and after a character, whatever its neighbours.
-    pub fn separates(&self, c: char) -> bool {
+    pub(super) fn separates(&self, c: char) -> bool {
         matches!(self.kind(c), Kind::Space | Kind::Alone(_))
     }
 
     /// Cuts a text without marks. `slow` cuts a part of it that begins at a byte.
-    pub fn encode(
+    pub(super) fn encode(
         &self,
         text: &str,
         pieces: &mut Pieces,

@@ -43,7 +43,7 @@ pub(super) enum Seams {
 
 impl Seams {
     /// Reads off a definition where it allows cuts; `fast` says whether the fast way has a table.
-    pub fn new(json: &Value, tokenizer: &Tokenizer, fast: bool) -> Result<Seams> {
+    pub(super) fn new(json: &Value, tokenizer: &Tokenizer, fast: bool) -> Result<Seams> {
         if fast {
             return Ok(Seams::Words);
         }
@@ -66,12 +66,12 @@ impl Seams {
     }
 
     /// Whether texts may be cut at all.
-    pub fn any(&self) -> bool {
+    pub(super) fn any(&self) -> bool {
         !matches!(self, Seams::Nowhere)
     }
 
     /// Whether the end of a text may be read by itself.
-    pub fn tails(&self) -> bool {
+    pub(super) fn tails(&self) -> bool {
         match self {
             Seams::Nowhere => false,
             Seams::Words => true,
@@ -80,7 +80,7 @@ impl Seams {
     }
 
     /// Whether a text may be cut between two characters.
-    pub fn between(&self, before: char, after: char, fast: Option<&Fast>) -> bool {
+    pub(super) fn between(&self, before: char, after: char, fast: Option<&Fast>) -> bool {
         match self {
             Seams::Nowhere => false,
             Seams::Words => fast.is_some_and(|fast| fast.separates(before) || fast.separates(after)),

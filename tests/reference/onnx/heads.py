@@ -55,15 +55,23 @@ def bert_multilabel():
 def bert_tokens():
     def tagged(rows, said):
         labels = [one.argmax(-1).tolist() for one in said]
-        return {"labels": labels, "entities": [entities(row, tags) for row, tags in zip(rows, labels)]}
+        tokens = [[cutter.id_to_token(token) for token in row["ids"]] for row in rows]
+        return {"labels": labels, "entities": [entities(*one) for one in zip(rows, labels, tokens)]}
+
+    cutter = word_pieces()
 
     headed("bert-tokens", BertForTokenClassification, tagged, LEAN, id2label=TAGS)
 
 
-def entities(row, labels):
-    """Spans of a text, in bytes: `I-` goes on with what is open and of its type, and opens one where nothing is."""
+def entities(row, labels, tokens):
+    """Spans of a text, in bytes: `I-` goes on with what is open and of its type, and opens one where nothing is. A word that was
+    cut into pieces has the label of its first, as in the aggregation "first" of transformers."""
     text, open_type, found = TEXTS[row["text"]].encode(), None, []
-    for label, special, (start, end) in zip(labels, row["specials"], row["offsets"]):
+    for label, special, (start, end), token in zip(labels, row["specials"], row["offsets"], tokens):
+        if token.startswith("##"):
+            if open_type:
+                found[-1]["end"] = end
+            continue
         begins, _, kind = ("O" if special else TAGS[label]).partition("-")
         if begins == "I" and kind == open_type:
             found[-1]["end"] = end

@@ -9,12 +9,12 @@ pub(super) struct Bans<'p> {
 }
 
 impl<'p> Bans<'p> {
-    pub fn new(params: &'p SearchParams, prompt: usize) -> Bans<'p> {
+    pub(super) fn new(params: &'p SearchParams, prompt: usize) -> Bans<'p> {
         Bans { params, prompt }
     }
 
     /// Changes the scores of what comes after `prefix`, prompt included.
-    pub fn apply(&self, prefix: &[u32], scores: &mut [f32]) {
+    pub(super) fn apply(&self, prefix: &[u32], scores: &mut [f32]) {
         let written = prefix.len() - self.prompt;
         if self.params.repetition_penalty != 1.0 {
             self.repetition(prefix, scores);

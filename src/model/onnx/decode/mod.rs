@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use bans::Bans;
 
 /// A model that says what may come next.
-pub trait NextToken {
+pub(super) trait NextToken {
     /// The logits of the next token after each of some texts of equal length: a row of one number a token for each.
     fn next(&mut self, prefixes: &[Vec<u32>]) -> Result<Vec<Vec<f32>>>;
 }
@@ -82,15 +82,15 @@ impl Default for SearchParams {
 
 /// A text that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub(super) struct Found {
     /// What was written after the prompt, with its end if it has one.
-    pub ids: Vec<u32>,
+    pub(super) ids: Vec<u32>,
     /// The sum of the natural logarithms of its probabilities over `length ^ length_penalty`.
-    pub score: f32,
+    pub(super) score: f32,
 }
 
 /// Searches for what comes after a prompt: at most `beams` texts, the best first, at least one.
-pub fn search(model: &mut impl NextToken, prompt: &[u32], params: &SearchParams) -> Result<Vec<Found>> {
+pub(super) fn search(model: &mut impl NextToken, prompt: &[u32], params: &SearchParams) -> Result<Vec<Found>> {
     ensure!(params.beams > 0, "a search needs at least one beam; set `beams` to 1 or more");
     ensure!(params.max_new_tokens > 0, "a search must write at least one token; set `max_new_tokens` to 1 or more");
     ensure!(!prompt.is_empty(), "a search begins with at least one token: the prompt, or the decoder's first token");

@@ -16,6 +16,8 @@ pub struct Candidate {
 
 /// The variable that names a library, as for all programs that use the crate `ort`.
 const VARIABLE: &str = "ORT_DYLIB_PATH";
+/// What a flag or the configuration names; nearer than a variable, it is tried first.
+const NAMED: &str = "--library or [onnx] library";
 
 /// All libraries in the order in which they are tried. Python is asked only when nothing else has one.
 pub fn candidates(library: Option<&Path>) -> Vec<Candidate> {
@@ -25,11 +27,11 @@ pub fn candidates(library: Option<&Path>) -> Vec<Candidate> {
         let file = if path.is_dir() { within(&path).unwrap_or(path) } else { path };
         found.push(Candidate { file, from, named: true });
     };
+    if let Some(path) = library {
+        named(path.to_owned(), NAMED);
+    }
     if let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
         named(path.into(), VARIABLE);
-    }
-    if let Some(path) = library {
-        named(path.to_owned(), "[onnx] library");
     }
     let mut look = |folder: PathBuf, from| {
         found.extend(within(&folder).map(|file| Candidate { file, from, named: false }));
@@ -137,7 +139,6 @@ mod tests {
     #[test]
     fn what_the_user_names_comes_first_and_alone_will_do() {
         let found = candidates(Some(Path::new("/nowhere/libonnxruntime.so")));
-        let named = found.iter().find(|c| c.from == "[onnx] library").unwrap();
-        assert!(named.named && found.iter().take_while(|c| c.named).any(|c| c == named));
+        assert!(found[0].named && found[0].from == NAMED, "{found:?}");
     }
 }

@@ -1,0 +1,236 @@
+//! Contextual models through the program, on the reference graphs: rows, figures, explanations, summaries, and runs that are stopped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{Ran, assert_says, inkstone, run, run_on};
+
+const LINES: &str = "净利润同比增长\n公司拟回购股份，金额不超过3亿元。\nAI芯片Q3订单约12.5亿元，ROE升至8%！\n";
+
+/// The folder of a reference graph.
+pub(super) fn graph(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/onnx").join(name).display().to_string()
+}
+
+fn expected(name: &str) -> Value {
+    serde_json::from_slice(&fs::read(PathBuf::from(graph(name)).join("expected.json")).unwrap()).unwrap()
+}
+
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("news.txt"), LINES).unwrap();
+    folder
+}
+
+/// The rows that `embed` writes with these flags.
+fn rows(folder: &Path, model: &str, flags: &[&str]) -> Vec<Vec<f64>> {
+    let fixed = ["embed", "--model", &graph(model), "--input", "news.txt", "--output", "rows.csv", "--device", "cpu"];
+    let json = run(folder, &[&fixed, flags].concat()).finished();
+    assert_eq!((&json["model"], &json["ran"]["device"]), (&"onnx".into(), &"cpu".into()), "{json:#}");
+    let table = fs::read_to_string(folder.join("rows.csv")).unwrap();
+    let numbers = |line: &str| line.split(',').skip(1).map(|value| value.parse().unwrap()).collect();
+    table.lines().skip(1).map(numbers).collect()
+}
+
+fn near(found: &[f64], wanted: &Value) {
+    let wanted: Vec<f64> = serde_json::from_value(wanted.clone()).unwrap();
+    assert_eq!(found.len(), wanted.len());
+    assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() < 1e-4), "{found:?} {wanted:?}");
+}
+
+#[test]
+fn rows_are_those_of_pytorch_in_every_form() {
+    let folder = folder();
+    let expected = &expected("bert")["pooled"];
+    let mut whole = Vec::new();
+    for pooling in ["mean", "cls"] {
+        let found = rows(folder.path(), "bert", &["--pooling", pooling]);
+        found.iter().zip(0..).for_each(|(row, i)| near(row, &expected[pooling][i]));
+        assert_eq!(found.len(), 3);
+        whole = found;
+    }
+    let layers = rows(folder.path(), "bert", &["--layers", "last:2:concat"]);
+    near(&layers[1], &expected["last-2-concat"][1]);
+    let small = rows(folder.path(), "bert/model_int8.onnx", &["--pooling", "cls"]);
+    assert!(small != whole && small.iter().flatten().all(|value| value.is_finite()));
+    // The first window is what a limit leaves of the text.
+    let head = rows(folder.path(), "bert", &["--truncation", "head:10"]);
+    let windows = |over| rows(folder.path(), "bert", &["--max-len", "10", "--stride", "4", "--over-windows", over]);
+    let first = windows("first");
+    assert!(first.iter().flatten().zip(head.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-5));
+    assert!(windows("mean") != first);
+    let unit = &rows(folder.path(), "bert", &["--normalise"])[0];
+    assert!((unit.iter().map(|value| value * value).sum::<f64>() - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn a_model_is_looked_at_before_a_long_run() {
+    let folder = folder();
+    let eval = |model: &str, input: &str, flags: &[&str]| {
+        fs::write(folder.path().join("in.txt"), input).unwrap();
+        let model = graph(model);
+        run(folder.path(), &[&["eval", "onnx", "--model", &model, "--input", "in.txt"], flags].concat())
+    };
+    let masked = &expected("bert-mlm")["masked"];
+    let json = eval("bert-mlm", masked["text"].as_str().unwrap(), &["--task", "fill-mask"]).finished();
+    let guesses = json["filled"][0]["masks"][0].as_array().unwrap();
+    let tokens: Vec<&Value> = guesses.iter().map(|guess| &guess["token"]).collect();
+    let wanted: Vec<&Value> = masked["top"].as_array().unwrap().iter().map(|guess| &guess["token"]).collect();
+    assert_eq!(tokens, wanted);
+    assert_eq!(json["ran"]["device"], "cpu", "{json:#}");
+
+    let pairs = "订单增长\t订单增长\t5\n订单增长\t现金流为负\t1\n净利润\t净利润下滑\t3\n";
+    let json = eval("bert", pairs, &[]).finished();
+    assert!((json["cosines"][0].as_f64().unwrap() - 1.0).abs() < 1e-5, "{json:#}");
+    assert!(json["spearman"].is_number() && json["pairs"] == 3);
+    assert_says(&eval("bert", "没有制表符\n", &[]).refusal(), &["line 1 is no pair"]);
+
+    let labelled = "{\"text\":\"净利润增长\",\"label\":\"positive\"}\n{\"text\":\"订单下滑\",\"label\":\"negative\"}\n";
+    let json = eval("bert-classifier", labelled, &["--format", "jsonl", "--task", "labels"]).finished();
+    assert!(json["accuracy"].is_number(), "{json:#}");
+    let other = labelled.replace("negative", "worse");
+    let error = eval("bert-classifier", &other, &["--format", "jsonl", "--task", "labels"]).refusal();
+    assert_says(&error, &["line 2", "\"worse\"", "negative, neutral, positive"]);
+
+    let json = eval("gpt2", "净利润同比增长\n", &["--task", "perplexity"]).finished();
+    let surprise: Vec<f64> = serde_json::from_value(expected("gpt2")["surprise"][0].clone()).unwrap();
+    let mean = surprise.iter().sum::<f64>() / surprise.len() as f64;
+    assert!((json["perplexity"].as_f64().unwrap() / 10f64.powf(mean) - 1.0).abs() < 1e-3, "{json:#}");
+
+    let json = eval("bert", LINES, &["--against", &graph("bert/model_int8.onnx")]).finished();
+    assert!(json["mean_cosine"].as_f64().unwrap() > 0.98 && json["documents"] == 3, "{json:#}");
+    assert!(json["most_difference"].as_f64().unwrap() > 0.0);
+
+    let json = eval("bert-tokens", LINES, &["--task", "entities"]).finished();
+    for (document, wanted) in
+        json["documents"].as_array().unwrap().iter().zip(expected("bert-tokens")["entities"].as_array().unwrap())
+    {
+        let shown = |e: &Value, kind: &str| json!([e[kind], e["text"], e["start"], e["end"]]);
+        let found: Vec<Value> = document["entities"].as_array().unwrap().iter().map(|e| shown(e, "kind")).collect();
+        let wanted: Vec<Value> = wanted.as_array().unwrap().iter().map(|e| shown(e, "type")).collect();
+        assert_eq!(found, wanted);
+    }
+    assert!(json["kinds"]["ORG"].as_u64().unwrap() > 5, "{json:#}");
+}
+
+#[test]
+fn scores_are_explained_and_like_texts_found() {
+    let folder = folder();
+    let text = "净利润同比增长。订单下滑！";
+    for (unit, parts) in [("sentence", 2), ("token", 13)] {
+        let flags = ["explain", "--model", &graph("bert-classifier"), "--read", "scores", "--unit", unit, "--top", "0"];
+        let json = run(folder.path(), &[&flags[..], &["--text", text]].concat()).finished();
+        let explanation = &json["explanations"][0];
+        let terms = explanation["terms"].as_array().unwrap();
+        assert_eq!((terms.len(), &explanation["of"]), (parts, &"tone".into()), "{explanation:#}");
+        let score = explanation["score"].as_f64().unwrap();
+        for part in terms {
+            let sum = part["value"].as_f64().unwrap() + part["without"].as_f64().unwrap();
+            assert!((sum - score).abs() < 1e-6, "{part}");
+        }
+    }
+    let vector = run(folder.path(), &["explain", "--model", &graph("bert"), "--text", text]).refusal();
+    assert_says(&vector, &["a vector is no score", "--read scores"]);
+    let flags = ["nearest", "--model", &graph("bert"), "--input", "news.txt", "--text", "净利润同比增长", "--k", "2"];
+    let json = run(folder.path(), &flags).finished();
+    let found = json["nearest"].to_string();
+    assert!(found.contains("\"1\"") && json["documents"] == 3, "{json:#}");
+}
+
+#[test]
+fn texts_are_written_and_measured() {
+    let folder = folder();
+    let generate = |beams: &str, output: &str| {
+        let flags = ["generate", "--model", &graph("bart"), "--input", "news.txt", "--output", output];
+        run(folder.path(), &[&flags[..], &["--num-beams", beams, "--max-new-tokens", "12"]].concat()).finished()
+    };
+    assert_eq!(generate("1", "greedy.jsonl")["documents"], 3);
+    assert_eq!(generate("4", "beams.jsonl")["ran"]["device"], "cpu");
+    let written = fs::read_to_string(folder.path().join("greedy.jsonl")).unwrap();
+    let lines: Vec<Value> = written.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.len() == 3 && lines[2]["id"] == "3" && lines[0]["score"].is_number(), "{written}");
+
+    let eval = |written: &str, references: &str, more: &[&str]| {
+        run(folder.path(), &[&["eval", "summaries", "-i", written, "--references", references], more].concat())
+    };
+    fs::write(folder.path().join("true.txt"), "净利润同比大幅增长\n公司拟回购股份\nAI芯片订单约12亿元\n").unwrap();
+    for tokens in ["char", "jieba", "zh"] {
+        let same = eval("true.txt", "true.txt", &["--tokens", tokens]).finished();
+        assert!((same["bleu"]["score"].as_f64().unwrap() - 100.0).abs() < 1e-6, "{same:#}");
+        let json = eval("news.txt", "true.txt", &["--tokens", tokens]).finished();
+        assert_eq!((&json["pairs"], &json["tokens"]), (&3.into(), &tokens.into()));
+        for rouge in ["rouge1", "rouge2", "rouge_l"] {
+            let f1 = json[rouge]["f1"].as_f64().unwrap();
+            assert!(f1 > 0.1 && f1 < 1.0, "{json:#}");
+        }
+    }
+    assert_eq!(eval("greedy.jsonl", "greedy.jsonl", &[]).finished()["paired_by"], "id");
+    fs::write(folder.path().join("one.txt"), "净利润\n").unwrap();
+    assert_says(&eval("news.txt", "one.txt", &[]).refusal(), &["3 texts were written", "1 references"]);
+    assert_says(&run(folder.path(), &["eval", "summaries", "-i", "news.txt"]).refusal(), &["--references"]);
+    assert_says(&run(folder.path(), &["eval", "-i", "news.txt"]).refusal(), &["--model", "eval summaries"]);
+    let both = eval("news.txt", "true.txt", &["--model", "m"]);
+    assert_says(&both.stderr, &["--references", "cannot be used with", "--model"]);
+}
+
+#[test]
+fn lines_are_cut_as_a_model_reads_them() {
+    let folder = folder();
+    let tokenizer = graph("bert/vocab.txt");
+    let cut = |flags: &[&str]| {
+        run_on(
+            folder.path(),
+            &[&["tokenize", "--mode", "wordpiece"], flags].concat(),
+            "公司AI芯片Q3订单\n\n".as_bytes(),
+        )
+    };
+    assert_eq!(cut(&["--tokenizer", &tokenizer]).text(), "公 司 ai 芯 片 q ##3 订 单\n\n");
+    assert_eq!(cut(&["--tokenizer", &tokenizer, "--truncate", "tail:5"]).text(), "##3 订 单\n\n");
+    assert_says(&cut(&[]).stderr, &["--tokenizer"]);
+    assert_says(&cut(&["--tokenizer", &tokenizer, "--no-hmm"]).stderr, &["--no-hmm", "are of words"]);
+    let other = run_on(folder.path(), &["tokenize", "--tokenizer", &tokenizer], b"");
+    assert_says(&other.stderr, &["add --mode wordpiece"]);
+}
+
+#[test]
+fn doctor_finds_and_says_what_is_missing() {
+    let folder = folder();
+    let found = run(folder.path(), &["doctor"]).finished();
+    let finding = |json: &Value, what: &str| {
+        json["findings"].as_array().unwrap().iter().find(|finding| finding["what"] == what).unwrap().clone()
+    };
+    assert_eq!(
+        (&found["status"], &finding(&found, "ONNX Runtime")["fine"]),
+        (&"done".into(), &true.into()),
+        "{found:#}"
+    );
+    assert_says(finding(&found, "libraries")["found"].as_str().unwrap(), &["onnxruntime", "ORT_DYLIB_PATH"]);
+
+    fs::write(folder.path().join("libonnxruntime.so"), "text, not a library").unwrap();
+    let ran = run(folder.path(), &["doctor", "--library", "libonnxruntime.so"]);
+    let json = ran.json();
+    assert_eq!((ran.code, &json["status"]), (Some(1), &"partial".into()), "{json:#}");
+    let missing = finding(&json, "ONNX Runtime");
+    assert_says(missing["found"].as_str().unwrap(), &["libonnxruntime.so", "no library"]);
+    assert_eq!((&missing["fine"], &missing["mend"]), (&false.into(), &"inkstone doctor --fix".into()));
+}
+
+#[test]
+fn without_a_library_a_run_says_how_to_get_one() {
+    let folder = folder();
+    let mut command =
+        inkstone(folder.path(), &["embed", "--model", &graph("bert"), "-i", "news.txt", "-o", "rows.csv"]);
+    for name in ["ORT_DYLIB_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH"] {
+        command.env_remove(name);
+    }
+    command.env("XDG_DATA_HOME", folder.path()).env("PATH", folder.path());
+    let ran = Ran::of(command.output().unwrap());
+    // The system may keep one where every program finds it.
+    if ran.code == Some(2) {
+        assert_says(&ran.refusal(), &["there is no ONNX Runtime library", "inkstone doctor --fix"]);
+        assert!(!folder.path().join("rows.csv").exists());
+    }
+}
