@@ -5,6 +5,7 @@ mod fasttext;
 mod glove;
 mod lexicon;
 mod lsa;
+mod mix;
 mod neural;
 mod newwords;
 mod ngram;
@@ -23,6 +24,7 @@ pub use fasttext::{FastText, FastTextFiles, FastTextSupervised};
 pub use glove::Glove;
 pub use lexicon::{Lexicon, Method};
 pub use lsa::Lsa;
+pub use mix::Mix;
 pub use neural::{Cw, Fitting, Language, Lbl, Nnlm, Rnnlm};
 pub use newwords::Newwords;
 pub use ngram::Ngram;
@@ -55,6 +57,8 @@ pub enum Train {
     EventWords(Vectorize),
     /// Latent semantic analysis: documents and words as points of few dimensions, as scikit-learn's TruncatedSVD.
     Lsa(Lsa),
+    /// Weights of a contextual model's layers for a task, as ELMo learns them: a setting for --layers.
+    Mix(Mix),
     /// Word vectors from co-occurrence: positive pointwise mutual information and its decomposition.
     Ppmi(Ppmi),
     /// Word vectors by the ranking of windows (Collobert and Weston 2008).

@@ -5,6 +5,7 @@ mod fasttext;
 mod glove;
 mod lexicon;
 mod lsa;
+mod mix;
 mod neural;
 mod newwords;
 mod ngram;
@@ -42,6 +43,7 @@ pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
         Train::Lexicon(args) => lexicon::run(args, ctx),
         Train::Tone(args) => tone::run(args, ctx),
         Train::Lsa(args) => lsa::run(args, ctx),
+        Train::Mix(args) => mix::run(args, ctx),
         Train::Pooling(args) => pooling::run(args, ctx),
         Train::Ppmi(args) => ppmi::run(args, ctx),
         Train::Cw(args) => neural::cw(args, ctx),

@@ -104,6 +104,11 @@ impl Encoder {
         (self.cut.limit < usize::MAX).then_some(self.cut.limit)
     }
 
+    /// Layers that stand side by side in a vector; none where the rows are no vectors.
+    pub(crate) fn layers(&self) -> Option<usize> {
+        if let Task::Embedding(embedding) = &self.task { Some(embedding.layers()) } else { None }
+    }
+
     /// Whether the probabilities of labels stand each for itself.
     pub(crate) fn labels_stand_alone(&self) -> bool {
         matches!(self.task, Task::Scores { sigmoid: true, .. })

@@ -10,6 +10,7 @@
 //! | `model.rs` | a graph with its tokenizer |
 //! | `encoder.rs` | all of it: texts in, a row each out |
 //! | `drift.rs` | how far a smaller form of a model is from the first |
+//! | `mix.rs` | weights of layers learned for a task |
 //! | `decode/`, `generator.rs` | text out: greedy and beam search |
 //!
 //! The crate `ort` is used nowhere else.
@@ -23,6 +24,7 @@ mod generator;
 mod graph;
 mod heads;
 mod masked;
+mod mix;
 mod model;
 mod params;
 mod pooling;
@@ -42,6 +44,7 @@ pub use encoder::Encoder;
 pub use generator::{Generator, Written};
 pub use heads::Entity;
 pub use masked::MaskedModel;
+pub use mix::{Layered, Mix, MixParams, learn_mix};
 pub use model::Opening;
 pub use params::{Activation, OnnxParams, Output, Over};
 pub use pooling::{Layers, Taken};

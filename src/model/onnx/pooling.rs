@@ -2,7 +2,7 @@
 //!
 //! `layers` is written `last`, `first+last` (their mean: the first layer above the embeddings and the last; Su et al. 2021,
 //! Whitening Sentence Representations), `last:4` (the mean of the last four), `last:4:concat` (side by side; Devlin et al. 2019,
-//! section 5.3) or `mix:0.2,0.3,0.5` (one weight a layer from the embeddings on, as ELMo mixes its layers with s_j; Peters et al.
+//! section 5.3), `each` (all side by side, the embeddings first) or `mix:0.2,0.3,0.5` (one weight a layer from the embeddings on, as ELMo mixes its layers with s_j; Peters et al.
 //! 2018; a scale gamma may follow: `mix:0.2,0.3,0.5*1.5`).
 //!
 //! `pooling` is one of `cls`, `pooler`, `mean`, `mean-text`, `max`, `last`, `sep`, or several of them joined by `+`, side by side in
@@ -56,6 +56,13 @@ impl Default for Taken {
     }
 }
 
+impl Taken {
+    /// How many stand side by side.
+    pub(crate) fn parts(&self) -> usize {
+        self.0.len()
+    }
+}
+
 impl FromStr for Taken {
     type Err = anyhow::Error;
 
@@ -105,6 +112,8 @@ pub enum Layers {
     Mean(usize),
     /// So many last ones side by side, from the earliest to the last.
     Concat(usize),
+    /// All side by side, the embeddings first.
+    Each,
     /// A weight for each layer from the embeddings on, and the scale of the sum.
     Mix(Vec<f32>, f32),
 }
@@ -127,6 +136,7 @@ impl FromStr for Layers {
             match text.trim().split(':').collect::<Vec<_>>()[..] {
                 ["last"] => Ok(Layers::Last),
                 ["first+last"] => Ok(Layers::FirstLast),
+                ["each"] => Ok(Layers::Each),
                 ["last", layers] => Ok(Layers::Mean(count(layers)?)),
                 ["last", layers, "concat"] => Ok(Layers::Concat(count(layers)?)),
                 ["mix", mix] => {
@@ -137,7 +147,7 @@ impl FromStr for Layers {
             }
         };
         read().with_context(|| {
-            format!("{text:?} names no layers: last, first+last, last:4, last:4:concat or mix:0.2,0.3,0.5*1.0")
+            format!("{text:?} names no layers: last, first+last, last:4, last:4:concat, each or mix:0.2,0.3,0.5*1.0")
         })
     }
 }
@@ -147,6 +157,7 @@ impl fmt::Display for Layers {
         match self {
             Layers::Last => f.write_str("last"),
             Layers::FirstLast => f.write_str("first+last"),
+            Layers::Each => f.write_str("each"),
             Layers::Mean(count) => write!(f, "last:{count}"),
             Layers::Concat(count) => write!(f, "last:{count}:concat"),
             Layers::Mix(weights, gamma) => {
@@ -198,6 +209,7 @@ impl Layers {
                 enough(count + 1)?;
                 (layers - count..layers).map(|layer| vec![(layer, 1.0)]).collect()
             }
+            Layers::Each => (0..layers).map(|layer| vec![(layer, 1.0)]).collect(),
             Layers::Mix(weights, gamma) => {
                 enough(weights.len())?;
                 ensure!(
@@ -270,7 +282,7 @@ mod tests {
         for text in ["cls", "mean-text", "last+max+mean"] {
             assert_eq!(text.parse::<Taken>().unwrap().to_string(), text);
         }
-        for text in ["last", "first+last", "last:4", "last:4:concat", "mix:0.5,0.25,0.25*2"] {
+        for text in ["last", "first+last", "each", "last:4", "last:4:concat", "mix:0.5,0.25,0.25*2"] {
             assert_eq!(text.parse::<Layers>().unwrap().to_string(), text);
         }
         let error = "average".parse::<Taken>().unwrap_err().to_string();

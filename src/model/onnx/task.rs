@@ -238,6 +238,11 @@ fn tags(given: &Given, i: usize, width: usize, window: &Window, family: &Family,
 }
 
 impl Embedding {
+    /// Layers that stand side by side.
+    pub(crate) fn layers(&self) -> usize {
+        self.weights.len()
+    }
+
     fn of(session: &Session, params: &OnnxParams, config: &Config) -> Result<Embedding> {
         let outputs = session.outputs();
         let hidden =

@@ -5,6 +5,7 @@
 
 mod eval;
 mod explain;
+mod mix;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::text::{Segmenter, TokenizerParams, Truncation};
 
 pub use eval::{Examination, fill_masks};
 pub use explain::Unit;
+pub use mix::train_mix;
 pub use write::generate;
 
 /// How a contextual model is used.

@@ -1,0 +1,34 @@
+//! Flags of `train mix`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::Onnx;
+use crate::plain::LineFormat;
+
+/// Flags of `train mix`.
+#[derive(Debug, Args)]
+pub struct Mix {
+    /// The folder of a contextual model that gives its hidden states.
+    #[arg(short, long, value_name = "DIR")]
+    pub model: PathBuf,
+    /// Lines with a label; - is the standard input.
+    #[arg(short, long, value_name = "FILE")]
+    pub input: PathBuf,
+    /// How lines are written; labels are in jsonl.
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub format: LineFormat,
+    /// Passes over the documents.
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub epochs: usize,
+    /// Rate of learning.
+    #[arg(long, value_name = "R", default_value_t = 0.02)]
+    pub lr: f64,
+    /// Penalty on weights.
+    #[arg(long, value_name = "L", default_value_t = 1e-3)]
+    pub l2: f64,
+    /// How the model is used; --layers is what comes out.
+    #[command(flatten)]
+    pub onnx: Onnx,
+}
