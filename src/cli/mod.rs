@@ -14,7 +14,7 @@ pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
-pub use project::{Backtest, Demo, Project, Run, Store, StoreAction};
+pub use project::{Backtest, Demo, Drift, Project, Run, Store, StoreAction};
 pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Fitting, Glove, Language, Lbl, Learner,
@@ -95,6 +95,8 @@ pub enum Command {
     Shift(Shift),
     /// Find the keywords and key sentences of each document.
     Keywords(Keywords),
+    /// Show what a smaller form of a contextual model changes in a feature and in the factors made of it.
+    Drift(Drift),
     /// Say what this machine has, what is missing, and the command that mends it.
     Doctor(Doctor),
     /// Check, repair, compact or measure the feature store.

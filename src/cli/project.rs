@@ -76,6 +76,20 @@ pub struct Backtest {
     pub allow_lookahead: bool,
 }
 
+/// Flags of `drift`.
+#[derive(Debug, Args)]
+pub struct Drift {
+    /// Which project.
+    #[command(flatten)]
+    pub project: Project,
+    /// The feature, one with model = "onnx".
+    #[arg(long, value_name = "NAME")]
+    pub feature: String,
+    /// The other form of its model: a file .onnx of half precision or integers, or the folder of one.
+    #[arg(long, value_name = "MODEL")]
+    pub against: PathBuf,
+}
+
 /// Flags of `store`.
 #[derive(Debug, Args)]
 pub struct Store {

@@ -60,6 +60,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Projection(args) => batch("projection", &global, |ctx| models::projection(&args, ctx)),
         Command::Nearest(args) => batch("nearest", &global, |ctx| models::nearest(&args, ctx)),
         Command::Keywords(args) => batch("keywords", &global, |ctx| keywords::run(&args, ctx)),
+        Command::Drift(args) => or_explain(project::drift(&args, &global)),
         Command::Doctor(args) => doctor::run(&args, &global),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),

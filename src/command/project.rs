@@ -10,7 +10,7 @@ use serde_json::json;
 use super::is_batch;
 use super::reader::marker;
 use crate::backtest::Outcome;
-use crate::cli::{Backtest, Global, Store as StoreArgs, StoreAction};
+use crate::cli::{Backtest, Drift, Global, Store as StoreArgs, StoreAction};
 use crate::config::{Config, Language};
 use crate::data::Report;
 use crate::headless::{self, Summary};
@@ -69,6 +69,19 @@ pub(super) fn backtest(args: &Backtest, global: &Global) -> Result<ExitCode> {
         Ok(opened)
     });
     front("backtest", opened, Stage::Backtest, global)
+}
+
+/// Compares two forms of a feature's model.
+pub(super) fn drift(args: &Drift, global: &Global) -> Result<ExitCode> {
+    let opened = Opened::read(&args.project.config, "drift", global)?;
+    let ctx = opened.ctx()?;
+    Ok(headless::run("drift", &ctx, |ctx| {
+        let drifted = pipeline::drift(&opened.config, &opened.base, &args.feature, &args.against, ctx)?;
+        let mut summary = Summary::default();
+        summary.set("feature", &args.feature);
+        summary.set("drift", drifted);
+        Ok(summary)
+    }))
 }
 
 fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Result<ExitCode> {

@@ -3,6 +3,7 @@
 //! Each stage has a key: its parameters, the version of the code, and the keys of what it reads. A stage is skipped while
 //! its key and its output stand (`state`).
 
+mod drift;
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,7 @@ use crate::market::{Code, Market, Security, securities_from_frame};
 use crate::project::Project;
 use crate::store::Store;
 use crate::{backtest, clean, disk, export, ingest, link};
+pub use drift::{Drifted, drift};
 use state::{State, Step};
 
 /// Version of the stages' code; raising it makes every project compute everything again.
@@ -325,6 +327,21 @@ fn build(
     config: &Config,
     ctx: &Ctx,
 ) -> Result<Report> {
+    let (factor, report) = compute(params, set, store, market, project, config, ctx)?;
+    disk::write_parquet(&project.factor(&params.name), &mut factor.to_frame()?)?;
+    Ok(report)
+}
+
+/// The values of a factor by the rows of a set.
+fn compute(
+    params: &factor::Params,
+    set: Key,
+    store: &Store,
+    market: &Market,
+    project: &Project,
+    config: &Config,
+    ctx: &Ctx,
+) -> Result<(Factor, Report)> {
     let set = store.set(&set)?.context("the feature's rows are gone from the store; run again to compute them")?;
     let (clean, links) = (project.clean(), project.links());
     let (_, column) = params.source();
@@ -341,10 +358,9 @@ fn build(
         );
     }
     let (factor, built) = factor::build(&signals, market, params, ctx)?;
-    disk::write_parquet(&project.factor(&params.name), &mut factor.to_frame()?)?;
     report.fact("values", built.rows_out);
     report.facts.extend(built.facts);
-    Ok(report)
+    Ok((factor, report))
 }
 
 fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {

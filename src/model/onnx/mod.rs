@@ -9,12 +9,14 @@
 //! | `pooling.rs`, `task.rs`, `heads.rs` | vectors of tokens to a vector; logits to probabilities, entities, surprise |
 //! | `model.rs` | a graph with its tokenizer |
 //! | `encoder.rs` | all of it: texts in, a row each out |
+//! | `drift.rs` | how far a smaller form of a model is from the first |
 //! | `decode/`, `generator.rs` | text out: greedy and beam search |
 //!
 //! The crate `ort` is used nowhere else.
 
 mod batch;
 mod decode;
+mod drift;
 mod encoder;
 mod family;
 mod generator;
@@ -35,6 +37,7 @@ pub(crate) mod testing;
 mod tests;
 
 pub use decode::SearchParams;
+pub(crate) use drift::{Drift, DriftFigures};
 pub use encoder::Encoder;
 pub use generator::{Generator, Written};
 pub use heads::Entity;

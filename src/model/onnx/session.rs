@@ -231,6 +231,12 @@ impl Session {
         let shown = self.path.display().to_string();
         let failed = |error: ort::Error| match ctx.check() {
             Err(cancelled) => anyhow::Error::from(cancelled),
+            Ok(()) if ["out of data bounds", "broadcast an axis"].iter().any(|sign| error.message().contains(sign)) => {
+                anyhow!(
+                    "{shown} has no vector for a token or a place that it was given: the tokenizer is that of another model, or windows are \
+                 longer than the model has places (onnx.max_tokens) ({error})"
+                )
+            }
             Ok(()) => anyhow!("{shown} failed while it ran: {error}"),
         };
         // Bound values stay where they are wanted: on a device, only what is asked for comes back, into memory that it can write to.

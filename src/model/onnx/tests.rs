@@ -424,3 +424,18 @@ fn masks_are_filled_in_as_by_pytorch() {
     let error = model.fill("没有空格", 5, &ctx).unwrap_err().to_string();
     assert!(error.contains("no [MASK] stands in the text"), "{error}");
 }
+
+#[test]
+fn a_place_that_the_model_does_not_have_is_told_with_the_way_out() {
+    // Without config.json nothing says that there are 40 places.
+    let folder = tempfile::tempdir().unwrap();
+    for file in ["model.onnx", "tokenizer.json"] {
+        std::fs::copy(graph("bert").join(file), folder.path().join(file)).unwrap();
+    }
+    let params = OnnxParams { model: folder.path().to_owned(), ..OnnxParams::default() };
+    let (long, ctx) = ("公司营业收入同比增长。".repeat(20), Ctx::new(1, 1).unwrap());
+    let error = format!("{:#}", encoder(&params).unwrap().rows(&[&long], &ctx, |_| Ok(())).unwrap_err());
+    assert!(error.contains("windows are longer than the model has places (onnx.max_tokens)"), "{error}");
+    let params = OnnxParams { max_tokens: 40, ..params };
+    assert!(encoder(&params).unwrap().rows(&[&long], &ctx, |_| Ok(())).is_ok());
+}

@@ -12,7 +12,7 @@ use super::super::{Block, Figures, LineFormat, Lines};
 use super::{Contextual, FittedOnnx};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::onnx::{MaskedModel, OnnxParams, Output};
+use crate::model::onnx::{Drift, MaskedModel, OnnxParams, Output};
 use crate::model::{ClassReport, cosine};
 use crate::stats::{pearson, spearman};
 
@@ -208,69 +208,6 @@ fn drift(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     let mut found = figures(serde_json::to_value(seen.figures(&model.columns))?);
     found.insert("against".into(), serde_json::to_value(other.ran())?);
     Ok(found)
-}
-
-/// Two forms of the same rows, as they come.
-pub(crate) struct Drift {
-    dim: usize,
-    own: Vec<f32>,
-    others: Vec<f32>,
-    unlike: u64,
-}
-
-/// How far two forms of the same rows are from each other.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct DriftFigures {
-    documents: usize,
-    /// Documents for which only one form gave numbers.
-    only_one: u64,
-    mean_cosine: f64,
-    least_cosine: f64,
-    mean_difference: f64,
-    most_difference: f64,
-    /// Rank correlation of each column, the first ones.
-    spearman: Vec<(String, f64)>,
-}
-
-/// Columns whose rank correlation is told.
-const RANKED: usize = 10;
-
-impl Drift {
-    pub(crate) fn new(dim: usize) -> Drift {
-        Drift { dim, own: Vec::new(), others: Vec::new(), unlike: 0 }
-    }
-
-    /// Adds a document's row in both forms; one that neither has counts for nothing.
-    pub(crate) fn add(&mut self, own: &[f32], other: &[f32]) {
-        match (own[0].is_nan(), other[0].is_nan()) {
-            (false, false) => {
-                self.own.extend_from_slice(own);
-                self.others.extend_from_slice(other);
-            }
-            (true, true) => {}
-            _ => self.unlike += 1,
-        }
-    }
-
-    pub(crate) fn figures(&self, columns: &[String]) -> DriftFigures {
-        let rows = || self.own.chunks(self.dim).zip(self.others.chunks(self.dim));
-        let cosines: Vec<f64> = rows().map(|(a, b)| f64::from(cosine(a, b))).collect();
-        let differences = || self.own.iter().zip(&self.others).map(|(a, b)| f64::from((a - b).abs()));
-        let column =
-            |values: &[f32], i: usize| -> Vec<f64> { values.chunks(self.dim).map(|row| f64::from(row[i])).collect() };
-        let ranked = columns.iter().take(RANKED).enumerate();
-        DriftFigures {
-            documents: cosines.len(),
-            only_one: self.unlike,
-            mean_cosine: cosines.iter().sum::<f64>() / cosines.len() as f64,
-            least_cosine: cosines.iter().copied().fold(f64::NAN, f64::min),
-            mean_difference: differences().sum::<f64>() / self.own.len() as f64,
-            most_difference: differences().fold(0.0, f64::max),
-            spearman: ranked
-                .map(|(i, name)| (name.clone(), spearman(&column(&self.own, i), &column(&self.others, i))))
-                .collect(),
-        }
-    }
 }
 
 fn each_block(lines: &mut Lines, mut work: impl FnMut(&[&str]) -> Result<()>) -> Result<()> {

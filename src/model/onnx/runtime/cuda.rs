@@ -12,21 +12,30 @@ const DRIVER: &str = "libcuda.so.1";
 
 /// What a CUDA device lacks on this machine, each in words; none: all libraries are loaded. They stay so.
 pub fn cuda_lacks(library: &Path) -> Vec<String> {
-    let mut missing = Vec::new();
     let beside = library.parent().map(Path::to_owned).unwrap_or_default();
     if !beside.join(PROVIDER).exists() {
-        missing.push(format!("{PROVIDER} (beside {}: it is the library for processors alone)", library.display()));
+        return vec![format!("{PROVIDER} (the library is the one for processors alone)")];
     }
-    if ort::util::preload_dylib(DRIVER).is_err() {
+    let mut missing = Vec::new();
+    let driver = ort::util::preload_dylib(DRIVER).is_ok();
+    if !driver {
         missing.push(format!("{DRIVER} (the NVIDIA driver)"));
     }
     let folders = package_folders(&beside);
     // Libraries of cuDNN load one another, so those of CUDA come first.
     for name in CUDA_DYLIBS.iter().chain(CUDNN_DYLIBS) {
-        let file = folders.iter().map(|folder| folder.join(name)).find(|file| file.exists());
-        let loaded = file.map(ort::util::preload_dylib).unwrap_or_else(|| ort::util::preload_dylib(*name));
-        if loaded.is_err() {
-            missing.push((*name).to_owned());
+        match folders.iter().map(|folder| folder.join(name)).find(|file| file.exists()) {
+            // Some that are there need the driver, whose lack is told already.
+            Some(file) => {
+                if ort::util::preload_dylib(file).is_err() && driver {
+                    missing.push(format!("{name} (it is there, but does not load)"));
+                }
+            }
+            None => {
+                if ort::util::preload_dylib(*name).is_err() {
+                    missing.push((*name).to_owned());
+                }
+            }
         }
     }
     missing
@@ -53,12 +62,14 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("nvidia/cudnn/lib")).unwrap();
         std::fs::create_dir_all(&capi).unwrap();
         let missing = cuda_lacks(&capi.join("libonnxruntime.so.1.31.1"));
-        assert!(missing[0].contains(PROVIDER), "{missing:?}");
+        assert!(missing.len() == 1 && missing[0].contains(PROVIDER), "{missing:?}");
         assert_eq!(package_folders(&capi), [folder.path().join("nvidia/cudnn/lib")]);
         std::fs::write(capi.join(PROVIDER), "").unwrap();
-        // A damaged package is as good as none.
+        let missing = cuda_lacks(&capi.join("libonnxruntime.so.1.31.1"));
+        assert!(!missing[0].contains(PROVIDER), "{missing:?}");
+        // A package that is there is not missing; where there is a driver, it must load, too.
         std::fs::write(folder.path().join("nvidia/cudnn/lib/libcudnn.so.9"), "no library").unwrap();
         let missing = cuda_lacks(&capi.join("libonnxruntime.so.1.31.1"));
-        assert!(missing.iter().any(|name| name == "libcudnn.so.9") && !missing[0].contains(PROVIDER), "{missing:?}");
+        assert!(!missing.iter().any(|name| name == "libcudnn.so.9"), "{missing:?}");
     }
 }

@@ -1,0 +1,142 @@
+//! What a smaller form of a model (half precision, integers) changes in a project: in a feature's rows, and in the factors made of them.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+
+use super::{Run, compute};
+use crate::backtest;
+use crate::config::Config;
+use crate::data::Key;
+use crate::extract::{self, Feature, Model};
+use crate::factor::Factor;
+use crate::job::Ctx;
+use crate::market::Market;
+use crate::model::onnx::{Drift, DriftFigures};
+use crate::stats::spearman;
+use crate::store::{Set, Store, Values};
+
+/// What changes.
+#[derive(Debug, Serialize)]
+pub struct Drifted {
+    /// The rows of the feature.
+    rows: DriftFigures,
+    /// The factors that are made of it.
+    factors: Vec<FactorDrift>,
+}
+
+/// What changes in a factor.
+#[derive(Debug, Serialize)]
+struct FactorDrift {
+    factor: String,
+    /// Dates on which both forms have values, at least three.
+    dates: usize,
+    /// Mean over these of the rank correlation of the values.
+    mean_rank_correlation: f64,
+    /// The least of them.
+    least_rank_correlation: f64,
+    rank_ic: Vec<RankIc>,
+}
+
+/// The mean RankIC of a factor by both forms.
+#[derive(Debug, Serialize)]
+struct RankIc {
+    horizon: usize,
+    own: f64,
+    against: f64,
+}
+
+/// Runs a project as far as its features, computes the feature once more with the model `against`, and compares. What was computed
+/// for this is removed again.
+pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &Ctx) -> Result<Drifted> {
+    let known: Vec<&str> = config.feature.iter().filter(|f| f.model == Model::Onnx).map(|f| f.name.as_str()).collect();
+    let named = config.feature.iter().find(|f| f.name == feature && f.model == Model::Onnx);
+    let named = named.with_context(|| {
+        format!("there is no feature {feature:?} with model = \"onnx\"; there are: {}", known.join(", "))
+    })?;
+    let mut other = named.clone();
+    other.onnx.model = std::path::absolute(against)?;
+    let mut run = Run::begin(config, base, ctx)?;
+    run.ingest()?;
+    run.clean()?;
+    run.link()?;
+    run.extract()?;
+    let store = Store::open(&run.project.store())?;
+    let own = run.sets[feature];
+    let (clean, links) = (run.project.clean(), run.project.links());
+    let inputs = extract::Inputs {
+        clean: &clean,
+        links: &links,
+        corpus: run.corpus,
+        market: run.market.as_ref(),
+        prices: run.prices,
+        cutoff: config.market.cutoff,
+        tokenizer: &config.tokenizer,
+        onnx: &config.onnx,
+        base,
+    };
+    let mut made = None;
+    ctx.stage(&format!("extract {feature} again"), "docs", run.documents, || {
+        let (set, report) = extract::run(&other, &inputs, &store, ctx)?;
+        made = Some(set);
+        Ok(report)
+    })?;
+    let again = made.context("a finished feature has a set")?;
+    let compared = compare(&run, named, [own, again], &store);
+    if again != own {
+        store.remove(&again)?;
+    }
+    compared
+}
+
+fn compare(run: &Run<'_>, feature: &Feature, sets: [Key; 2], store: &Store) -> Result<Drifted> {
+    let [own, again] = sets.map(|set| store.set(&set));
+    let gone = "a feature's rows are gone from the store";
+    let rows = rows(&own?.context(gone)?, &again?.context(gone)?)?;
+    let mut factors = Vec::new();
+    let made_of = run.config.factor.iter().filter(|factor| factor.source().0 == feature.name);
+    for params in made_of {
+        let market = run.market.as_ref().context("factors need prices")?;
+        let of = |set| compute(params, set, store, market, &run.project, run.config, run.ctx).map(|made| made.0);
+        factors.push(factor(&params.name, [of(sets[0])?, of(sets[1])?], market, run)?);
+    }
+    Ok(Drifted { rows, factors })
+}
+
+fn rows(own: &Set<'_>, again: &Set<'_>) -> Result<DriftFigures> {
+    let columns: Vec<String> = serde_json::from_value(own.header().meta["columns"].clone())?;
+    ensure!(own.header().spec.kind == again.header().spec.kind, "the models give rows of different lengths");
+    let mut drift = Drift::new(columns.len());
+    for (own, again) in own.batches().zip(again.batches()) {
+        if let (Values::Dense { dim, data }, Values::Dense { data: other, .. }) = (own?.values, again?.values) {
+            data.chunks(dim).zip(other.chunks(dim)).for_each(|(own, other)| drift.add(own, other));
+        }
+    }
+    Ok(drift.figures(&columns))
+}
+
+fn factor(name: &str, [own, again]: [Factor; 2], market: &Market, run: &Run<'_>) -> Result<FactorDrift> {
+    let correlations: Vec<f64> = (0..market.dates().len())
+        .filter_map(|date| {
+            let both =
+                own.values.row(date).iter().zip(again.values.row(date)).filter(|(a, b)| !a.is_nan() && !b.is_nan());
+            let (own, again): (Vec<f64>, Vec<f64>) = both.map(|(a, b)| (*a, *b)).unzip();
+            (own.len() >= 3).then(|| spearman(&own, &again)).filter(|correlation| correlation.is_finite())
+        })
+        .collect();
+    let tested = |factor: &Factor| backtest::run(factor, market, &run.config.backtest, run.ctx).map(|tested| tested.0);
+    let (own, again) = (tested(&own)?, tested(&again)?);
+    let rank_ic = own.ic.iter().zip(&again.ic).map(|(own, again)| RankIc {
+        horizon: own.horizon,
+        own: own.rank_ic_summary.mean,
+        against: again.rank_ic_summary.mean,
+    });
+    Ok(FactorDrift {
+        factor: name.to_owned(),
+        dates: correlations.len(),
+        mean_rank_correlation: correlations.iter().sum::<f64>() / correlations.len() as f64,
+        least_rank_correlation: correlations.iter().copied().fold(f64::NAN, f64::min),
+        rank_ic: rank_ic.collect(),
+    })
+}
