@@ -102,12 +102,19 @@ fn from_nothing_to_exported_factors_in_one_command() {
         "extract learned",
         "extract words",
         "extract placebo",
+        "extract bert_head",
+        "extract bert_tail",
+        "extract bert_reports",
         "factor tone",
         "factor learned",
         "factor placebo",
+        "factor bert_head",
+        "factor bert_tail",
         "backtest tone",
         "backtest learned",
         "backtest placebo",
+        "backtest bert_head",
+        "backtest bert_tail",
         "export",
     ];
     assert_eq!(computed(&json), stages);
@@ -267,8 +274,8 @@ fn a_changed_setting_computes_only_what_depends_on_it() {
     let again = || run(copy.path(), &["run", "--headless"]).finished();
 
     edit(&config, "min_names = 5", "min_names = 5\nquantiles = 3");
-    let tested = ["backtest tone", "backtest learned", "backtest placebo", "export"];
-    assert_eq!(computed(&again()), tested);
+    let tested = ["tone", "learned", "placebo", "bert_head", "bert_tail"].map(|factor| format!("backtest {factor}"));
+    assert_eq!(computed(&again()), [&tested[..], &["export".to_owned()]].concat());
 
     edit(&config, "feature = \"tone\"\ndecay = \"exponential:0.7\"", "feature = \"tone\"\ndecay = \"linear\"");
     assert_eq!(computed(&again()), ["factor tone", "backtest tone", "export"]);

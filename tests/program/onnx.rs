@@ -128,7 +128,7 @@ fn scores_are_explained_and_like_texts_found() {
         assert_eq!((terms.len(), &explanation["of"]), (parts, &"tone".into()), "{explanation:#}");
         let score = explanation["score"].as_f64().unwrap();
         for part in terms {
-            let sum = part["value"].as_f64().unwrap() + part["without"].as_f64().unwrap();
+            let sum = part["value"].as_f64().unwrap() + part["detail"]["without"].as_f64().unwrap();
             assert!((sum - score).abs() < 1e-6, "{part}");
         }
     }
