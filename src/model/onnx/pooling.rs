@@ -31,7 +31,7 @@ pub(crate) enum Take {
     Max,
     /// The last real token.
     Last,
-    /// The token that ends the text: [SEP], `</s>`.
+    /// The token that ends the text: `[SEP]`, `</s>`.
     Sep,
 }
 

@@ -26,7 +26,7 @@ const BEST: usize = 5;
 #[serde(rename_all = "kebab-case")]
 #[value(rename_all = "kebab-case")]
 pub enum Examination {
-    /// The likeliest tokens behind each [MASK] of the lines.
+    /// The likeliest tokens behind each mask token of the lines.
     FillMask,
     /// The cosine of two texts, a tab between them; with a score behind a second tab also how the cosines follow the scores.
     Similarity,

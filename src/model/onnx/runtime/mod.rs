@@ -1,6 +1,6 @@
 //! The ONNX Runtime library: found, checked, loaded once a process.
 //!
-//! It is looked for where `--library` or `[onnx] library` says, in `ORT_DYLIB_PATH`, in the runtime folder that [`install`] fills, beside the
+//! It is looked for where `--library` or `[onnx] library` says, in `ORT_DYLIB_PATH`, in the runtime folder that [`install()`] fills, beside the
 //! `onnxruntime` package of the active Python environment, and where the system keeps libraries. What is named must work;
 //! what is merely found is passed over when it does not, and remembered for the message.
 
