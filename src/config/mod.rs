@@ -216,6 +216,7 @@ mod tests {
         // What has no default, and what a model chooses where it is absent.
         written.name.clear();
         written.vectors = Default::default();
+        (written.onnx.model, written.onnx.fitted_until) = Default::default();
         (written.mask_names, written.fit_until, written.word2vec.lr) = (None, None, None);
         assert_eq!(written, Feature::default());
     }

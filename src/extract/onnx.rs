@@ -63,7 +63,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut encoder = open(feature, inputs, ctx).with_context(named)?;
     let columns = encoder.columns();
     let kind = RowKind::Dense { dim: columns.len() };
-    // How many tokens run at once is in the key too: it moves the last digits.
+    // The model's key says how many tokens run at once, too: that moves the last digits.
     let shared = json!({"version": VERSION, "feature": feature, "model": encoder.key()});
     let fitted_until = params.last_seen();
     let spec = SetSpec { name: feature.name.clone(), kind, params: shared, fitted_until };
@@ -96,33 +96,41 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
                 part.text_of.iter().filter(|text| text.is_none()).count() as u64,
             );
             order.push(part.key);
-            if writer.has(part.key)? {
-                kept += documents;
-                ctx.advance(documents)?;
-                continue;
-            }
-            let mut work = Work { encoder: &mut encoder, kept: &kept_windows, ctx, resumed: 0 };
-            let (rows, met) = work.rows(&part)?;
-            resumed += work.resumed;
-            seen.add(&met);
             let dim = columns.len();
-            let mut data = vec![f32::NAN; part.readings.len() * dim];
-            for (document, row) in data.chunks_mut(dim).enumerate() {
-                let Some(text) = part.text_of[document] else { continue };
-                row.copy_from_slice(&rows[text * dim..(text + 1) * dim]);
-                let reading = &part.readings[document];
-                let empty = reading.text.as_deref().is_none_or(|text| text.trim().is_empty());
-                if row[0].is_nan() && empty {
-                    report.drop_rows("without text", 1);
-                } else if row[0].is_nan() {
-                    report.drop_rows("for which the model gave values that are no numbers", 1);
-                    nameless.push(reading.doc_id.clone());
+            let data = match writer.rows(part.key)? {
+                Some(Rows { values: Values::Dense { data, .. }, .. }) => {
+                    kept += documents;
+                    ctx.advance(documents)?;
+                    data
+                }
+                _ => {
+                    let mut work = Work { encoder: &mut encoder, kept: &kept_windows, ctx, resumed: 0 };
+                    let (rows, met) = work.rows(&part)?;
+                    resumed += work.resumed;
+                    seen.add(&met);
+                    let mut data = vec![f32::NAN; part.readings.len() * dim];
+                    for (text, row) in part.text_of.iter().zip(data.chunks_mut(dim)) {
+                        if let Some(text) = text {
+                            row.copy_from_slice(&rows[text * dim..(text + 1) * dim]);
+                        }
+                    }
+                    let keys = part.readings.iter().map(|reading| reading.key).collect();
+                    writer.put(part.key, &Rows::dense(keys, dim, data.clone()))?;
+                    writer.flush()?;
+                    work.forget(&part)?;
+                    data
+                }
+            };
+            for (reading, row) in part.readings.iter().zip(data.chunks(dim)) {
+                match reading.text.as_deref() {
+                    Some(text) if row[0].is_nan() && text.trim().is_empty() => report.drop_rows("without text", 1),
+                    Some(_) if row[0].is_nan() => {
+                        report.drop_rows("for which the model gave values that are no numbers", 1);
+                        nameless.push(reading.doc_id.clone());
+                    }
+                    _ => {}
                 }
             }
-            let keys = part.readings.iter().map(|reading| reading.key).collect();
-            writer.put(part.key, &Rows::dense(keys, dim, data))?;
-            writer.flush()?;
-            work.forget(&part)?;
         }
         Ok(())
     })?;

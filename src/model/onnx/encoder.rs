@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use super::batch::{Batch, Shapes};
 use super::graph::{Role, memories};
 use super::model::{Files, Model, Opening};
-use super::params::OnnxParams;
+use super::params::{OnnxParams, Output};
 use super::session::{Given, Ran};
 use super::task::Task;
 use super::windows::{Cut, Seen, Windows, Words};
@@ -59,7 +59,12 @@ impl Encoder {
         let limit = asked.min(model.family.limit.unwrap_or(usize::MAX)).min(width.unwrap_or(usize::MAX));
         // What a memory carries on needs segments side by side.
         let bare = remembers > 0;
-        let stride = if bare { limit } else { params.stride };
+        // Surprise counts each token once, so its windows do not overlap.
+        let stride = match (bare, params.output) {
+            (true, _) => limit,
+            (false, Output::Surprise) if params.stride > 0 => limit.saturating_sub(model.reader.specials()).max(1),
+            (false, _) => params.stride,
+        };
         ensure!(
             stride == 0 || limit < usize::MAX,
             "onnx.stride needs onnx.max_tokens, as the model {shown} has no limit of its own"
@@ -79,7 +84,8 @@ impl Encoder {
         };
         let shapes = Shapes { budget, step: width.or(model.session.on_cuda().then_some(CUDA_STEP)) };
         let labels = model.config.labels(model.config.id2label.len());
-        let key = Key::of_json(&(model.key()?, limit, stride, &model.family.name, labels));
+        // Batches of other shapes move the last digits.
+        let key = Key::of_json(&(model.key()?, limit, stride, &model.family.name, labels, shapes.budget, shapes.step));
         let cut = Cut { truncation, limit, stride, bare };
         Ok(Encoder { model, task, cut, shapes, params: params.clone(), memories, key })
     }
@@ -161,15 +167,15 @@ impl Encoder {
         windows: &Windows,
         batch: &[usize],
         shape: [usize; 2],
-        memory: &[Given],
+        memory: &[Given<'static>],
         ctx: &Ctx,
-    ) -> Result<(Vec<f32>, Vec<Given>)> {
+    ) -> Result<(Vec<f32>, Vec<Given<'static>>)> {
         let mut wanted = self.task.wanted();
         wanted.extend(self.memories.iter().map(String::as_str));
         let (task, family, memories) = (&self.task, self.model.family.clone(), &self.memories);
         self.model.run(windows, batch, shape, memory, &wanted, ctx, |outputs| {
             let rows = task.rows(outputs, windows, batch, shape[1], &family)?;
-            Ok((rows, memories.iter().map(|name| outputs.get(name)).collect::<Result<_>>()?))
+            Ok((rows, memories.iter().map(|name| Ok(outputs.get(name)?.kept())).collect::<Result<_>>()?))
         })
     }
 

@@ -14,6 +14,7 @@ const PLACES: usize = 512;
 #[serde(default)]
 pub(crate) struct Config {
     pub(crate) model_type: String,
+    architectures: Option<Vec<String>>,
     pub(crate) vocab_size: Option<usize>,
     max_position_embeddings: Option<i64>,
     n_positions: Option<i64>,
@@ -98,7 +99,9 @@ impl Family {
             // Their distances are relative, or they go on step by step.
             "t5" | "mt5" | "xlnet" | "transfo-xl" | "elmo" | "ulmfit" | "lstm" => None,
             // Places are counted from the number behind the filling one.
-            "roberta" | "xlm-roberta" | "camembert" => said.map(|places| places - (pad as usize + 1).min(places - 1)),
+            "roberta" | "xlm-roberta" | "xlm-roberta-xl" | "camembert" | "mpnet" | "longformer" | "data2vec-text" => {
+                said.map(|places| places - (pad as usize + 1).min(places - 1))
+            }
             _ => Some(said.unwrap_or(PLACES)),
         };
         let xlnet = name == "xlnet";
@@ -133,6 +136,8 @@ mod tests {
         assert_eq!((roberta.limit, roberta.pad), (Some(512), 1));
         assert_eq!(family(r#"{"model_type": "gpt2", "n_positions": 1024}"#).limit, Some(1024));
         assert_eq!(family("{}").limit, Some(512));
+        assert!(family(r#"{"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]}"#).causal);
+        assert!(!family(r#"{"model_type": "bert", "architectures": null}"#).causal);
         let xlnet = family(r#"{"model_type": "xlnet", "max_position_embeddings": -1, "pad_token_id": 5}"#);
         assert_eq!((xlnet.limit, xlnet.left, xlnet.cls_last, xlnet.pad, xlnet.pad_type), (None, true, true, 5, 3));
     }

@@ -101,7 +101,8 @@ impl Generator {
         let Some(window) = windows.windows.first() else { return Ok(Vec::new()) };
         let Some(decoder) = &mut self.decoder else { return self.follow(windows.numbers(window), ctx) };
         let (states, shape) = (decoder.states.clone(), [1, window.len()]);
-        let given = self.model.run(&windows, &[0], shape, &[], &[&states], ctx, |outputs| outputs.get(&states))?;
+        let given =
+            self.model.run(&windows, &[0], shape, &[], &[&states], ctx, |outputs| Ok(outputs.get(&states)?.kept()))?;
         let begin = self.begin.context("a decoder begins with a token")?;
         let mut next = FromStates { decoder, states: given, logits: &self.logits, ctx };
         let found = search(&mut next, &[begin], &self.params)?;
@@ -155,7 +156,7 @@ impl NextToken for Onwards<'_> {
 /// What follows in a decoder that reads an encoder's vectors.
 struct FromStates<'a> {
     decoder: &'a mut Decoder,
-    states: Given,
+    states: Given<'static>,
     logits: &'a str,
     ctx: &'a Ctx,
 }
@@ -169,7 +170,7 @@ impl NextToken for FromStates<'_> {
 }
 
 /// The inputs of a step: rows of one length, each with the same vectors of an encoder.
-fn feeds(session: &Session, roles: &[Role], rows: &[Vec<u32>], states: Option<&Given>) -> Result<Vec<Feed>> {
+fn feeds(session: &Session, roles: &[Role], rows: &[Vec<u32>], states: Option<&Given<'_>>) -> Result<Vec<Feed>> {
     let (count, width) = (rows.len(), rows.first().map_or(0, Vec::len));
     ensure!(rows.iter().all(|row| row.len() == width), "the rows of a step have one length");
     let constant = |value: i64| Feed::Integers(vec![count, width], vec![value; count * width]);
@@ -198,7 +199,7 @@ fn feeds(session: &Session, roles: &[Role], rows: &[Vec<u32>], states: Option<&G
 }
 
 /// The logits behind the last token of each row.
-fn last(given: &Given) -> Result<Vec<Vec<f32>>> {
+fn last(given: &Given<'_>) -> Result<Vec<Vec<f32>>> {
     let [rows, tokens, words] = given.shape[..] else { bail!("logits have the shape {:?}", given.shape) };
     let row = |row: usize| given.values[(row * tokens + tokens - 1) * words..][..words].to_vec();
     Ok((0..rows).map(row).collect())

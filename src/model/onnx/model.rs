@@ -133,7 +133,7 @@ impl Model {
         windows: &Windows,
         batch: &[usize],
         [rows, width]: [usize; 2],
-        memory: &[Given],
+        memory: &[Given<'static>],
         wanted: &[&str],
         ctx: &Ctx,
         read: impl FnOnce(&Outputs<'_, '_>) -> Result<T>,
@@ -182,7 +182,7 @@ impl Model {
                     Feed::Integers(vec![rows, width, size], values)
                 }
                 Role::Memory(layer) => match memory.get(*layer) {
-                    Some(given) => Feed::Floats(given.shape.clone(), given.values.clone()),
+                    Some(given) => Feed::Floats(given.shape.clone(), given.values.to_vec()),
                     None => {
                         let hidden = port.shape.last().and_then(|&size| usize::try_from(size).ok()).unwrap_or(0);
                         Feed::Floats(vec![0, rows, hidden], Vec::new())

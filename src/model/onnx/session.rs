@@ -3,6 +3,7 @@
 //! A session is used from one thread at a time, as the library asks; it has its own threads within. A cancelled run ends within a
 //! twentieth of a second, inside the library too.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -111,9 +112,16 @@ pub(crate) enum Feed {
 }
 
 /// One output: sizes and values in single precision.
-pub(crate) struct Given {
+pub(crate) struct Given<'o> {
     pub(crate) shape: Vec<usize>,
-    pub(crate) values: Vec<f32>,
+    pub(crate) values: Cow<'o, [f32]>,
+}
+
+impl Given<'_> {
+    /// The same, kept beyond the run.
+    pub(crate) fn kept(self) -> Given<'static> {
+        Given { shape: self.shape, values: Cow::Owned(self.values.into_owned()) }
+    }
 }
 
 /// A model ready to run.
@@ -167,6 +175,8 @@ impl Session {
         threads: usize,
         why: Option<String>,
     ) -> Result<Session> {
+        // What is said while a session is made is read for its placements, so they are made one at a time.
+        let _one = runtime.one_session();
         runtime.log().take();
         let committed = builder(runtime, cuda, threads).and_then(|mut builder| builder.commit_from_file(path));
         let messages = runtime.log().take();
@@ -315,17 +325,20 @@ pub(crate) struct Outputs<'a, 'r>(&'a SessionOutputs<'r>);
 
 impl Outputs<'_, '_> {
     /// Sizes and values of an output, in single precision; they are copied only where the model works in half.
-    pub(crate) fn get(&self, name: &str) -> Result<Given> {
+    pub(crate) fn get(&self, name: &str) -> Result<Given<'_>> {
         let value = self.0.get(name).with_context(|| format!("the model gave no {name}"))?;
         let sizes = |shape: &ort::value::Shape| shape.iter().map(|&size| size as usize).collect();
         match value.dtype() {
             ValueType::Tensor { ty: TensorElementType::Float16, .. } => {
                 let (shape, values) = value.try_extract_tensor::<half::f16>()?;
-                Ok(Given { shape: sizes(shape), values: values.iter().map(|value| value.to_f32()).collect() })
+                Ok(Given {
+                    shape: sizes(shape),
+                    values: values.iter().map(|value| value.to_f32()).collect::<Vec<f32>>().into(),
+                })
             }
             _ => {
                 let (shape, values) = value.try_extract_tensor::<f32>()?;
-                Ok(Given { shape: sizes(shape), values: values.to_vec() })
+                Ok(Given { shape: sizes(shape), values: Cow::Borrowed(values) })
             }
         }
     }

@@ -232,7 +232,7 @@ impl Task {
 }
 
 /// The logits of each token of a window's text.
-fn tags(given: &Given, i: usize, width: usize, window: &Window, family: &Family, labels: usize) -> Vec<Vec<f32>> {
+fn tags(given: &Given<'_>, i: usize, width: usize, window: &Window, family: &Family, labels: usize) -> Vec<Vec<f32>> {
     let text = places(window, width, family.left, family.cls_last).text;
     text.map(|token| given.values[(i * width + token) * labels..][..labels].to_vec()).collect()
 }
@@ -303,7 +303,7 @@ impl Embedding {
         rows: &mut Vec<f32>,
     ) -> Result<()> {
         let names = self.wanted();
-        let given = names.iter().map(|name| outputs.get(name)).collect::<Result<Vec<Given>>>()?;
+        let given = names.iter().map(|name| outputs.get(name)).collect::<Result<Vec<Given<'_>>>>()?;
         let of = |name: &str| names.iter().position(|other| *other == name).map(|i| &given[i]);
         let pooler = self.pooler.as_deref().and_then(of);
         let hidden = given.iter().find(|given| given.shape.len() >= 3).and_then(|given| given.shape.last().copied());
@@ -348,7 +348,7 @@ impl Embedding {
     }
 }
 
-fn expect(given: &Given, name: &str, axis: usize, size: usize) -> Result<()> {
+fn expect(given: &Given<'_>, name: &str, axis: usize, size: usize) -> Result<()> {
     ensure!(
         given.shape.get(axis) == Some(&size),
         "{name} has the shape {:?}, and config.json names {size} labels",

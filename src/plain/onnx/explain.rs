@@ -32,6 +32,12 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
         "a vector is no score that could be explained: take --read scores with a classifier, or --read surprise"
     );
     let known = || names.join(", ");
+    // What is not read has no part in the score, and would come into view in the place of what is taken out.
+    let read = model.encoder().spans(text, &model.ctx)?;
+    let text = match (read.first(), read.last()) {
+        (Some(first), Some(last)) => &text[first.start..last.end],
+        _ => text,
+    };
     let whole = model.values(&[text], &model.ctx)?;
     ensure!(whole.iter().all(|value| value.is_finite()), "the model gives no score of this document; is it empty?");
     let column = match of {
@@ -61,7 +67,7 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
     let unit = if model.using.unit == Unit::Sentence { "sentence" } else { "token" };
     Ok(Explanation {
         of: Some(names[column].clone()),
-        formula: format!("a part = {0} - {0} of the text without the {unit}; parts need not add up", names[column]),
+        formula: format!("a part = {0} - {0} of what is read without the {unit}; parts need not add up", names[column]),
         score,
         terms: terms.collect(),
         ..Explanation::default()

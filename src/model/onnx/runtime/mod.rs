@@ -11,7 +11,7 @@ mod place;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 use ort::environment::Environment;
@@ -25,6 +25,9 @@ pub use place::Placement;
 
 /// The oldest version of ONNX Runtime whose interface this program was built for.
 pub const OLDEST: u32 = ort::MINOR_VERSION;
+
+/// Warnings that are kept.
+const WARNINGS: usize = 100;
 
 /// How to get a library, said wherever one is missing.
 pub const WAY_OUT: &str = "`inkstone doctor --fix` installs one that fits";
@@ -100,6 +103,7 @@ pub struct Runtime {
     /// What it says of its build.
     pub build: String,
     log: Log,
+    making: Mutex<()>,
 }
 
 /// What the library said last at which severity, newest last; placements are read from it, and warnings kept for errors.
@@ -115,7 +119,11 @@ impl Log {
     fn push(&self, level: LogLevel, message: &str) {
         // Verbose messages are many; those on placement alone are read.
         if level >= LogLevel::Warning || place::speaks_of_it(message) {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push((level, message.to_owned()));
+            let mut messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            // A graph that warns at every run must not fill the memory.
+            if level < LogLevel::Warning || messages.len() < WARNINGS {
+                messages.push((level, message.to_owned()));
+            }
         }
     }
 }
@@ -164,7 +172,18 @@ impl Runtime {
         let logger = move |level: LogLevel, _: &str, _: &str, _: &str, message: &str| kept.push(level, message);
         let built = builder.with_name("inkstone").with_telemetry(false).with_logger(Arc::new(logger)).build();
         let environment = built.map_err(|error| anyhow!("{shown} does not start: {error}"))?;
-        Ok(Runtime { environment, library: file.to_owned(), build: ort::info().to_owned(), log })
+        Ok(Runtime {
+            environment,
+            library: file.to_owned(),
+            build: ort::info().to_owned(),
+            log,
+            making: Mutex::default(),
+        })
+    }
+
+    /// Held while a session is made.
+    pub(super) fn one_session(&self) -> MutexGuard<'_, ()> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn log(&self) -> &Log {
