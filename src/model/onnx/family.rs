@@ -105,10 +105,9 @@ impl Family {
             _ => Some(said.unwrap_or(PLACES)),
         };
         let xlnet = name == "xlnet";
-        let causal = matches!(
-            name,
-            "gpt2" | "openai-gpt" | "gpt_neo" | "gptj" | "gpt_neox" | "opt" | "bloom" | "llama" | "qwen2"
-        );
+        let writes = |class: &String| class.ends_with("ForCausalLM") || class.ends_with("LMHeadModel");
+        let known = ["gpt2", "openai-gpt", "gpt_neo", "gptj", "gpt_neox", "opt", "bloom", "llama", "qwen2"];
+        let causal = known.contains(&name) || config.architectures.iter().flatten().any(writes);
         Family {
             name: name.to_owned(),
             left: xlnet,
