@@ -232,7 +232,7 @@ fn a_folder_without_permission() {
 fn a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let disk = |script: &str| {
-        let whole = format!("mount -t tmpfs -o size=8m none . && cd \"$PWD\" && {script}");
+        let whole = format!("mount -t tmpfs -o size=14m none . && cd \"$PWD\" && {script}");
         let mut command = Command::new("unshare");
         command.args(["-rm", "sh", "-c", &whole, env!("CARGO_BIN_EXE_inkstone")]).current_dir(folder.path());
         command.output()

@@ -102,19 +102,17 @@ fn from_nothing_to_exported_factors_in_one_command() {
         "extract learned",
         "extract words",
         "extract placebo",
-        "extract bert_head",
+        "extract bert",
         "extract bert_tail",
-        "extract bert_reports",
+        "extract bert_vector",
         "factor tone",
         "factor learned",
         "factor placebo",
-        "factor bert_head",
-        "factor bert_tail",
+        "factor bert",
         "backtest tone",
         "backtest learned",
         "backtest placebo",
-        "backtest bert_head",
-        "backtest bert_tail",
+        "backtest bert",
         "export",
     ];
     assert_eq!(computed(&json), stages);
@@ -274,7 +272,7 @@ fn a_changed_setting_computes_only_what_depends_on_it() {
     let again = || run(copy.path(), &["run", "--headless"]).finished();
 
     edit(&config, "min_names = 5", "min_names = 5\nquantiles = 3");
-    let tested = ["tone", "learned", "placebo", "bert_head", "bert_tail"].map(|factor| format!("backtest {factor}"));
+    let tested = ["tone", "learned", "placebo", "bert"].map(|factor| format!("backtest {factor}"));
     assert_eq!(computed(&again()), [&tested[..], &["export".to_owned()]].concat());
 
     edit(&config, "feature = \"tone\"\ndecay = \"exponential:0.7\"", "feature = \"tone\"\ndecay = \"linear\"");

@@ -101,8 +101,10 @@ fn both_fronts_write_the_same_bytes() {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     for folder in &folders {
         std::fs::copy(source.path().join("workbench.toml"), folder.path().join("workbench.toml")).unwrap();
-        std::fs::create_dir(folder.path().join("data")).unwrap();
-        copy_folder(&source.path().join("data"), &folder.path().join("data"));
+        for part in ["data", "model"] {
+            std::fs::create_dir(folder.path().join(part)).unwrap();
+            copy_folder(&source.path().join(part), &folder.path().join(part));
+        }
     }
     let [seen, unseen] = &folders;
     run(unseen.path(), &["run", "--headless"]).finished();
