@@ -24,7 +24,7 @@ pub struct Onnx {
     /// cls, pooler, mean, mean-text (without special tokens), max, last or sep; several joined by +.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "POOLING", default_value = "mean")]
     pub pooling: Taken,
-    /// last, first+last, last:4 (their mean), last:4:concat, or mix:0.2,0.3,0.5 with a weight a layer.
+    /// last, first+last, last:4 (their mean), last:4:concat, each (side by side), or mix:0.2,0.3,0.5 with a weight a layer.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "LAYERS", default_value = "last")]
     pub layers: Layers,
     /// How logits become probabilities; auto goes by config.json.

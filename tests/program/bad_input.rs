@@ -235,6 +235,7 @@ fn a_full_disk() {
         let whole = format!("mount -t tmpfs -o size=14m none . && cd \"$PWD\" && {script}");
         let mut command = Command::new("unshare");
         command.args(["-rm", "sh", "-c", &whole, env!("CARGO_BIN_EXE_inkstone")]).current_dir(folder.path());
+        command.env("ORT_DYLIB_PATH", crate::library());
         command.output()
     };
     if !disk("true").is_ok_and(|output| output.status.success()) {

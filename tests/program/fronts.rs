@@ -24,7 +24,11 @@ const GIVEN_BACK: [&str; 2] = ["\x1b[?1049l", "\x1b[?25h"];
 fn on_a_terminal(folder: &Path, args: &[&str], play: impl FnOnce(&mut Keys<'_>)) -> (String, Option<i32>) {
     let (pty, pts) = open().expect("the system gives a pseudo-terminal");
     pty.resize(Size::new(30, 100)).unwrap();
-    let command = Command::new(env!("CARGO_BIN_EXE_inkstone")).args(args).current_dir(folder).env("TERM", "xterm");
+    let command = Command::new(env!("CARGO_BIN_EXE_inkstone"))
+        .args(args)
+        .current_dir(folder)
+        .env("TERM", "xterm")
+        .env("ORT_DYLIB_PATH", crate::library());
     let child = command.spawn(pts).expect("the program starts");
     let drawn = Mutex::new(Vec::new());
     let code = thread::scope(|scope| {
@@ -143,7 +147,10 @@ fn a_closed_terminal_ends_the_program() {
     desk.run().finished();
     let (pty, pts) = open().expect("the system gives a pseudo-terminal");
     pty.resize(Size::new(30, 100)).unwrap();
-    let command = Command::new(env!("CARGO_BIN_EXE_inkstone")).current_dir(desk.folder()).env("TERM", "xterm");
+    let command = Command::new(env!("CARGO_BIN_EXE_inkstone"))
+        .current_dir(desk.folder())
+        .env("TERM", "xterm")
+        .env("ORT_DYLIB_PATH", crate::library());
     let mut child = Killed(command.spawn(pts).expect("the program starts"));
     let mut drawn = Vec::new();
     let mut piece = [0; 4096];

@@ -68,7 +68,7 @@ pub struct OnnxParams {
     pub output: Output,
     /// What of a window's tokens is its vector: `mean`, `mean-text`, `cls`, `pooler`, `max`, `last`, `sep`, or several joined by `+`.
     pub pooling: Taken,
-    /// `last`, `first+last`, `last:4`, `last:4:concat` or `mix:0.2,0.3,0.5*1.0`.
+    /// `last`, `first+last`, `last:4`, `last:4:concat`, `each` or `mix:0.2,0.3,0.5*1.0`.
     pub layers: Layers,
     /// For `scores`: `auto`, `softmax` or `sigmoid`.
     pub activation: Activation,
