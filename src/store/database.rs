@@ -9,6 +9,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 
@@ -27,6 +28,9 @@ const EXTRA_LOOKUPS: usize = 3;
 
 /// Entries that one step of a removal takes away; each step is whole or absent.
 const REMOVE_STEP: usize = 4096;
+
+/// How long a database that was closed may take to give back its files.
+const ENDING: Duration = Duration::from_secs(5);
 
 type Entry = (sled::IVec, sled::IVec);
 
@@ -197,7 +201,22 @@ fn open_generation(root: &Path, generation: u32) -> Result<sled::Db> {
     let folder = generation_folder(root, generation);
     // No flushing by the clock: the writer flushes by bytes, which bounds what a kill can lose.
     let config = sled::Config::new().path(&folder).cache_capacity(CACHE_BYTES).flush_every_ms(None);
-    guard(root, || config.open()).with_context(|| format!("cannot open {}", folder.display()))
+    let began = Instant::now();
+    let open = || loop {
+        match config.open() {
+            // The store's own lock is held, so nobody else has these files: they are those of a database of this process that was
+            // closed a moment ago and still ends its work, or of a child that begins.
+            Err(sled::Error::Io(error)) if is_held(&error) && began.elapsed() < ENDING => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            opened => return opened,
+        }
+    };
+    guard(root, open).with_context(|| format!("cannot open {}", folder.display()))
+}
+
+fn is_held(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::WouldBlock || error.to_string().contains("could not acquire lock")
 }
 
 fn lock(root: &Path) -> Result<File> {
