@@ -1,5 +1,6 @@
 """The ways to cut a text into tokens: word pieces, pairs of bytes, SentencePiece."""
 
+import contextlib
 import io
 
 import sentencepiece
@@ -58,11 +59,13 @@ def sentence_pieces(folder, file, single, types=(), **options):
     rules = folder / "rules.tsv"
     rules.write_text("\n".join(RULES) + "\n")
     trained, known = io.BytesIO(), [text.replace("鑫", "") for text in TEXTS if text]
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(known * 3), model_writer=trained, model_type="unigram", vocab_size=104,
-        hard_vocab_limit=False, character_coverage=1.0, normalization_rule_tsv=str(rules), num_threads=1,
-        minloglevel=2, **options,
-    )
+    # A model keeps the path of its rules, so it is the same wherever it is made.
+    with contextlib.chdir(folder):
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(known * 3), model_writer=trained, model_type="unigram", vocab_size=104,
+            hard_vocab_limit=False, character_coverage=1.0, normalization_rule_tsv=rules.name, num_threads=1,
+            minloglevel=2, **options,
+        )
     rules.unlink()
     (folder / file).write_bytes(trained.getvalue())
     made = from_sentence_pieces(trained.getvalue())
