@@ -66,7 +66,7 @@ fn main() -> Result<()> {
     let runtime = Runtime::load(None)?;
     let opening = Opening { runtime, device: Device::Cpu, threads: THREADS, base: Path::new("") };
     let params = OnnxParams { model: model.clone(), output: Output::Scores, ..OnnxParams::default() };
-    let mut encoder = Encoder::open(&params, Truncation::None, Words::Spaces, &opening)?;
+    let mut encoder = Encoder::open(&params, Truncation::None, &|| Ok(Words::Spaces), &opening)?;
     let ctx = Ctx::new(THREADS, 1)?;
     println!(
         "{} texts, {} ({THREADS} threads), {} MB with the model open",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::onnx::Place;
-use crate::model::onnx::SearchParams;
+use crate::model::onnx::{EarlyStopping, SearchParams};
 use crate::plain::LineFormat;
 use crate::text::Truncation;
 
@@ -39,6 +39,9 @@ pub struct Generate {
     /// Exponent of the length that a sum of logarithms is divided by; above 1 longer texts do better.
     #[arg(long, value_name = "P", default_value_t = 1.0)]
     pub length_penalty: f64,
+    /// When a search that has found as many texts as beams may go on.
+    #[arg(long, value_name = "WHEN", default_value = "likely")]
+    pub early_stopping: EarlyStopping,
     /// No N tokens come twice in the same order; 0: they may.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub no_repeat_ngram_size: usize,
@@ -61,6 +64,7 @@ impl Generate {
             max_new_tokens: self.max_new_tokens,
             min_new_tokens: self.min_new_tokens,
             length_penalty: self.length_penalty,
+            early_stopping: self.early_stopping,
             no_repeat_ngram: self.no_repeat_ngram_size,
             repetition_penalty: self.repetition_penalty,
             ..SearchParams::default()

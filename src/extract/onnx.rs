@@ -60,7 +60,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let params = &feature.onnx;
     let mut report = Report::new(&feature.name);
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
-    let mut encoder = open(feature, inputs, ctx).with_context(named)?;
+    let mut encoder = open(feature, inputs, &segmenter, ctx).with_context(named)?;
     let columns = encoder.columns();
     let kind = RowKind::Dense { dim: columns.len() };
     // The model's key says how many tokens run at once, too: that moves the last digits.
@@ -164,11 +164,11 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 }
 
 /// The model of a feature.
-pub(super) fn open(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<Encoder> {
+fn open(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter, ctx: &Ctx) -> Result<Encoder> {
     let runtime = Runtime::load(inputs.onnx.library.as_deref().map(|library| inputs.base.join(library)).as_deref())?;
-    let words = Words::Segmenter(Box::new(Segmenter::new(inputs.tokenizer, inputs.base)?));
+    let words = || Ok(Words::Segmenter(Box::new(segmenter.clone())));
     let opening = Opening { runtime, device: inputs.onnx.device, threads: ctx.threads(), base: inputs.base };
-    Encoder::open(&feature.onnx, feature.truncate, words, &opening)
+    Encoder::open(&feature.onnx, feature.truncate, &words, &opening)
 }
 
 /// The windows of a part under way.

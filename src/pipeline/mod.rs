@@ -270,7 +270,11 @@ impl<'a> Run<'a> {
             let path = project.factor(&params.name);
             let name = format!("factor {}", params.name);
             let step = Step { name: &name, key, stands: path.exists(), unit: "docs", total: self.documents };
-            self.step(step, || Ok((build(params, set, &store, &market, &project, config, ctx)?, None)))?;
+            self.step(step, || {
+                let (factor, report) = compute(params, set, &store, &market, &project, config, ctx)?;
+                disk::write_parquet(&path, &mut factor.to_frame()?)?;
+                Ok((report, None))
+            })?;
             self.factors.push(key);
         }
         self.market = Some(market);
@@ -316,20 +320,6 @@ impl<'a> Run<'a> {
             Ok((export::run(&tables, &outcomes, &out, &config.export, &provenance, ctx)?.1, None))
         })
     }
-}
-
-fn build(
-    params: &factor::Params,
-    set: Key,
-    store: &Store,
-    market: &Market,
-    project: &Project,
-    config: &Config,
-    ctx: &Ctx,
-) -> Result<Report> {
-    let (factor, report) = compute(params, set, store, market, project, config, ctx)?;
-    disk::write_parquet(&project.factor(&params.name), &mut factor.to_frame()?)?;
-    Ok(report)
 }
 
 /// The values of a factor by the rows of a set.

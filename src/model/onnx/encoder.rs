@@ -13,7 +13,7 @@ use super::model::{Files, Model, Opening};
 use super::params::{OnnxParams, Output};
 use super::session::{Given, Ran};
 use super::task::Task;
-use super::windows::{Cut, Seen, Windows, Words};
+use super::windows::{Cut, Cutter, Seen, Windows};
 use crate::data::Key;
 use crate::job::Ctx;
 use crate::text::Truncation;
@@ -41,7 +41,12 @@ pub struct Encoder {
 
 impl Encoder {
     /// Opens a model. `truncation` says what is kept of a text, `words` how models of words have it cut.
-    pub fn open(params: &OnnxParams, truncation: Truncation, words: Words, opening: &Opening<'_>) -> Result<Encoder> {
+    pub fn open(
+        params: &OnnxParams,
+        truncation: Truncation,
+        words: Cutter<'_>,
+        opening: &Opening<'_>,
+    ) -> Result<Encoder> {
         params.check()?;
         let files = Files::of(params, opening.base, &ENCODERS)?;
         let shown = files.model.display();

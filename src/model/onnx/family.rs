@@ -26,6 +26,8 @@ pub(crate) struct Config {
     pub(crate) eos_token_id: Option<Numbers>,
     pub(crate) bos_token_id: Option<u32>,
     pub(crate) decoder_start_token_id: Option<u32>,
+    pub(crate) forced_bos_token_id: Option<u32>,
+    pub(crate) forced_eos_token_id: Option<u32>,
     pub(crate) id2label: BTreeMap<usize, String>,
     pub(crate) problem_type: Option<String>,
 }

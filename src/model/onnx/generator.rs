@@ -58,7 +58,7 @@ impl Generator {
         opening: &Opening<'_>,
     ) -> Result<Generator> {
         let files = Files::of(params, opening.base, &ENCODERS)?;
-        let model = Model::open(&files, Words::Spaces, opening)?;
+        let model = Model::open(&files, &|| Ok(Words::Spaces), opening)?;
         let decoder = match output(model.session.outputs(), &["logits"], 3) {
             Some(_) => None,
             None => Some(Decoder::open(&files.folder, &model, opening)?),
@@ -73,6 +73,8 @@ impl Generator {
             let said = model.config.eos_token_id.as_ref().map(super::family::Numbers::list);
             search.eos = said.unwrap_or_else(|| subword.end_id().into_iter().collect());
         }
+        search.forced_first = search.forced_first.or(model.config.forced_bos_token_id);
+        search.forced_last = search.forced_last.or(model.config.forced_eos_token_id);
         let said = model.config.decoder_start_token_id.or(model.config.bos_token_id).or(subword.pad_id());
         let begin = decoder.as_ref().and(said);
         ensure!(

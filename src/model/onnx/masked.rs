@@ -35,7 +35,7 @@ pub struct Guess {
 impl MaskedModel {
     /// Opens a model that gives logits over its vocabulary.
     pub fn open(params: &OnnxParams, opening: &Opening<'_>) -> Result<MaskedModel> {
-        let model = Model::open(&Files::of(params, opening.base, &ENCODERS)?, Words::Spaces, opening)?;
+        let model = Model::open(&Files::of(params, opening.base, &ENCODERS)?, &|| Ok(Words::Spaces), opening)?;
         let logits = output(model.session.outputs(), &LOGITS, 3);
         let logits = logits.with_context(|| {
             no_output(&model.session, "logits [documents, tokens, vocabulary] of a masked language model")

@@ -38,7 +38,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use decode::SearchParams;
+pub use decode::{EarlyStopping, SearchParams};
 pub(crate) use drift::{Drift, DriftFigures};
 pub use encoder::Encoder;
 pub use generator::{Generator, Written};
@@ -50,4 +50,4 @@ pub use params::{Activation, OnnxParams, Output, Over};
 pub use pooling::{Layers, Taken};
 pub use runtime::{Device, Runtime, RuntimeParams};
 pub use session::Ran;
-pub use windows::{Seen, Words};
+pub use windows::{Cutter, Seen, Words};

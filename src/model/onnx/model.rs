@@ -10,7 +10,7 @@ use super::graph::{Role, roles};
 use super::params::OnnxParams;
 use super::runtime::{Device, Runtime};
 use super::session::{Feed, Given, Outputs, Session};
-use super::windows::{Reader, Windows, Words};
+use super::windows::{Cutter, Reader, Windows};
 use crate::data::Key;
 use crate::disk;
 use crate::job::Ctx;
@@ -83,15 +83,15 @@ pub(crate) struct Model {
 
 impl Model {
     /// Opens the graph of these files; `words` says how models of words have their text cut.
-    pub(crate) fn open(files: &Files, words: Words, opening: &Opening<'_>) -> Result<Model> {
+    pub(crate) fn open(files: &Files, words: Cutter<'_>, opening: &Opening<'_>) -> Result<Model> {
         let config = Config::read(&files.folder)?;
         let session = Session::open(&files.model, opening.runtime, opening.device, opening.threads)?;
         let roles = roles(&files.model, session.inputs())?;
         let reader = if roles.contains(&Role::Characters) {
-            Reader::Characters(words)
+            Reader::Characters(words()?)
         } else if config.model_type == "elmo" {
             let list = &files.tokenizer;
-            Reader::Words(Subword::words(&if list.is_dir() { list.join("vocab.txt") } else { list.clone() })?, words)
+            Reader::Words(Subword::words(&if list.is_dir() { list.join("vocab.txt") } else { list.clone() })?, words()?)
         } else {
             Reader::Pieces(Subword::open(&files.tokenizer)?)
         };

@@ -181,7 +181,7 @@ impl Session {
         let committed = builder(runtime, cuda, threads).and_then(|mut builder| builder.commit_from_file(path));
         let messages = runtime.log().take();
         let inner = committed.map_err(|error| unreadable(path, &error.to_string()))?;
-        let placement = Placement::of(messages.iter().map(|(_, message)| message.as_str()));
+        let placement = Placement::of(messages.iter().map(String::as_str));
         let inputs = inner.inputs().iter().map(|port| Port::of(port.name(), port.dtype())).collect();
         let outputs = inner.outputs().iter().map(|port| Port::of(port.name(), port.dtype())).collect();
         let ran = Ran {

@@ -32,7 +32,7 @@ pub(crate) fn opening() -> Opening<'static> {
 
 /// A reference graph, opened.
 pub(crate) fn encoder(params: &OnnxParams) -> anyhow::Result<Encoder> {
-    Encoder::open(params, Truncation::None, Words::Spaces, &opening())
+    Encoder::open(params, Truncation::None, &|| Ok(Words::Spaces), &opening())
 }
 
 /// Settings for a reference graph.

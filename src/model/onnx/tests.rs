@@ -346,7 +346,7 @@ fn a_device_that_is_not_there_is_refused_with_what_is_missing_and_auto_says_why(
     }
     let open = |device| {
         let opening = Opening { device, ..testing::opening() };
-        Encoder::open(&params("bert"), crate::text::Truncation::None, Words::Spaces, &opening)
+        Encoder::open(&params("bert"), crate::text::Truncation::None, &|| Ok(Words::Spaces), &opening)
     };
     let error = format!("{:#}", open(Device::Cuda(0)).err().unwrap());
     assert!(
@@ -394,7 +394,7 @@ fn threads_and_neighbours_change_no_bit_of_a_batch() {
     let of = |threads| {
         let opening = Opening { threads, ..testing::opening() };
         let mut encoder =
-            Encoder::open(&params("bert"), crate::text::Truncation::None, Words::Spaces, &opening).unwrap();
+            Encoder::open(&params("bert"), crate::text::Truncation::None, &|| Ok(Words::Spaces), &opening).unwrap();
         encoder.rows(&texts, &Ctx::new(threads, 1).unwrap(), |_| Ok(())).unwrap().0
     };
     let bits = |rows: Vec<f32>| rows.into_iter().map(f32::to_bits).collect::<Vec<u32>>();

@@ -31,6 +31,9 @@ pub enum Words {
     Segmenter(Box<Segmenter>),
 }
 
+/// Makes the cutter of a model that reads words; others ask for none, and load no dictionary.
+pub type Cutter<'a> = &'a dyn Fn() -> Result<Words>;
+
 impl Words {
     fn cut<'t>(&self, text: &'t str) -> Vec<(&'t str, Range<u32>)> {
         let place = |word: &'t str| {

@@ -23,6 +23,19 @@ pub struct Training {
     pub params: Value,
 }
 
+impl Training {
+    /// What the file of a model says of its training.
+    pub(super) fn of(file: &ModelFile) -> Result<Training> {
+        let header = file.header();
+        Ok(Training {
+            method: file.param("method")?,
+            documents: header.documents,
+            fitted_until: header.fitted_until,
+            params: file.param("training")?,
+        })
+    }
+}
+
 impl WordVectors {
     /// Kind of its model files.
     pub const KIND: &str = "vectors";
@@ -52,13 +65,7 @@ impl WordVectors {
         file.expect(WordVectors::KIND, WordVectors::VERSION)?;
         file.verify()?;
         let words = file.strings("words")?.into_iter().map(Box::from).collect();
-        let header = file.header();
-        let training = Training {
-            method: file.param("method")?,
-            documents: header.documents,
-            fitted_until: header.fitted_until,
-            params: file.param("training")?,
-        };
+        let training = Training::of(file)?;
         let (counts, values) = (file.numbers("counts")?.to_vec(), file.numbers("vectors")?.to_vec());
         WordVectors::new(words, counts, file.param("dim")?, values, training)
     }

@@ -21,14 +21,7 @@ impl WordVectors {
         if file.header().kind != FastText::KIND {
             return WordVectors::read(&file);
         }
-        let header = file.header();
-        let training = Training {
-            method: file.param("method")?,
-            documents: header.documents,
-            fitted_until: header.fitted_until,
-            params: file.param("training")?,
-        };
-        FastText::of_model(&file)?.vectors(training)
+        FastText::of_model(&file)?.vectors(Training::of(&file)?)
     }
 }
 

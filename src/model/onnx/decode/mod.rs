@@ -25,7 +25,7 @@ pub(super) trait NextToken {
 }
 
 /// When a beam search that has found as many texts as it has beams may still go on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum EarlyStopping {
     /// Never: it ends with them.

@@ -26,9 +26,6 @@ pub use place::Placement;
 /// The oldest version of ONNX Runtime whose interface this program was built for.
 pub const OLDEST: u32 = ort::MINOR_VERSION;
 
-/// Warnings that are kept.
-const WARNINGS: usize = 100;
-
 /// How to get a library, said wherever one is missing.
 pub const WAY_OUT: &str = "`inkstone doctor --fix` installs one that fits";
 
@@ -100,30 +97,23 @@ pub struct Runtime {
     pub(super) environment: Environment,
     /// The file.
     pub library: PathBuf,
-    /// What it says of its build.
-    pub build: String,
     log: Log,
     making: Mutex<()>,
 }
 
-/// What the library said last at which severity, newest last; placements are read from it, and warnings kept for errors.
+/// What the library said of placements since it was last read. It says much more, which nobody reads.
 #[derive(Clone, Default)]
-pub(super) struct Log(Arc<Mutex<Vec<(LogLevel, String)>>>);
+pub(super) struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
     /// Messages since the last call.
-    pub(super) fn take(&self) -> Vec<(LogLevel, String)> {
+    pub(super) fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn push(&self, level: LogLevel, message: &str) {
-        // Verbose messages are many; those on placement alone are read.
-        if level >= LogLevel::Warning || place::speaks_of_it(message) {
-            let mut messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // A graph that warns at every run must not fill the memory.
-            if level < LogLevel::Warning || messages.len() < WARNINGS {
-                messages.push((level, message.to_owned()));
-            }
+    fn push(&self, message: &str) {
+        if place::speaks_of_it(message) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(message.to_owned());
         }
     }
 }
@@ -169,16 +159,10 @@ impl Runtime {
         let log = Log::default();
         let kept = log.clone();
         let builder = ort::init_from(file).map_err(|error| unusable(file, &error))?;
-        let logger = move |level: LogLevel, _: &str, _: &str, _: &str, message: &str| kept.push(level, message);
+        let logger = move |_: LogLevel, _: &str, _: &str, _: &str, message: &str| kept.push(message);
         let built = builder.with_name("inkstone").with_telemetry(false).with_logger(Arc::new(logger)).build();
         let environment = built.map_err(|error| anyhow!("{shown} does not start: {error}"))?;
-        Ok(Runtime {
-            environment,
-            library: file.to_owned(),
-            build: ort::info().to_owned(),
-            log,
-            making: Mutex::default(),
-        })
+        Ok(Runtime { environment, library: file.to_owned(), log, making: Mutex::default() })
     }
 
     /// Held while a session is made.
