@@ -22,6 +22,8 @@ pub mod text;
 
 pub mod model;
 
+pub mod structure;
+
 pub mod plain;
 
 pub mod extract;

@@ -64,6 +64,7 @@ pub use induce::{
     induce, induce_walk,
 };
 pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
+pub(crate) use lexicon::{DISCLAIMERS, WARNINGS};
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
 pub use lsa::Lsa;

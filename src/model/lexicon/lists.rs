@@ -21,8 +21,10 @@ const BURDENS: &str = include_str!("../../../assets/lexicon/burdens.txt");
 const DEGREES: &str = include_str!("../../../assets/lexicon/degrees.txt");
 const NEGATIONS: &str = include_str!("../../../assets/lexicon/negations.txt");
 const NEUTRAL: &str = include_str!("../../../assets/lexicon/neutral.txt");
-const BOILERPLATE: &str = include_str!("../../../assets/lexicon/boilerplate.txt");
-const DISCLAIMERS: &str = include_str!("../../../assets/lexicon/disclaimers.txt");
+/// Openings of warnings, a line each; the words of a phrase are apart.
+pub(crate) const WARNINGS: &str = include_str!("../../../assets/lexicon/boilerplate.txt");
+/// Openings of disclaimers, a line each; the words of a phrase are apart.
+pub(crate) const DISCLAIMERS: &str = include_str!("../../../assets/lexicon/disclaimers.txt");
 
 /// Entries while they are gathered, by their text; the flag tells whether an entry is one word.
 #[derive(Default)]
@@ -36,7 +38,7 @@ impl Entries {
         self.read(BURDENS, "burdens", |_| Role::Burden)?;
         self.read(NEUTRAL, "neutral", |_| Role::Neutral)?;
         self.read(RISKS, "risks", |_| Role::Risk)?;
-        self.read(BOILERPLATE, "boilerplate", |_| Role::Boilerplate(Extent::Sentences))?;
+        self.read(WARNINGS, "boilerplate", |_| Role::Boilerplate(Extent::Sentences))?;
         self.read(DISCLAIMERS, "disclaimers", |_| Role::Boilerplate(Extent::Line))
     }
 

@@ -29,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::Key;
 use crate::text::Segmenter;
 
+pub(crate) use lists::{DISCLAIMERS, WARNINGS};
 pub use tone::{Hit, Tone};
 pub use user::ListReport;
 use user::{Side, UserLists};
