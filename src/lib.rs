@@ -23,6 +23,7 @@ pub mod text;
 pub mod model;
 
 pub mod structure;
+pub mod truncate;
 
 pub mod plain;
 
@@ -32,6 +33,7 @@ pub mod store;
 pub mod factor;
 
 pub mod backtest;
+pub mod experiment;
 pub mod export;
 
 pub mod config;
