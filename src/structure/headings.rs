@@ -95,7 +95,8 @@ fn unnumbered(text: &str) -> &str {
 }
 
 fn is_bullet(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '●' | '■' | '◆' | '►' | '▶' | '•' | '·' | '*' | '#' | '★' | '□' | '◇' | '○' | '➢' | '-')
+    c.is_whitespace()
+        || matches!(c, '●' | '■' | '◆' | '►' | '▶' | '•' | '·' | '*' | '#' | '★' | '□' | '◇' | '○' | '➢' | '-')
 }
 
 fn is_bracket(c: char) -> bool {
@@ -124,7 +125,8 @@ mod tests {
         ] {
             assert_eq!(heading(text, true), Some((section, stands)), "{text}");
         }
-        for text in ["摘要显示公司增长。", "风险可控", "投资建议书", "3.5%的增长", "事件驱动策略占优。"] {
+        for text in ["摘要显示公司增长。", "风险可控", "投资建议书", "3.5%的增长", "事件驱动策略占优。"]
+        {
             assert_eq!(heading(text, true), None, "{text}");
         }
         assert_eq!(heading("风险提示：需求下滑。", false), Some((Risk, Stands::Before)));
@@ -133,7 +135,8 @@ mod tests {
 
     #[test]
     fn chapters_are_short_and_no_sentences() {
-        for chapter in ["一、公司概况与沿革", "（二）产能布局", "【经营分析】", "第三章 行业格局"] {
+        for chapter in ["一、公司概况与沿革", "（二）产能布局", "【经营分析】", "第三章 行业格局"]
+        {
             assert!(is_chapter(chapter), "{chapter}");
         }
         for other in ["一、公司增长较快。", "公司概况", "1、原料涨价", "二季度收入增长"] {
