@@ -36,6 +36,16 @@ impl Project {
         Parts::new(self.dir.join("links"))
     }
 
+    /// Sentences, their sections and what is boilerplate; part by part as [`Project::clean`].
+    pub fn structure(&self) -> Parts {
+        Parts::new(self.dir.join("structure"))
+    }
+
+    /// The boilerplate that the corpus taught, one JSON object a line.
+    pub fn boilerplate(&self) -> PathBuf {
+        crate::structure::list_path(&self.structure())
+    }
+
     /// Daily prices, one row per date and code ([`crate::market::PRICE_COLUMNS`]).
     pub fn prices(&self) -> PathBuf {
         self.dir.join("prices.parquet")

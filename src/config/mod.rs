@@ -16,7 +16,7 @@ use crate::ingest::Source;
 use crate::market::Cutoff;
 use crate::model::onnx::RuntimeParams;
 use crate::text::TokenizerParams;
-use crate::{backtest, clean, export, factor, ingest, link};
+use crate::{backtest, clean, export, factor, ingest, link, structure};
 use check::Checker;
 
 /// The commented file of all settings, as `inkstone init` writes it.
@@ -36,6 +36,8 @@ pub struct Config {
     pub clean: clean::Params,
     /// Codes and company names in texts.
     pub link: link::Params,
+    /// Sentences, sections and boilerplate.
+    pub structure: structure::Params,
     /// Tokens.
     pub tokenizer: TokenizerParams,
     /// The trading day of a text.
@@ -140,6 +142,7 @@ impl Config {
             "ingest",
             "clean",
             "link",
+            "structure",
             "tokenizer",
             "market",
             "feature",
@@ -155,6 +158,7 @@ impl Config {
             ingest: checker.section("ingest"),
             clean: checker.section("clean"),
             link: checker.section("link"),
+            structure: checker.section("structure"),
             tokenizer: checker.section("tokenizer"),
             market: checker.section("market"),
             feature: checker.sections_of("feature"),

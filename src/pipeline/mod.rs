@@ -23,7 +23,7 @@ use crate::job::Ctx;
 use crate::market::{Code, Market, Security, securities_from_frame};
 use crate::project::Project;
 use crate::store::Store;
-use crate::{backtest, clean, disk, export, ingest, link};
+use crate::{backtest, clean, disk, export, ingest, link, structure};
 pub use drift::{Drifted, drift};
 use state::{State, Step};
 
@@ -43,6 +43,8 @@ pub enum Stage {
     Clean,
     /// Codes and name spans.
     Link,
+    /// Sentences, sections and boilerplate, if anything needs them.
+    Structure,
     /// Features.
     Extract,
     /// A value per date and code.
@@ -66,6 +68,9 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
     if last >= Stage::Link {
         run.link()?;
     }
+    if last >= Stage::Structure {
+        run.structure()?;
+    }
     if last >= Stage::Extract {
         run.extract()?;
     }
@@ -80,6 +85,12 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
         }
     }
     Ok(run.reports)
+}
+
+/// What a configuration needs to know of the structure of documents; `None` when that is nothing.
+pub fn needs_structure(config: &Config) -> Option<structure::Needs> {
+    let params = &config.structure;
+    params.enabled.then(|| structure::Needs { salience: params.salience.iter().copied().collect() })
 }
 
 /// The project of a configuration.
@@ -113,6 +124,8 @@ struct Run<'a> {
     /// Documents of the corpus; known once it is cleaned.
     documents: Option<u64>,
     corpus: Key,
+    /// What the sentences of the corpus depend on; `None` while nothing needs them.
+    structure: Option<Key>,
     prices: Key,
     market: Option<Market>,
     /// Feature sets by name of the feature.
@@ -135,6 +148,7 @@ impl<'a> Run<'a> {
             reports: Vec::new(),
             documents: None,
             corpus: Key::default(),
+            structure: None,
             prices: Key::default(),
             market: None,
             sets: BTreeMap::new(),
@@ -188,6 +202,25 @@ impl<'a> Run<'a> {
         let stands = parts_stand(&links, clean.files()?.len());
         let step = Step { name: "link", key: self.corpus, stands, unit: "docs", total: self.documents };
         self.step(step, || Ok((link::run(&clean, &linkable(&project)?, &links, &config.link, ctx)?, None)))
+    }
+
+    fn structure(&mut self) -> Result<()> {
+        let Some(needs) = needs_structure(self.config) else { return Ok(()) };
+        let (config, base, ctx, project) = (self.config, self.base, self.ctx, self.project.clone());
+        let (clean, out) = (project.clean(), project.structure());
+        let params = structure::Params { salience: needs.salience.into_iter().collect(), ..config.structure.clone() };
+        let decisions = params.decisions.as_ref().map(|file| hash_if_there(&base.join(file))).transpose()?;
+        let mut tokenizer = None;
+        if params.cuts_words() {
+            let files = config.tokenizer.files().into_iter().map(|file| disk::hash_file(&base.join(file)));
+            tokenizer = Some((&config.tokenizer, files.collect::<Result<Vec<Key>>>()?));
+        }
+        let key = Key::of_json(&(VERSION, "structure", &params, self.corpus, decisions, tokenizer));
+        let stands = parts_stand(&out, clean.files()?.len()) && project.boilerplate().exists();
+        let step = Step { name: "structure", key, stands, unit: "docs", total: self.documents };
+        self.step(step, || Ok((structure::run(&clean, &out, &params, &config.tokenizer, base, ctx)?, None)))?;
+        self.structure = Some(key);
+        Ok(())
     }
 
     fn extract(&mut self) -> Result<()> {
