@@ -76,9 +76,7 @@ impl Onnx {
     pub fn contextual(&self) -> Contextual {
         Contextual {
             params: OnnxParams {
-                model: PathBuf::new(),
                 tokenizer: self.tokenizer.clone().unwrap_or_default(),
-                fitted_until: None,
                 output: self.read,
                 pooling: self.pooling.clone(),
                 layers: self.layers.clone(),
@@ -88,6 +86,7 @@ impl Onnx {
                 stride: self.stride,
                 over_windows: self.over_windows,
                 batch_tokens: self.batch_tokens,
+                ..OnnxParams::default()
             },
             truncation: self.truncation,
             runtime: self.place.params(),

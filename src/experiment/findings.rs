@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::audit::{Overlap, SectionShare};
 use super::bootstrap::{Comparison, Interval};
 use super::params::Target;
+use crate::extract::Cost;
 use crate::truncate::Strategy;
 
 /// The findings of one experiment.
@@ -71,25 +72,6 @@ pub struct Cell {
     pub kept: Vec<SectionShare>,
 }
 
-/// What reading a corpus by one strategy costs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cost {
-    /// Documents.
-    pub documents: u64,
-    /// Of which nothing was kept.
-    pub nothing_kept: u64,
-    /// Windows, one a document where a strategy has no windows.
-    pub windows: u64,
-    /// Tokens that the model reads in all, special ones included.
-    pub tokens: u64,
-    /// Tokens that were read for this cell; the others had been read for another.
-    pub tokens_read: u64,
-    /// Seconds that this took.
-    pub seconds: f64,
-    /// Where the model ran.
-    pub device: String,
-}
-
 /// A cell that could not be.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Skipped {
@@ -99,13 +81,6 @@ pub struct Skipped {
     pub strategy: String,
     /// Why.
     pub reason: String,
-}
-
-impl Cost {
-    /// Tokens that the model reads of a document on average: what cells are compared by.
-    pub fn tokens_a_document(&self) -> f64 {
-        self.tokens as f64 / self.documents.max(1) as f64
-    }
 }
 
 /// Marks the cells than which no cheaper one, nor one as cheap, is better.

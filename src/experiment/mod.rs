@@ -12,5 +12,5 @@ mod params;
 
 pub use audit::{Overlap, SectionShare};
 pub use bootstrap::{Comparison, Interval};
-pub use findings::{Cell, Cost, Findings, Skipped};
+pub use findings::{Cell, Findings, Skipped};
 pub use params::{LengthUnit, OverlapRule, Params, Preset, Target};

@@ -54,7 +54,7 @@ impl Documents {
         let mut numbers_of: FxHashMap<String, u32> = FxHashMap::default();
         let (mut places, mut batches, mut written) = (Vec::new(), Vec::new(), 0);
         for part in 0..inputs.clean.files()?.len() {
-            let readings = read_part(inputs.clean, inputs.links, part, feature, segmenter, ctx)?;
+            let readings = read_part(inputs, part, feature, segmenter, ctx)?;
             let tokens = |reading: &Reading| Some(cut(reading.text.as_deref()?, reading.fields()?));
             let tokens: Vec<Option<[Vec<String>; 2]>> = ctx.install(|| readings.par_iter().map(tokens).collect());
             for (row, (reading, tokens)) in readings.iter().zip(tokens).enumerate() {

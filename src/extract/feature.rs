@@ -1,6 +1,6 @@
 //! One `[[feature]]`: its model, what it reads, and the parameters of all models, each as its model has them.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use crate::model::{
     LinearParams, Method, PoolingParams, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward,
     Word2vecParams, WordLimits, component_names,
 };
-use crate::text::Truncation;
+use crate::truncate::{Needs, Strategy};
 
 /// How a document becomes numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,8 +74,9 @@ pub struct Feature {
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
-    /// Which part of title and body the model reads: `none`, `head:512`, `tail:512`, `head+tail:128+382`; for `onnx` in its own tokens.
-    pub truncate: Truncation,
+    /// Which part of title and body the model reads: `none`, `head:512`, `tail:512 -boilerplate`, `sections:256c@rating,summary` ([`Strategy`]);
+    /// in tokens of the segmenter, for `onnx` in its own, or in characters.
+    pub truncate: Strategy,
     /// Whether company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
     /// from `sestm` and `induced`, which would list them among their words; shown to the others.
     pub mask_names: Option<bool>,
@@ -161,6 +162,11 @@ impl Feature {
             trainer.check().map_err(|error| keys(trainer.name(), &error))?;
             self.pooling.check(trainer.dim()).map_err(|error| keys("pooling", &error))?;
         }
+        ensure!(
+            self.truncate.over().is_none() || matches!(self.model, Model::Lexicon | Model::Onnx),
+            "truncate = {:?}: rows of windows are put together for lexicon and onnx alone; other models read all of a text as it is",
+            self.truncate.to_string()
+        );
         match self.model {
             Model::Surprise => self.surprise.check(),
             Model::Vectors => self.vectors.check(),
@@ -171,6 +177,12 @@ impl Feature {
             }
             _ => Ok(()),
         }
+    }
+
+    /// What it must know of a document beside its text.
+    pub(crate) fn needs(&self) -> Needs {
+        let composed = Needs { sentences: self.model == Model::Onnx && self.onnx.compose > 0, ..Needs::default() };
+        self.truncate.needs().and(composed)
     }
 
     /// Whether a row has this column, as far as that can be said without the files that the feature reads.

@@ -30,7 +30,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let mut order = Vec::new();
     let mut kept = 0u64;
     for i in 0..inputs.clean.files()?.len() {
-        let readings = read_part(inputs.clean, inputs.links, i, feature, &segmenter, ctx)?;
+        let readings = read_part(inputs, i, feature, &segmenter, ctx)?;
         let key = key_of(&readings);
         if writer.has(key)? {
             kept += readings.len() as u64;
@@ -39,7 +39,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
                 let tone = lexicon.tone(&Lexicon::tokens(text, &segmenter));
                 row.copy_from_slice(&[tone.tone, tone.positive, tone.negative, tone.tokens as f32]);
             };
-            writer.put(key, &dense_rows(&readings, dim, tone, ctx))?;
+            writer.put(key, &dense_rows(feature, &readings, dim, tone, ctx))?;
         }
         order.push(key);
         report.rows_in += readings.len() as u64;
@@ -84,7 +84,9 @@ impl ToneWords {
             return Vec::new();
         }
         let whole = whole(document, names, &self.feature);
-        let kept = truncate_text(&whole, &self.segmenter, &self.feature.truncate, 0);
+        // What hangs on sentences is not known here: then all of it counts.
+        let truncation = self.feature.truncate.place().unwrap_or_default();
+        let kept = truncate_text(&whole, &self.segmenter, &truncation, 0);
         let read = join(&whole, &kept);
         let tokens = self.segmenter.tokens(&read);
         let texts: Vec<&str> = tokens.iter().map(|t| t.text).collect();

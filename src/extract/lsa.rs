@@ -34,7 +34,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let writer = store.writer(&spec)?;
     let mut order = Vec::new();
     for i in 0..inputs.clean.files()?.len() {
-        let readings = read_part(inputs.clean, inputs.links, i, feature, &segmenter, ctx)?;
+        let readings = read_part(inputs, i, feature, &segmenter, ctx)?;
         let key = key_of(&readings);
         if !writer.has(key)? {
             writer.put(key, &project(&readings, &model, &analyzer, ctx))?;
@@ -62,7 +62,7 @@ fn decompose(
 ) -> Result<Lsa> {
     let mut rows = RowsWriter::new(vectorizer.width(), inputs.clean.folder());
     for i in 0..inputs.clean.files()?.len() {
-        let readings = read_part(inputs.clean, inputs.links, i, feature, segmenter, ctx)?;
+        let readings = read_part(inputs, i, feature, segmenter, ctx)?;
         let row = |reading: &Reading| -> Option<(Vec<u32>, Vec<f32>)> {
             let fields = reading.fields().filter(|_| counts_in(reading, feature))?;
             Some(vectorizer.transform(analyzer, fields).into_iter().unzip())

@@ -10,12 +10,14 @@
 //! | `onnx` | elsewhere, until a day that is stated | from that day on |
 //! | all others but `lexicon` | the returns of each training window (`samples`) | with its document |
 
+mod cost;
 mod documents;
 mod feature;
 mod induced;
 mod lexicon;
 mod lsa;
 mod onnx;
+mod pieces;
 mod reading;
 mod regression;
 mod samples;
@@ -30,9 +32,11 @@ mod vintages;
 mod tests;
 
 use std::path::Path;
+use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail, ensure};
 
+pub use cost::Cost;
 pub use feature::{Feature, Model};
 pub use lexicon::ToneWords;
 pub use samples::Label;
@@ -57,6 +61,8 @@ pub struct Inputs<'a> {
     pub clean: &'a Parts,
     /// Its links, part by part.
     pub links: &'a Parts,
+    /// Its sentences, part by part; there where a feature needs them ([`Feature::needs`]).
+    pub sentences: &'a Parts,
     /// Key of the cleaned and linked corpus as a whole.
     pub corpus: Key,
     /// The market; needed by models that learn from returns.
@@ -71,6 +77,8 @@ pub struct Inputs<'a> {
     pub onnx: &'a RuntimeParams,
     /// Folder that relative paths are relative to.
     pub base: &'a Path,
+    /// Where sets of windows are noted that several features share, which then are not removed; none: each feature is alone.
+    pub shared: Option<&'a Mutex<Vec<Key>>>,
 }
 
 impl Inputs<'_> {

@@ -5,6 +5,7 @@
 //! part's windows alone, so a run that goes on makes the same ones, and ends with the same bytes. What is kept is on disk at
 //! the latest a quarter of a second later: at most that much work is lost.
 
+use std::sync::PoisonError;
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
@@ -12,13 +13,15 @@ use anyhow::{Context, Result, ensure};
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
-use super::reading::{Reading, key_of, read_part};
+use super::cost::Cost;
+use super::pieces::{Pieces, pieces};
+use super::reading::{Reading, counter, key_of, read_part};
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::onnx::{Encoder, OnnxParams, Opening, Runtime, Seen, Words};
 use crate::store::{RowKind, Rows, SetSpec, Store, Values, Writer};
-use crate::text::Segmenter;
+use crate::text::{Segmenter, Truncation};
 
 /// How long finished rows may wait until they are on disk.
 const WAIT: Duration = Duration::from_millis(250);
@@ -50,8 +53,9 @@ impl Part {
         Part { key: key_of(&readings), readings, texts, text_of }
     }
 
-    fn texts(&self) -> Vec<&str> {
-        self.texts.iter().filter_map(|&document| self.readings[document].text.as_deref()).collect()
+    /// The readings of its different texts.
+    fn read(&self) -> impl Iterator<Item = &Reading> {
+        self.texts.iter().map(|&document| &self.readings[document])
     }
 }
 
@@ -68,19 +72,27 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let fitted_until = params.last_seen();
     let spec = SetSpec { name: feature.name.clone(), kind, params: shared, fitted_until };
     // Another device has other batches, and other last digits.
-    let own = json!([spec.params, encoder.ran().device]);
-    let windows = SetSpec { name: format!("{} (windows)", feature.name), params: own, ..spec.clone() };
+    let device = encoder.ran().device.clone();
+    let composed = params.compose > 0;
+    let own = match composed {
+        true => json!([VERSION, encoder.key(), params, feature.masks_names(), device]),
+        false => json!([spec.params, device]),
+    };
+    let name = if composed { params.model.display().to_string() } else { feature.name.clone() };
+    let windows = SetSpec { name: format!("{name} (windows)"), params: own, ..spec.clone() };
     let (writer, kept_windows) = (store.writer(&spec)?, store.writer(&windows)?);
+    let counter = counter(feature, &segmenter);
 
     let (mut order, mut seen, mut nameless) = (Vec::new(), Seen::default(), Vec::new());
     let (mut kept, mut resumed) = (0u64, 0u64);
+    let mut cost = Cost { device: device.clone(), ..Cost::default() };
     let parts = inputs.clean.files()?.len();
     std::thread::scope(|scope| -> Result<()> {
         let (sender, read) = sync_channel(1);
         let segmenter = &segmenter;
         scope.spawn(move || {
             for part in 0..parts {
-                let readings = read_part(inputs.clean, inputs.links, part, feature, segmenter, ctx);
+                let readings = read_part(inputs, part, feature, segmenter, ctx);
                 // Nobody takes it once the run has failed.
                 if sender.send(readings.map(Part::of)).is_err() {
                     break;
@@ -97,6 +109,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             );
             order.push(part.key);
             let dim = columns.len();
+            let cut = pieces(part.read(), feature, &encoder, &counter, ctx)?;
+            cut.count(&part.text_of, &mut cost);
             let data = match writer.rows(part.key)? {
                 Some(Rows { values: Values::Dense { data, .. }, .. }) => {
                     kept += documents;
@@ -104,26 +118,33 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
                     data
                 }
                 _ => {
-                    let mut work = Work { encoder: &mut encoder, kept: &kept_windows, ctx, resumed: 0 };
-                    let (rows, met) = work.rows(&part)?;
+                    let key = if composed { cut.key() } else { part.key };
+                    let encoder = &mut encoder;
+                    let mut work = Work { encoder, kept: &kept_windows, ctx, key, resumed: 0, cost: &mut cost };
+                    let (rows, met) = work.rows(&cut, documents)?;
                     resumed += work.resumed;
                     seen.add(&met);
                     let mut data = vec![f32::NAN; part.readings.len() * dim];
                     for (text, row) in part.text_of.iter().zip(data.chunks_mut(dim)) {
-                        if let Some(text) = text {
-                            row.copy_from_slice(&rows[text * dim..(text + 1) * dim]);
+                        if let Some(text) = *text {
+                            cut.compose(text, &rows, feature.truncate.over().unwrap_or_default(), row);
                         }
                     }
                     let keys = part.readings.iter().map(|reading| reading.key).collect();
                     writer.put(part.key, &Rows::dense(keys, dim, data.clone()))?;
                     writer.flush()?;
-                    work.forget(&part)?;
+                    if !composed {
+                        work.forget()?;
+                    }
                     data
                 }
             };
-            for (reading, row) in part.readings.iter().zip(data.chunks(dim)) {
+            for ((reading, text), row) in part.readings.iter().zip(&part.text_of).zip(data.chunks(dim)) {
                 match reading.text.as_deref() {
                     Some(text) if row[0].is_nan() && text.trim().is_empty() => report.drop_rows("without text", 1),
+                    Some(_) if text.is_some_and(|text| cut.keeps_nothing(text)) => {
+                        report.drop_rows("of which truncation keeps nothing", 1);
+                    }
                     Some(_) if row[0].is_nan() => {
                         report.drop_rows("for which the model gave values that are no numbers", 1);
                         nameless.push(reading.doc_id.clone());
@@ -154,12 +175,19 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         report.fact(name, count);
     }
     report.fact("limit", encoder.limit());
+    report.fact("cost", &cost);
     if !nameless.is_empty() {
         nameless.truncate(NAMED);
         report.fact("without_numbers", nameless);
     }
     let header = writer.finish(&order, json!({"columns": columns, "ran": encoder.ran()}))?;
-    store.remove(&windows.id())?;
+    match inputs.shared {
+        // Another feature may be put together from the same windows.
+        Some(shared) if composed => shared.lock().unwrap_or_else(PoisonError::into_inner).push(windows.id()),
+        _ => {
+            store.remove(&windows.id())?;
+        }
+    }
     Ok((header.id(), report))
 }
 
@@ -168,7 +196,14 @@ fn open(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter, ctx: &Ctx
     let runtime = Runtime::load(inputs.onnx.library.as_deref().map(|library| inputs.base.join(library)).as_deref())?;
     let words = || Ok(Words::Segmenter(Box::new(segmenter.clone())));
     let opening = Opening { runtime, device: inputs.onnx.device, threads: ctx.threads(), base: inputs.base };
-    Encoder::open(&feature.onnx, feature.truncate, &words, &opening)
+    let strategy = &feature.truncate;
+    let truncation = match (strategy.place(), strategy.characters) {
+        (Some(truncation), _) if feature.onnx.compose == 0 => truncation,
+        // Pieces are cut before; a seam between what is kept may make a token more.
+        (_, false) if feature.onnx.compose == 0 => strategy.limit(0).map_or(Truncation::None, Truncation::Head),
+        _ => Truncation::None,
+    };
+    Encoder::open(&feature.onnx, truncation, &words, &opening)
 }
 
 /// The windows of a part under way.
@@ -176,28 +211,35 @@ struct Work<'a, 's> {
     encoder: &'a mut Encoder,
     kept: &'a Writer<'s>,
     ctx: &'a Ctx,
+    /// What the batches are called by.
+    key: Key,
     /// Windows whose rows an earlier run had computed.
     resumed: u64,
+    cost: &'a mut Cost,
 }
 
 impl Work<'_, '_> {
-    /// The rows of a part's texts `[texts, columns]`.
-    fn rows(&mut self, part: &Part) -> Result<(Vec<f32>, Seen)> {
-        let windows = self.encoder.windows(&part.texts(), self.ctx)?;
+    /// The rows of a part's pieces `[pieces, columns]`; the part has so many documents.
+    fn rows(&mut self, pieces: &Pieces<'_>, documents: u64) -> Result<(Vec<f32>, Seen)> {
+        let windows = self.encoder.windows(&pieces.texts(), self.ctx)?;
         let (dim, count) = (self.encoder.columns().len(), windows.windows.len());
         let mut rows = vec![f32::NAN; count * dim];
-        let (documents, mut told, mut done) = (part.readings.len() as u64, 0, 0);
+        let (mut told, mut done) = (0, 0);
         let (began, mut flushed) = (Instant::now(), Instant::now());
         for (number, batch) in self.encoder.batches(&windows).iter().enumerate() {
-            let key = batch_key(part.key, number);
+            let key = batch_key(self.key, number);
             let found = match self.kept.rows(key)? {
                 Some(Rows { values: Values::Dense { data, .. }, .. }) => {
                     self.resumed += batch.windows.len() as u64;
                     data
                 }
                 _ => {
+                    let started = Instant::now();
                     let found = self.encoder.run(&windows, batch, self.ctx)?;
-                    self.kept.put(key, &Rows::dense(vec![part.key; batch.windows.len()], dim, found.clone()))?;
+                    self.cost.seconds += started.elapsed().as_secs_f64();
+                    self.cost.tokens_read +=
+                        batch.windows.iter().map(|&window| windows.windows[window].len() as u64).sum::<u64>();
+                    self.kept.put(key, &Rows::dense(vec![self.key; batch.windows.len()], dim, found.clone()))?;
                     if flushed.elapsed() >= WAIT {
                         self.kept.flush()?;
                         flushed = Instant::now();
@@ -220,9 +262,9 @@ impl Work<'_, '_> {
     }
 
     /// Lets go of the rows of a finished part's windows.
-    fn forget(&self, part: &Part) -> Result<()> {
+    fn forget(&self) -> Result<()> {
         for number in 0.. {
-            let key = batch_key(part.key, number);
+            let key = batch_key(self.key, number);
             if !self.kept.has(key)? {
                 break;
             }

@@ -65,7 +65,7 @@ impl Sampled {
         let mut sampled = Sampled::default();
         let mut groups: FxHashMap<Key, u64> = FxHashMap::default();
         for part in 0..inputs.clean.files()?.len() {
-            let readings = read_part(inputs.clean, inputs.links, part, feature, segmenter, ctx)?;
+            let readings = read_part(inputs, part, feature, segmenter, ctx)?;
             let read: Vec<T> = ctx.install(|| readings.par_iter().map(&cut).collect());
             for (row, (reading, read)) in readings.iter().zip(read).enumerate() {
                 report.rows_in += 1;

@@ -87,6 +87,7 @@ impl Corpus {
         let inputs = Inputs {
             clean: &clean,
             links: &links,
+            sentences: &self.parts("structure"),
             corpus: Key::of(clean.files().unwrap().len().to_string().as_bytes()),
             market: self.market.as_ref(),
             prices: Key::default(),
@@ -94,6 +95,7 @@ impl Corpus {
             tokenizer: &self.tokenizer,
             onnx: &crate::model::onnx::testing::section(),
             base: self.dir.path(),
+            shared: None,
         };
         run(feature, &inputs, &self.store, &self.ctx)
     }

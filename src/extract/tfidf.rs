@@ -35,7 +35,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let writer = store.writer(&spec)?;
     let mut order = Vec::with_capacity(parts);
     for i in 0..parts {
-        let readings = read_part(inputs.clean, inputs.links, i, feature, &segmenter, ctx)?;
+        let readings = read_part(inputs, i, feature, &segmenter, ctx)?;
         let key = key_of(&readings);
         if !writer.has(key)? {
             writer.put(key, &weigh(&readings, &model, &analyzer, ctx))?;
@@ -67,7 +67,7 @@ pub(super) fn fit(
 ) -> Result<Vectorizer> {
     let mut counts = TermCounts::new(&feature.tfidf);
     for i in 0..inputs.clean.files()?.len() {
-        let readings = read_part(inputs.clean, inputs.links, i, feature, segmenter, ctx)?;
+        let readings = read_part(inputs, i, feature, segmenter, ctx)?;
         for counted in count(&readings, feature, analyzer, ctx)? {
             counts.merge(&counted)?;
         }

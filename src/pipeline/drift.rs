@@ -61,13 +61,15 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     run.ingest()?;
     run.clean()?;
     run.link()?;
+    run.structure()?;
     run.extract()?;
     let store = Store::open(&run.project.store())?;
     let own = run.sets[feature];
-    let (clean, links) = (run.project.clean(), run.project.links());
+    let (clean, links, sentences) = (run.project.clean(), run.project.links(), run.project.structure());
     let inputs = extract::Inputs {
         clean: &clean,
         links: &links,
+        sentences: &sentences,
         corpus: run.corpus,
         market: run.market.as_ref(),
         prices: run.prices,
@@ -75,6 +77,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
         tokenizer: &config.tokenizer,
         onnx: &config.onnx,
         base,
+        shared: None,
     };
     let mut made = None;
     ctx.stage(&format!("extract {feature} again"), "docs", run.documents, || {

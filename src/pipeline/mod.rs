@@ -23,6 +23,8 @@ use crate::job::Ctx;
 use crate::market::{Code, Market, Security, securities_from_frame};
 use crate::project::Project;
 use crate::store::Store;
+use crate::structure::Measure;
+use crate::truncate::Needs;
 use crate::{backtest, clean, disk, export, ingest, link, structure};
 pub use drift::{Drifted, drift};
 use state::{State, Step};
@@ -87,10 +89,14 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
     Ok(run.reports)
 }
 
-/// What a configuration needs to know of the structure of documents; `None` when that is nothing.
-pub fn needs_structure(config: &Config) -> Option<structure::Needs> {
-    let params = &config.structure;
-    params.enabled.then(|| structure::Needs { salience: params.salience.iter().copied().collect() })
+/// The measures of salience that a configuration needs of its sentences; `None` when nothing is to be known of sentences.
+fn needs_structure(config: &Config) -> Option<BTreeSet<Measure>> {
+    let asked = Needs {
+        sentences: config.structure.enabled,
+        salience: config.structure.salience.iter().copied().collect(),
+    };
+    let needs = config.feature.iter().map(Feature::needs).fold(asked, Needs::and);
+    needs.sentences.then_some(needs.salience)
 }
 
 /// The project of a configuration.
@@ -208,7 +214,7 @@ impl<'a> Run<'a> {
         let Some(needs) = needs_structure(self.config) else { return Ok(()) };
         let (config, base, ctx, project) = (self.config, self.base, self.ctx, self.project.clone());
         let (clean, out) = (project.clean(), project.structure());
-        let params = structure::Params { salience: needs.salience.into_iter().collect(), ..config.structure.clone() };
+        let params = structure::Params { salience: needs.into_iter().collect(), ..config.structure.clone() };
         let decisions = params.decisions.as_ref().map(|file| hash_if_there(&base.join(file))).transpose()?;
         let mut tokenizer = None;
         if params.cuts_words() {
@@ -245,6 +251,7 @@ impl<'a> Run<'a> {
             feature,
             &config.tokenizer,
             self.corpus,
+            feature.needs().sentences.then_some(self.structure),
             learns,
             files,
             self.ctx.seed(),
@@ -255,11 +262,12 @@ impl<'a> Run<'a> {
             Some(set) => store.set(&set)?.is_some(),
             None => false,
         };
-        let (clean, links) = (self.project.clean(), self.project.links());
+        let (clean, links, sentences) = (self.project.clean(), self.project.links(), self.project.structure());
         let market = self.market.take();
         let inputs = extract::Inputs {
             clean: &clean,
             links: &links,
+            sentences: &sentences,
             corpus: self.corpus,
             market: market.as_ref(),
             prices: self.prices,
@@ -267,6 +275,7 @@ impl<'a> Run<'a> {
             tokenizer: &config.tokenizer,
             onnx: &config.onnx,
             base: self.base,
+            shared: None,
         };
         let ctx = self.ctx;
         let step = Step { name: &name, key, stands, unit: "docs", total: self.documents };

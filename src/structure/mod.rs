@@ -49,7 +49,7 @@ use past::{Measurer, Records};
 pub use decisions::Decisions;
 pub use list::{Boilerplate, Status, decide, read_list};
 pub use outline::outline;
-pub use params::{Measure, Needs, Params};
+pub use params::{Measure, Params};
 pub use section::Section;
 pub use table::{Salience, Sentence, sentences_of_part};
 

@@ -1,6 +1,5 @@
 //! What the stage is asked for (`[structure]`).
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
@@ -92,13 +91,6 @@ impl Params {
     pub(super) fn measures(&self, measure: Measure) -> bool {
         self.salience.contains(&measure)
     }
-}
-
-/// What others want to know of the structure of documents, beside sections and boilerplate.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// Measures of salience.
-    pub salience: BTreeSet<Measure>,
 }
 
 /// A measure of how much a sentence has to say.

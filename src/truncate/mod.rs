@@ -25,9 +25,11 @@ mod over;
 mod pick;
 mod spec;
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::structure::Section;
+use crate::structure::{Measure, Section};
 use crate::text::Truncation;
 
 pub use layout::{Layout, Passage};
@@ -69,7 +71,7 @@ pub enum Pick {
         /// Tokens in all.
         limit: usize,
         /// What salience is.
-        by: Salient,
+        by: Measure,
     },
     /// Windows that together hold everything.
     Windows {
@@ -95,17 +97,6 @@ impl Default for Pick {
     }
 }
 
-/// What makes a sentence salient (`structure::Salience`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Salient {
-    /// Words that are frequent in it and rare in the documents before.
-    Tfidf,
-    /// Words that it shares with the other sentences of its document.
-    TextRank,
-    /// What no document before has said.
-    Novelty,
-}
-
 /// How the rows of a document's windows become one. Of a model whose rows are scores, the mean is the mean score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Over {
@@ -121,27 +112,19 @@ pub enum Over {
 }
 
 /// What a strategy must know of a document beside its tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Its sentences with their sections and boilerplate.
     pub sentences: bool,
-    /// The salience of each by TF-IDF.
-    pub tfidf: bool,
-    /// By TextRank.
-    pub textrank: bool,
-    /// By novelty.
-    pub novelty: bool,
+    /// How salient each is, by these measures.
+    pub salience: BTreeSet<Measure>,
 }
 
 impl Needs {
     /// What both need.
-    pub fn and(self, other: Needs) -> Needs {
-        Needs {
-            sentences: self.sentences || other.sentences,
-            tfidf: self.tfidf || other.tfidf,
-            textrank: self.textrank || other.textrank,
-            novelty: self.novelty || other.novelty,
-        }
+    pub fn and(mut self, other: Needs) -> Needs {
+        self.salience.extend(other.salience);
+        Needs { sentences: self.sentences || other.sentences, salience: self.salience }
     }
 }
 
@@ -179,7 +162,7 @@ impl Strategy {
     pub fn needs(&self) -> Needs {
         let salient = match self.pick {
             Pick::Salient { by, .. } => Some(by),
-            _ if self.over() == Some(Over::Salience) => Some(Salient::Tfidf),
+            _ if self.over() == Some(Over::Salience) => Some(Measure::Tfidf),
             _ => None,
         };
         Needs {
@@ -187,9 +170,7 @@ impl Strategy {
                 || self.drop_boilerplate
                 || salient.is_some()
                 || matches!(self.pick, Pick::Sections { .. } | Pick::Sentences { .. }),
-            tfidf: salient == Some(Salient::Tfidf),
-            textrank: salient == Some(Salient::TextRank),
-            novelty: salient == Some(Salient::Novelty),
+            salience: salient.into_iter().collect(),
         }
     }
 }

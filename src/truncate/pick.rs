@@ -5,7 +5,8 @@ use std::ops::Range;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Layout, Passage, Pick, Salient, Strategy};
+use super::{Layout, Passage, Pick, Strategy};
+use crate::structure::{Measure, Section};
 use crate::text::Truncation;
 
 /// What a model sees at once of a document.
@@ -35,7 +36,7 @@ impl Strategy {
     pub fn views(&self, layout: &Layout, specials: usize, draw: u64) -> Vec<View> {
         let kept = |passage: &&Passage| !(self.drop_boilerplate && passage.is_boilerplate());
         let passages: Vec<&Passage> = layout.passages().iter().filter(kept).collect();
-        let is_title = |passage: &&Passage| passage.section == crate::structure::Section::Title;
+        let is_title = |passage: &&Passage| passage.section == Section::Title;
         let (title, rest): (Vec<&Passage>, Vec<&Passage>) =
             if self.title { passages.into_iter().partition(is_title) } else { (Vec::new(), passages) };
         let room = self.limit(specials).map_or(usize::MAX, |limit| limit.saturating_sub(specials));
@@ -92,12 +93,12 @@ fn reduced(truncation: &Truncation, room: usize, title: usize) -> Truncation {
     }
 }
 
-fn salience(passage: &Passage, by: Salient) -> f64 {
+fn salience(passage: &Passage, by: Measure) -> f64 {
     let salience = &passage.salience;
     let value = match by {
-        Salient::Tfidf => salience.tfidf,
-        Salient::TextRank => salience.textrank,
-        Salient::Novelty => salience.novelty,
+        Measure::Tfidf => salience.tfidf,
+        Measure::Textrank => salience.textrank,
+        Measure::Novelty => salience.novelty,
     };
     // What has no value comes last.
     if value.is_nan() { f64::NEG_INFINITY } else { f64::from(value) }

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Over, Pick, Salient, Strategy};
-use crate::structure::Section;
+use super::{Over, Pick, Strategy};
+use crate::structure::{Measure, Section};
 use crate::text::Truncation;
 
 /// What can be written, for messages.
@@ -84,9 +84,9 @@ fn pick(word: &str) -> Result<Pick> {
     match name {
         "middle" => plain(Pick::Middle(number(limits)?)),
         "random" => plain(Pick::Random(number(limits)?)),
-        "tfidf" => plain(Pick::Salient { limit: number(limits)?, by: Salient::Tfidf }),
-        "textrank" => plain(Pick::Salient { limit: number(limits)?, by: Salient::TextRank }),
-        "novelty" => plain(Pick::Salient { limit: number(limits)?, by: Salient::Novelty }),
+        "tfidf" => plain(Pick::Salient { limit: number(limits)?, by: Measure::Tfidf }),
+        "textrank" => plain(Pick::Salient { limit: number(limits)?, by: Measure::Textrank }),
+        "novelty" => plain(Pick::Salient { limit: number(limits)?, by: Measure::Novelty }),
         "sections" => {
             let order =
                 argument.map_or_else(|| Ok(SECTIONS.to_vec()), |names| names.split(',').map(Section::parse).collect());
@@ -137,9 +137,9 @@ impl fmt::Display for Strategy {
             Pick::Place(truncation) => truncation.to_string(),
             Pick::Middle(limit) => format!("middle:{limit}"),
             Pick::Random(limit) => format!("random:{limit}"),
-            Pick::Salient { limit, by: Salient::Tfidf } => format!("tfidf:{limit}"),
-            Pick::Salient { limit, by: Salient::TextRank } => format!("textrank:{limit}"),
-            Pick::Salient { limit, by: Salient::Novelty } => format!("novelty:{limit}"),
+            Pick::Salient { limit, by: Measure::Tfidf } => format!("tfidf:{limit}"),
+            Pick::Salient { limit, by: Measure::Textrank } => format!("textrank:{limit}"),
+            Pick::Salient { limit, by: Measure::Novelty } => format!("novelty:{limit}"),
             Pick::Sections { limit, order } => {
                 let names: Vec<&str> = order.iter().map(|section| section.name()).collect();
                 format!("sections:{limit}@{}", names.join(","))

@@ -138,6 +138,21 @@ impl Encoder {
         Ok(spans)
     }
 
+    /// The bytes of all tokens of a text, whatever truncation keeps.
+    pub(crate) fn places(&self, text: &str) -> Result<Vec<Range<usize>>> {
+        self.model.reader.places(text)
+    }
+
+    /// Tokens that are read of a text, special ones included.
+    pub(crate) fn tokens_kept(&self, text: &str, ctx: &Ctx) -> Result<u64> {
+        Ok(self.windows(&[text], ctx)?.lengths().iter().map(|&tokens| tokens as u64).sum())
+    }
+
+    /// Special tokens that each window gets.
+    pub(crate) fn specials(&self) -> usize {
+        if self.cut.bare { 0 } else { self.model.reader.specials() }
+    }
+
     /// The windows of some texts.
     pub(crate) fn windows(&self, texts: &[&str], ctx: &Ctx) -> Result<Windows> {
         Windows::of(texts, &self.model.reader, &self.cut, ctx)

@@ -80,6 +80,9 @@ pub struct OnnxParams {
     pub stride: usize,
     /// How windows become one row: `mean`, `max` or `first`.
     pub over_windows: Over,
+    /// 0: what truncation keeps is read in one go. Else it is put together from windows of whole sentences of at most so many
+    /// tokens, each weighing as many as are kept of it: windows are read once, however many strategies there are.
+    pub compose: usize,
     /// Tokens that run at once, filling included; 0: 2,048 on a processor, where more costs memory and is no faster, 32,768 on a CUDA device.
     pub batch_tokens: usize,
 }
@@ -98,6 +101,7 @@ impl Default for OnnxParams {
             max_tokens: 0,
             stride: 0,
             over_windows: Over::default(),
+            compose: 0,
             batch_tokens: 0,
         }
     }

@@ -83,6 +83,11 @@ impl Reader {
         }
     }
 
+    /// The bytes of all tokens of a text.
+    pub(crate) fn places(&self, text: &str) -> Result<Vec<Range<usize>>> {
+        Ok(self.all(text)?.offsets.iter().map(|place| place.start as usize..place.end as usize).collect())
+    }
+
     /// A window's tokens with its special ones: numbers, segments, and which tokens are of the text.
     fn wrap(&self, numbers: &[u32]) -> (Vec<u32>, Vec<u8>, Range<usize>) {
         let marked = |begin: &[u32], end: &[u32], width: usize| {

@@ -86,6 +86,11 @@ impl Segmenter {
         })
     }
 
+    /// What it cuts into.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// This segmenter with another mode and cut, sharing its dictionary: for a reader that shows both.
     pub fn recut(&self, mode: Mode, cut: Cut) -> Segmenter {
         Segmenter { mode, cut, ..self.clone() }
