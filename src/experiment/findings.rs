@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::audit::{Overlap, SectionShare};
+use super::audit::Overlap;
 use super::bootstrap::{Comparison, Interval};
 use super::params::Target;
 use crate::extract::Cost;
-use crate::truncate::Strategy;
+use crate::truncate::{SectionShare, Strategy};
 
 /// The findings of one experiment.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

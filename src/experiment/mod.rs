@@ -10,7 +10,7 @@ mod bootstrap;
 mod findings;
 mod params;
 
-pub use audit::{Overlap, SectionShare};
+pub use audit::Overlap;
 pub use bootstrap::{Comparison, Interval};
 pub use findings::{Cell, Findings, Skipped};
 pub use params::{LengthUnit, OverlapRule, Params, Preset, Target};

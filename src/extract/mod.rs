@@ -11,6 +11,7 @@
 //! | all others but `lexicon` | the returns of each training window (`samples`) | with its document |
 
 mod cost;
+mod counts;
 mod documents;
 mod feature;
 mod induced;
@@ -27,6 +28,7 @@ mod surprise;
 mod textnet;
 mod tfidf;
 mod vintages;
+mod whole;
 
 #[cfg(test)]
 mod tests;
@@ -37,11 +39,13 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, bail, ensure};
 
 pub use cost::Cost;
+pub use counts::{Counts, counts};
 pub use feature::{Feature, Model};
 pub use lexicon::ToneWords;
 pub use samples::Label;
 pub use surprise::{SurpriseParams, Unit};
 pub use vintages::{VectorsParams, VintageParams, WindowFastText, WindowGlove};
+pub use whole::{WholeDocument, audit, read_whole};
 
 use crate::corpus::Parts;
 use crate::data::{Key, Report};

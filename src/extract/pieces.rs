@@ -164,7 +164,8 @@ impl Pieces<'_> {
             }
             made.push(one);
         }
-        let made: Vec<(&[f32], f64)> = made.iter().map(Vec::as_slice).zip(views.iter().map(|view| view.weight)).collect();
+        let made: Vec<(&[f32], f64)> =
+            made.iter().map(Vec::as_slice).zip(views.iter().map(|view| view.weight)).collect();
         combine(over, &made, out);
     }
 }

@@ -107,18 +107,16 @@ pub(super) fn dense_rows(
     let over = feature.truncate.over().unwrap_or_default();
     let mut data = vec![f32::NAN; readings.len() * dim];
     ctx.install(|| {
-        data.par_chunks_mut(dim).zip(readings).for_each(|(out, reading)| {
-            match &reading.text {
-                Some(text) if reading.windows.is_empty() => row(text, out),
-                Some(_) => {
-                    let mut rows = vec![f32::NAN; reading.windows.len() * dim];
-                    rows.chunks_mut(dim).zip(&reading.windows).for_each(|(out, (text, _))| row(text, out));
-                    let weights = reading.windows.iter().map(|window| window.1);
-                    let windows: Vec<(&[f32], f64)> = rows.chunks(dim).zip(weights).collect();
-                    combine(over, &windows, out);
-                }
-                None => {}
+        data.par_chunks_mut(dim).zip(readings).for_each(|(out, reading)| match &reading.text {
+            Some(text) if reading.windows.is_empty() => row(text, out),
+            Some(_) => {
+                let mut rows = vec![f32::NAN; reading.windows.len() * dim];
+                rows.chunks_mut(dim).zip(&reading.windows).for_each(|(out, (text, _))| row(text, out));
+                let weights = reading.windows.iter().map(|window| window.1);
+                let windows: Vec<(&[f32], f64)> = rows.chunks(dim).zip(weights).collect();
+                combine(over, &windows, out);
             }
+            None => {}
         });
     });
     Rows::dense(readings.iter().map(|r| r.key).collect(), dim, data)
@@ -219,7 +217,7 @@ impl PartReader<'_> {
 }
 
 /// The number that chance hangs on for a document.
-fn draw_of(seed: u64, doc_id: &str) -> u64 {
+pub(super) fn draw_of(seed: u64, doc_id: &str) -> u64 {
     let key = Key::of_parts([seed.to_le_bytes().as_slice(), doc_id.as_bytes()]);
     u64::from_le_bytes(key.0[..8].try_into().expect("eight of sixteen bytes"))
 }
@@ -282,7 +280,8 @@ mod tests {
     fn sentences_stay_where_they_are_when_names_are_masked() {
         use crate::structure::{Salience, Section};
         let (title, body) = ("瑞禾电气点评", "瑞禾电气订单增加。我们看好瑞禾电气。风险。");
-        let names = |text: &str| text.match_indices("瑞禾电气").map(|(at, name)| at..at + name.len()).collect::<Vec<_>>();
+        let names =
+            |text: &str| text.match_indices("瑞禾电气").map(|(at, name)| at..at + name.len()).collect::<Vec<_>>();
         let names = [names(title), names(body)];
         let text = format!("{title}\n{body}");
         let mut at = 0;

@@ -1,15 +1,16 @@
 //! A score for each document by a walk-forward text regression: words in, the return that followed out.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
+use super::counts::{Numbers, analyzer, terms_of};
 use super::reading::Reading;
 use super::samples::Sampled;
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::{Analyzer, Csr, TITLE_TEXT, TextRegression, fit_predict};
+use crate::model::{Csr, TextRegression, fit_predict};
 use crate::store::{RowKind, SetSpec, Store};
 use crate::text::Segmenter;
 
@@ -85,36 +86,14 @@ pub(super) fn read_table(
     report: &mut Report,
     ctx: &Ctx,
 ) -> Result<Table> {
-    feature.tfidf.check()?;
-    ensure!(
-        feature.tfidf.learns(),
-        "feature {:?}: a model that learns from returns chooses its words, and hashed ones have no names; set tfidf.buckets = 0",
-        feature.name
-    );
-    let analyzer = Analyzer::new(&feature.tfidf, Some(segmenter.clone()))?;
-    let cut = |reading: &Reading| -> Vec<(String, bool)> {
-        let mut terms = Vec::new();
-        let fields = reading.fields().unwrap_or_default();
-        analyzer.for_each_term(fields, &feature.tfidf, |term, title| {
-            terms.push((if title { format!("{TITLE_TEXT}{term}") } else { term.to_owned() }, title));
-        });
-        terms
-    };
-    let (mut counts, mut titles) = (Csr::default(), Vec::new());
-    let mut words: FxHashMap<String, u32> = FxHashMap::default();
+    let analyzer = analyzer(feature, segmenter)?;
+    let cut = |reading: &Reading| terms_of(reading, feature, &analyzer);
+    let (mut counts, mut numbers) = (Csr::default(), Numbers::default());
     let keep = |terms: Vec<(String, bool)>| {
-        let mut ids: Vec<u32> = Vec::with_capacity(terms.len());
-        for (term, title) in terms {
-            let next = words.len() as u32;
-            let id = *words.entry(term).or_insert(next);
-            if id == next {
-                titles.push(title);
-            }
-            ids.push(id);
-        }
-        counts.push_counts(&mut ids);
+        counts.push_counts(&mut numbers.of(terms));
         Ok(())
     };
     let sampled = Sampled::read(feature, inputs, segmenter, cut, keep, report, ctx)?;
+    let Numbers { words, titles } = numbers;
     Ok(Table { sampled, counts, words, titles })
 }

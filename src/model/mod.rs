@@ -91,7 +91,7 @@ pub(crate) use svd::{RowsWriter, SparseRows};
 pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
 pub(crate) use vectorize::TITLE_TEXT;
 pub use vectorize::{
-    Analyzer, Fields, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
+    Analyzer, Fields, FoldCounts, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
 };
 pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors};
 pub use walk_forward::{

@@ -91,10 +91,8 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
 
 /// The measures of salience that a configuration needs of its sentences; `None` when nothing is to be known of sentences.
 fn needs_structure(config: &Config) -> Option<BTreeSet<Measure>> {
-    let asked = Needs {
-        sentences: config.structure.enabled,
-        salience: config.structure.salience.iter().copied().collect(),
-    };
+    let asked =
+        Needs { sentences: config.structure.enabled, salience: config.structure.salience.iter().copied().collect() };
     let needs = config.feature.iter().map(Feature::needs).fold(asked, Needs::and);
     needs.sentences.then_some(needs.salience)
 }

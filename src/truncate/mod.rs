@@ -20,6 +20,7 @@
 //! tokens. Where a limit falls within a sentence, the sentence is cut, so that strategies see equally much: only so are they
 //! compared by what they choose.
 
+mod kept;
 mod layout;
 mod over;
 mod pick;
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 use crate::structure::{Measure, Section};
 use crate::text::Truncation;
 
+pub use kept::{SectionCounts, SectionShare};
 pub use layout::{Layout, Passage};
 pub use over::combine;
 pub use pick::View;

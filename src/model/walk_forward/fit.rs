@@ -14,15 +14,11 @@ use crate::model::estimate::{Estimator, Goal, Method, calibrate, fit_estimator, 
 use crate::model::metrics::{area_under_curve, r_squared, rank_correlation};
 use crate::model::sparse::{Csr, Row};
 use crate::model::validation::{FoldParams, FoldRows, FoldsBy, draw_folds};
-use crate::model::vectorize::Weighting;
+use crate::model::vectorize::{Weighting, choose_terms, weigh, weigh_rows};
 use crate::stats::{average_ranks, quantile};
-use crate::text::Frequency;
 
 /// Terms shown at each end of a fold's weights.
 const SHOWN_TERMS: usize = 20;
-
-/// Rows weighed between two looks at whether to stop.
-const ROWS_PER_CHECK: usize = 1024;
 
 /// The model of one fold: the terms it chose, how it weighs them, and what it learned on them.
 #[derive(Clone, Debug)]
@@ -151,19 +147,8 @@ impl Data<'_> {
             return Ok(None);
         }
 
-        let (terms, weighting) = self.choose_terms(&train)?;
-        let mut columns = vec![u32::MAX; counts.cols()];
-        for (column, &id) in terms.iter().enumerate() {
-            columns[id as usize] = column as u32;
-        }
-        let mut x = Csr::new(terms.len());
-        for rows in train.chunks(ROWS_PER_CHECK) {
-            ctx.check()?;
-            for &i in rows {
-                let kept = counts.row(i).iter().map(|(id, count)| (columns[id as usize], count));
-                x.push_row(weigh(&weighting, kept.filter(|(column, _)| *column != u32::MAX).collect(), counts.row(i)));
-            }
-        }
+        let (terms, weighting) = choose_terms(counts, self.titles, &train, &params.tfidf, ctx)?;
+        let x = weigh_rows(counts, &train, &terms, &weighting, ctx)?;
 
         let mut estimator = fit_estimator(&x, &goal, None, &params.estimator, ctx)?;
         if params.classes.calibrate != CalibrationForm::None && !estimator.task().names().is_empty() {
@@ -208,33 +193,6 @@ impl Data<'_> {
         calibrate(estimator, goal, &scores, None, params.classes.calibrate)
     }
 
-    /// The token ids that become columns, and the weighting, from the training rows alone.
-    fn choose_terms(&self, train: &[usize]) -> Result<(Vec<u32>, Weighting)> {
-        let Data { counts, titles, params, ctx, .. } = *self;
-        let mut terms = vec![Frequency::default(); counts.cols()];
-        // Of equally frequent terms the earlier in the training rows is kept. The ids cannot decide that: they may have
-        // been given in an order that depends on later texts.
-        let mut first = vec![u32::MAX; counts.cols()];
-        for (at, &i) in train.iter().enumerate() {
-            if at % ROWS_PER_CHECK == 0 {
-                ctx.check()?;
-            }
-            for (id, count) in counts.row(i).iter() {
-                let term = &mut terms[id as usize];
-                term.documents += 1;
-                term.count += count as u64;
-                first[id as usize] = first[id as usize].min(at as u32);
-            }
-        }
-        let documents = train.len() as u64;
-        let is_title = |id: usize| titles.get(id).copied().unwrap_or(false);
-        let kept = params.tfidf.select(documents, &terms, is_title, |id| first[id])?;
-        let length = terms.iter().map(|term| term.count).sum();
-        let df = kept.iter().map(|&id| terms[id as usize].documents);
-        let weighting = params.tfidf.weighting(documents, length, df);
-        Ok((kept, weighting))
-    }
-
     /// The scores of the test samples, with their figures noted in `report`.
     fn score(&self, model: &TextModel, test: &[usize], report: &mut FoldReport) -> Vec<f64> {
         let scores: Vec<f64> = test.par_iter().map(|&i| model.score(self.counts.row(i))).collect();
@@ -268,12 +226,6 @@ fn goal(admitted: &[usize], labels: &[f64], params: &TextRegression) -> Result<(
     }
     let (train, class, names) = params.classes.classes(admitted, labels)?;
     Ok((train, Goal::Classes { class, names }))
-}
-
-/// Weighs the kept counts of a row whose length is that of all its `counts`.
-fn weigh(weighting: &Weighting, mut kept: Vec<(u32, f32)>, counts: Row<'_>) -> Vec<(u32, f32)> {
-    weighting.apply(&mut kept, counts.values.iter().map(|&c| f64::from(c)).sum());
-    kept
 }
 
 #[cfg(test)]

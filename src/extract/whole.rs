@@ -1,0 +1,108 @@
+//! Documents as they are, with their sentences: what experiments look at beside features.
+
+use anyhow::{Context, Result, ensure};
+
+use super::Inputs;
+use super::cost::Cost;
+use super::reading::{draw_of, layout};
+use crate::clean::{CleanDocument, clean_from_frame};
+use crate::data::Kind;
+use crate::disk;
+use crate::job::Ctx;
+use crate::link::{codes_of, links_of_part};
+use crate::market::Code;
+use crate::structure::{Sentence, sentences_of_part};
+use crate::text::{Cut, Mode, Segmenter};
+use crate::truncate::{Layout, SectionCounts, SectionShare, Strategy, View};
+use rayon::prelude::*;
+
+/// A document, its text and its sentences.
+pub struct WholeDocument {
+    /// The clean document.
+    pub clean: CleanDocument,
+    /// The securities that it speaks of.
+    pub codes: Vec<Code>,
+    /// Title, a line break, body.
+    pub text: String,
+    /// The sentences of the text.
+    pub sentences: Vec<Sentence>,
+    /// The number that chance hangs on.
+    pub draw: u64,
+}
+
+/// The documents of part `i`, in order.
+pub fn read_whole(inputs: &Inputs<'_>, i: usize, ctx: &Ctx) -> Result<Vec<WholeDocument>> {
+    let docs = clean_from_frame(&disk::read_parquet(&inputs.clean.path(i), None)?)
+        .with_context(|| format!("cannot use {}", inputs.clean.path(i).display()))?;
+    let links = links_of_part(&inputs.links.path(i))?;
+    let sentences = sentences_of_part(&inputs.sentences.path(i))?;
+    ensure!(sentences.len() == docs.len(), "the sentences of part {i} are not those of its documents: run again");
+    let whole = |((row, clean), sentences): ((u32, CleanDocument), Vec<Sentence>)| {
+        let text = format!("{}\n{}", clean.document.title, clean.document.body);
+        let draw = draw_of(ctx.seed(), &clean.document.doc_id);
+        WholeDocument { codes: codes_of(&links, row), text, sentences, draw, clean }
+    };
+    Ok((0..).zip(docs).zip(sentences).map(whole).collect())
+}
+
+impl WholeDocument {
+    /// What a strategy keeps of it, in tokens of `words`, or of characters where the strategy counts these: the layout, its views, and
+    /// the bytes of each token.
+    pub fn views(&self, strategy: &Strategy, words: &Segmenter) -> (Layout, Vec<View>, Vec<std::ops::Range<usize>>) {
+        let counter = match strategy.characters {
+            true => words.recut(Mode::Char, Cut::Precise),
+            false => words.recut(words.mode(), Cut::Precise),
+        };
+        let tokens: Vec<_> = counter.tokens(&self.text).iter().map(|token| token.start..token.end).collect();
+        let layout = layout(tokens.iter().map(|token| token.start), &self.sentences);
+        let views = strategy.views(&layout, 0, self.draw);
+        (layout, views, tokens)
+    }
+}
+
+/// What strategies keep of the documents of some kinds, in words (or characters, where they count these): cost, and tokens by section.
+/// Progress is counted in documents.
+pub fn audit(
+    strategies: &[Strategy],
+    kinds: &[Kind],
+    inputs: &Inputs<'_>,
+    ctx: &Ctx,
+) -> Result<Vec<(Cost, Vec<SectionShare>)>> {
+    let words = Segmenter::new(inputs.tokenizer, inputs.base)?;
+    let words = words.recut(words.mode(), Cut::Precise);
+    let characters = words.recut(Mode::Char, Cut::Precise);
+    let mut all = vec![(Cost::default(), SectionCounts::default()); strategies.len()];
+    for part in 0..inputs.clean.files()?.len() {
+        let documents = read_whole(inputs, part, ctx)?;
+        let read = |kind| kinds.is_empty() || kinds.contains(&kind);
+        let one = |document: &WholeDocument| {
+            let lay = |segmenter: &Segmenter| {
+                let tokens = segmenter.tokens(&document.text);
+                layout(tokens.iter().map(|token| token.start), &document.sentences)
+            };
+            let [words, characters] = [lay(&words), lay(&characters)];
+            let count = |strategy: &Strategy| {
+                let layout = if strategy.characters { &characters } else { &words };
+                let views = strategy.views(layout, 0, document.draw);
+                let mut counts = SectionCounts::default();
+                counts.add(layout, &views);
+                (views.len() as u64, views.iter().map(|view| view.len() as u64).sum::<u64>(), counts)
+            };
+            strategies.iter().map(count).collect::<Vec<_>>()
+        };
+        let wanted: Vec<&WholeDocument> = documents.iter().filter(|d| read(d.clean.document.kind)).collect();
+        let counted: Vec<Vec<(u64, u64, SectionCounts)>> =
+            ctx.install(|| wanted.par_iter().map(|document| one(document)).collect());
+        for (cell, (cost, sections)) in all.iter_mut().enumerate() {
+            for (windows, tokens, counts) in counted.iter().map(|document| &document[cell]) {
+                cost.documents += 1;
+                cost.nothing_kept += u64::from(*windows == 0);
+                cost.windows += windows;
+                cost.tokens += tokens;
+                sections.merge(counts);
+            }
+        }
+        ctx.advance(documents.len() as u64)?;
+    }
+    Ok(all.into_iter().map(|(cost, sections)| (cost, sections.shares())).collect())
+}
