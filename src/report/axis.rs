@@ -80,7 +80,8 @@ fn log_ticks(low: f64, high: f64, most: usize) -> Vec<f64> {
     if powers.len() >= 3 {
         return powers.iter().copied().step_by(powers.len().div_ceil(most.max(1))).collect();
     }
-    let halves: Vec<f64> = (first..=last).flat_map(|power| [within(1.0)(power), within(1.5)(power)]).flatten().collect();
+    let halves: Vec<f64> =
+        (first..=last).flat_map(|power| [within(1.0)(power), within(1.5)(power)]).flatten().collect();
     if (3..=most).contains(&halves.len()) { halves } else { ticks(low, high, most.min(5)) }
 }
 
@@ -97,7 +98,8 @@ mod tests {
         assert_eq!(log_ticks(1.0, 1024.0, 4), [1.0, 8.0, 64.0, 512.0]);
         assert_eq!(log_ticks(110.0, 450.0, 8), [128.0, 192.0, 256.0, 384.0]);
         assert_eq!(log_ticks(400.0, 500.0, 8), [400.0, 420.0, 440.0, 460.0, 480.0, 500.0]);
-        let decimals = [(0.0, 1.0), (0.0, 0.1), (0.0, 100.0), (1.0, 1.0)].map(|(low, high)| Axis::linear(low, high, 5).decimals());
+        let decimals =
+            [(0.0, 1.0), (0.0, 0.1), (0.0, 100.0), (1.0, 1.0)].map(|(low, high)| Axis::linear(low, high, 5).decimals());
         assert_eq!(decimals, [1, 2, 0, 4]);
     }
 

@@ -28,7 +28,12 @@ pub(crate) type Compared<'a> = (&'a Cell, Comparison);
 
 /// The cells that differ from the baseline by a number, the best first.
 pub(crate) fn compared(findings: &Findings) -> Vec<Compared<'_>> {
-    let mut rows: Vec<Compared<'_>> = findings.cells.iter().filter_map(|cell| cell.against.map(|comparison| (cell, comparison))).filter(|(_, c)| c.difference.is_finite()).collect();
+    let mut rows: Vec<Compared<'_>> = findings
+        .cells
+        .iter()
+        .filter_map(|cell| cell.against.map(|comparison| (cell, comparison)))
+        .filter(|(_, c)| c.difference.is_finite())
+        .collect();
     rows.sort_by(|a, b| b.1.difference.total_cmp(&a.1.difference));
     rows
 }
@@ -113,7 +118,8 @@ fn color(findings: &Findings, cell: &Cell) -> RGBColor {
 
 /// From the lowest end of an interval to the highest; zero is within.
 fn range(rows: &[Compared<'_>]) -> (f64, f64) {
-    let ends = || rows.iter().flat_map(|(_, c)| [c.difference, c.interval.low, c.interval.high]).filter(|v| v.is_finite());
+    let ends =
+        || rows.iter().flat_map(|(_, c)| [c.difference, c.interval.low, c.interval.high]).filter(|v| v.is_finite());
     let (low, high) = (ends().fold(0.0, f64::min), ends().fold(0.0, f64::max));
     let room = if high > low { 0.04 * (high - low) } else { 0.01 };
     (low - room, high + room)

@@ -26,7 +26,11 @@ pub(crate) fn standing(findings: &Findings, cell: &Cell) -> Standing {
     match &cell.against {
         None if is_baseline(findings, cell) => Standing::Baseline,
         Some(c) if c.difference.is_finite() && c.p_adjusted <= 1.0 - findings.confidence => {
-            if c.difference > 0.0 { Standing::Above } else { Standing::Below }
+            if c.difference > 0.0 {
+                Standing::Above
+            } else {
+                Standing::Below
+            }
         }
         _ => Standing::NotShown,
     }
@@ -109,12 +113,16 @@ pub(crate) fn finding(findings: &Findings, language: Language) -> String {
             let mut said = if zh {
                 format!(
                     "{name} 优于基线 {base_name}：{measure} {} {interval}（基线 {}），{}，共比较 {compared} 个组合。",
-                    figure(winner), figure(base), against(winner),
+                    figure(winner),
+                    figure(base),
+                    against(winner),
                 )
             } else {
                 format!(
                     "{name} is better than the baseline {base_name}: {measure} {} {interval} against {}, {}, of {compared} cells compared.",
-                    figure(winner), figure(base), against(winner),
+                    figure(winner),
+                    figure(base),
+                    against(winner),
                 )
             };
             if best.figure > winner.figure {
@@ -132,12 +140,16 @@ pub(crate) fn finding(findings: &Findings, language: Language) -> String {
             if zh {
                 format!(
                     "没有策略被证明优于基线 {base_name}（{measure} {}）：其余中数值最高的是 {name}，{}，{}，共比较 {compared} 个组合。",
-                    figure(base), figure(best), against(best),
+                    figure(base),
+                    figure(best),
+                    against(best),
                 )
             } else {
                 format!(
                     "No strategy is shown to be better than the baseline {base_name} ({measure} {}): the highest of the others is {name} with {}, {}, of {compared} cells compared.",
-                    figure(base), figure(best), against(best),
+                    figure(base),
+                    figure(best),
+                    against(best),
                 )
             }
         }
@@ -183,7 +195,11 @@ mod tests {
              +0.0220 [0.0120, 0.0320], adjusted p 0.004, of 5 cells compared. 1 is shown to be worse than the baseline."
         );
         let said = finding(&found, Language::Zh);
-        assert!(said.starts_with("tail:512 · 语气 优于基线 head:512 · 语气：RankIC 0.0520") && said.contains("校正 p 0.004"), "{said}");
+        assert!(
+            said.starts_with("tail:512 · 语气 优于基线 head:512 · 语气：RankIC 0.0520")
+                && said.contains("校正 p 0.004"),
+            "{said}"
+        );
         assert!(said.ends_with("1 个组合被证明不如基线。"));
     }
 
@@ -192,14 +208,20 @@ mod tests {
         let mut found = findings();
         found.cells[2].against.as_mut().unwrap().p_adjusted = 0.051;
         let said = finding(&found, Language::En);
-        assert!(said.starts_with("No strategy is shown to be better than the baseline head:512 · 语气 (RankIC 0.0300)"), "{said}");
+        assert!(
+            said.starts_with("No strategy is shown to be better than the baseline head:512 · 语气 (RankIC 0.0300)"),
+            "{said}"
+        );
         assert!(said.contains("the highest of the others is tail:512 · 语气 with 0.0520"), "{said}");
         // A lower figure that stands comes before a higher one that does not, and the higher one is told too.
         found.cells[1].against.as_mut().unwrap().p_adjusted = 0.01;
         found.cells[1].against.as_mut().unwrap().difference = 0.004;
         let said = finding(&found, Language::En);
         assert!(said.starts_with("head:128 · 语气 is better"), "{said}");
-        assert!(said.contains("The highest figure is that of tail:512 · 语气 (0.0520), but its difference may be chance."), "{said}");
+        assert!(
+            said.contains("The highest figure is that of tail:512 · 语气 (0.0520), but its difference may be chance."),
+            "{said}"
+        );
     }
 
     #[test]

@@ -147,7 +147,12 @@ fn draw(canvas: &Canvas<'_>, findings: &Findings, points: &[Point<'_>], right: i
     let (plot, _) = chart.plotting_area().get_pixel_range();
     let small = |h| svg::style(TYPE, DIM, h, VPos::Center);
     svg::write(canvas, words::measure(findings, language), (8, TOP / 2), small(HPos::Left))?;
-    svg::write(canvas, words::AXIS_COST.to(language), ((plot.start + plot.end) / 2, TOP + DOWN + 36), small(HPos::Center))?;
+    svg::write(
+        canvas,
+        words::AXIS_COST.to(language),
+        ((plot.start + plot.end) / 2, TOP + DOWN + 36),
+        small(HPos::Center),
+    )?;
 
     let place = |cost: f64, figure: f64| chart.backend_coord(&(cost, figure));
     if let Some(cell) = baseline(findings).filter(|cell| cell.figure.is_finite()) {
@@ -165,8 +170,12 @@ fn draw(canvas: &Canvas<'_>, findings: &Findings, points: &[Point<'_>], right: i
             svg::whisker(canvas, x, ends, true, svg::series(point.family).mix(0.55).stroke_width(1))?;
         }
     }
-    let steps: Vec<(i32, i32)> =
-        points.iter().zip(&xs).filter(|(p, _)| p.cell.on_frontier).map(|(p, &x)| (x, place(p.cost, p.cell.figure).1)).collect();
+    let steps: Vec<(i32, i32)> = points
+        .iter()
+        .zip(&xs)
+        .filter(|(p, _)| p.cell.on_frontier)
+        .map(|(p, &x)| (x, place(p.cost, p.cell.figure).1))
+        .collect();
     let stairs = steps.iter().enumerate().flat_map(|(i, &(x, y))| {
         // Up to the next point the figure is that of this one.
         [(x, y), (steps.get(i + 1).map_or(plot.end, |next| next.0), y)]
@@ -180,7 +189,14 @@ fn draw(canvas: &Canvas<'_>, findings: &Findings, points: &[Point<'_>], right: i
     let mut taken: Vec<[i32; 4]> = Vec::new();
     for (point, &x) in points.iter().zip(&xs).filter(|(point, _)| point.cell.on_frontier) {
         let y = place(point.cost, point.ends()[1]).1;
-        name_point(canvas, &point.cell.strategy.to_string(), (x, y - 10), plot.start..plot.end, svg::series(point.family), &mut taken)?;
+        name_point(
+            canvas,
+            &point.cell.strategy.to_string(),
+            (x, y - 10),
+            plot.start..plot.end,
+            svg::series(point.family),
+            &mut taken,
+        )?;
     }
     Ok(())
 }
@@ -197,7 +213,8 @@ fn name_point(
     let wide = svg::width(name, TYPE).ceil() as i32;
     let left = (x - wide / 2).min(plot.end - wide - 2).max(plot.start + 2);
     let mut y = y.max(TOP + 8);
-    let meets = |y: i32, other: &[i32; 4]| left < other[2] && other[0] < left + wide && y - 8 < other[3] && other[1] < y + 8;
+    let meets =
+        |y: i32, other: &[i32; 4]| left < other[2] && other[0] < left + wide && y - 8 < other[3] && other[1] < y + 8;
     // Down where the top is reached: names never leave the picture.
     let step = if y - 16 * taken.len() as i32 >= TOP + 8 { -16 } else { 16 };
     while taken.iter().any(|other| meets(y, other)) {
@@ -216,7 +233,16 @@ mod tests {
     fn the_picture_names_the_measure_the_baseline_and_the_frontier() {
         let svg = frontier_svg(&findings(), Language::En).unwrap().unwrap();
         let texts = texts(&svg);
-        for text in ["RankIC", "128", "256", "head:128", "tail:512", "bert<&>", "baseline head:512 · 语气", "sections@rating,risk"] {
+        for text in [
+            "RankIC",
+            "128",
+            "256",
+            "head:128",
+            "tail:512",
+            "bert<&>",
+            "baseline head:512 · 语气",
+            "sections@rating,risk",
+        ] {
             assert!(texts.iter().any(|t| t == text), "{text} is not in {texts:?}");
         }
         assert!(!texts.iter().any(|t| t == "middle:512"), "what is beaten has no name in the plot");
@@ -242,7 +268,9 @@ mod tests {
                     svg.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
                 };
                 let (width, height) = (size(" width"), size(" height"));
-                for (key, limit) in [("x", width), ("x1", width), ("x2", width), ("cx", width), ("y", height), ("cy", height)] {
+                for (key, limit) in
+                    [("x", width), ("x1", width), ("x2", width), ("cx", width), ("y", height), ("cy", height)]
+                {
                     for value in svg.split(&format!(" {key}=\"")).skip(1) {
                         let value: i32 = value.split('"').next().unwrap().parse().unwrap();
                         assert!((0..=limit).contains(&value), "{key}={value} of {limit} in {}", findings.name);
@@ -256,8 +284,8 @@ mod tests {
     #[test]
     fn points_that_cost_the_same_stand_side_by_side() {
         let svg = frontier_svg(&large(), Language::En).unwrap().unwrap();
-        let mut centres: Vec<i32> = svg
-            .split("<circle cx=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
+        let mut centres: Vec<i32> =
+            svg.split("<circle cx=\"").skip(1).map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect();
         // The last circle is that of the legend.
         centres.pop();
         let all = centres.len();

@@ -35,13 +35,21 @@ pub fn experiment_html(findings: &Findings, note: &str) -> Result<String> {
     if !note.trim().is_empty() {
         writeln!(page, "<p class=\"note\">{}</p>", text(note))?;
     }
-    writeln!(page, "<h1>{}：{name}</h1>\n</header>\n<main>", both(words::EXPERIMENT))?;
-    section(&mut page, words::FINDING, &each(|language| format!("<p class=\"finding\">{}</p>", text(&finding(findings, language)))));
+    writeln!(page, "<h1>{} · {name}</h1>\n</header>\n<main>", both(words::EXPERIMENT))?;
+    section(
+        &mut page,
+        words::FINDING,
+        &each(|language| format!("<p class=\"finding\">{}</p>", text(&finding(findings, language)))),
+    );
     section(&mut page, words::ASKED, &asked(findings));
-    let frontier = each_picture(|language| frontier_svg(findings, language), words::FRONTIER_CAPTION, words::NO_FIGURES)?;
+    let frontier =
+        each_picture(|language| frontier_svg(findings, language), words::FRONTIER_CAPTION, words::NO_FIGURES)?;
     section(&mut page, words::FRONTIER, &frontier);
-    let differences =
-        each_picture(|language| differences_svg(findings, language), words::DIFFERENCES_CAPTION, words::NO_DIFFERENCES)?;
+    let differences = each_picture(
+        |language| differences_svg(findings, language),
+        words::DIFFERENCES_CAPTION,
+        words::NO_DIFFERENCES,
+    )?;
     section(&mut page, words::DIFFERENCES, &differences);
     section(&mut page, words::CELLS, &cells(findings));
     section(&mut page, words::KEPT, &kept(findings));
@@ -76,7 +84,9 @@ fn code(language: Language) -> &'static str {
 
 /// A word in both languages, of which one is shown.
 fn both(word: Word) -> String {
-    Language::ALL.map(|language| format!("<span lang=\"{}\">{}</span>", code(language), text(word.to(language)))).concat()
+    Language::ALL
+        .map(|language| format!("<span lang=\"{}\">{}</span>", code(language), text(word.to(language))))
+        .concat()
 }
 
 /// A piece of the page in both languages.
@@ -119,7 +129,8 @@ fn asked(findings: &Findings) -> String {
         }
     }
     if !findings.classes.is_empty() {
-        let classes: Vec<String> = findings.classes.iter().map(|(class, n)| format!("{} {}", text(class), count(*n))).collect();
+        let classes: Vec<String> =
+            findings.classes.iter().map(|(class, n)| format!("{} {}", text(class), count(*n))).collect();
         rows.push((words::CLASSES, classes.join(" · ")));
     }
     rows.push((words::DOCUMENTS, count(findings.documents)));
@@ -139,7 +150,11 @@ fn asked(findings: &Findings) -> String {
 }
 
 fn both_of([zh, en]: [&str; 2]) -> String {
-    if zh == en { text(zh) } else { format!("<span lang=\"zh-CN\">{}</span><span lang=\"en\">{}</span>", text(zh), text(en)) }
+    if zh == en {
+        text(zh)
+    } else {
+        format!("<span lang=\"zh-CN\">{}</span><span lang=\"en\">{}</span>", text(zh), text(en))
+    }
 }
 
 fn word(value: &str) -> String {
@@ -252,12 +267,17 @@ fn cell_row(findings: &Findings, cell: &Cell, names: &[&str]) -> String {
 
 /// Whole numbers without decimals, others with as many as figures have.
 fn further_figure(value: f64) -> String {
-    if value.is_finite() && value.fract() == 0.0 && value.abs() >= 2.0 { number(value, 0) } else { number(value, DECIMALS) }
+    if value.is_finite() && value.fract() == 0.0 && value.abs() >= 2.0 {
+        number(value, 0)
+    } else {
+        number(value, DECIMALS)
+    }
 }
 
 /// How much of each section each cell keeps.
 fn kept(findings: &Findings) -> String {
-    let has = |section: &Section| findings.cells.iter().any(|cell| cell.kept.iter().any(|share| share.section == *section));
+    let has =
+        |section: &Section| findings.cells.iter().any(|cell| cell.kept.iter().any(|share| share.section == *section));
     let sections: Vec<Section> = Section::ALL.into_iter().filter(has).collect();
     let mut heads = vec![head_of(&both(words::FEATURE), true), head_of(&both(words::STRATEGY), true)];
     heads.extend(sections.iter().map(|section| head_of(&both(words::section(*section)), false)));
@@ -333,7 +353,12 @@ mod tests {
     fn the_page_needs_nothing_from_elsewhere() {
         let page = experiment_html(&large(), "").unwrap();
         let without = page.replace("http://www.w3.org/2000/svg", "");
-        assert!(!without.contains("http") && !without.contains("url(") && !without.contains("<script") && !without.contains("src="));
+        assert!(
+            !without.contains("http")
+                && !without.contains("url(")
+                && !without.contains("<script")
+                && !without.contains("src=")
+        );
         assert!(!page.contains("class=\"note\""));
         assert_eq!(page.matches("<tr class=\"baseline\">").count(), 1);
         assert!(page.contains("买入 700 · 中性 300") || page.contains("中性 300 · 买入 700"));

@@ -87,7 +87,8 @@ pub(crate) fn printable(text: &str) -> String {
 /// Pixels that a text takes at most at this size of type, whatever the font: rather too many than too few.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     let em = |c: char| match c {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '[' | ']' | ' ' | 'f' | 't' | 'r' | '-' => 0.42,
+        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | '(' | ')' | '[' | ']' | ' ' | 'f' | 't' | 'r'
+        | '-' => 0.42,
         'm' | 'w' | 'M' | 'W' | '@' | '%' => 1.0,
         'A'..='Z' | '+' | '<' | '=' | '>' | '&' => 0.75,
         c if c.is_ascii() => 0.62,
@@ -163,7 +164,18 @@ pub(crate) fn mark(canvas: &Canvas<'_>, kind: usize, (x, y): Place, color: RGBCo
         3 => polygon(&[(0, -6), (6, 0), (0, 6), (-6, 0)]),
         4 => polygon(&[(0, 5), (5, -4), (-5, -4)]),
         _ => polygon(&[
-            (-5, -3), (-3, -5), (0, -2), (3, -5), (5, -3), (2, 0), (5, 3), (3, 5), (0, 2), (-3, 5), (-5, 3), (-2, 0),
+            (-5, -3),
+            (-3, -5),
+            (0, -2),
+            (3, -5),
+            (5, -3),
+            (2, 0),
+            (5, 3),
+            (3, 5),
+            (0, 2),
+            (-3, 5),
+            (-5, 3),
+            (-2, 0),
         ]),
     };
     drawn.map_err(failed)
@@ -182,7 +194,9 @@ mod tests {
     #[test]
     fn no_text_breaks_the_file() {
         let name = "<&\"'>\u{1b}[0m\u{0}\n\u{ffff}砚";
-        let text = picture(name, (80, 40), |canvas| write(canvas, name, (1, 20), style(TYPE, INK, HPos::Left, VPos::Center))).unwrap();
+        let text =
+            picture(name, (80, 40), |canvas| write(canvas, name, (1, 20), style(TYPE, INK, HPos::Left, VPos::Center)))
+                .unwrap();
         let read = super::super::testing::texts(&text);
         assert_eq!(read, ["<&\"'>␛[0m␀ \u{fffd}砚"]);
         assert!(text.contains("Noto Sans CJK SC"));

@@ -83,7 +83,8 @@ impl fmt::Display for Line {
 pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
     let width = width.max(40);
     let say = |word: Word| word.to(language);
-    let mut lines = vec![Line::of(width::cut(&format!("{} {}", say(words::EXPERIMENT), findings.name), width), Tone::Strong)];
+    let mut lines =
+        vec![Line::of(width::cut(&format!("{} {}", say(words::EXPERIMENT), findings.name), width), Tone::Strong)];
     let mut asked = vec![
         say(words::target(findings.target)).to_owned(),
         words::measure(findings, language).to_owned(),
@@ -203,7 +204,16 @@ impl Plot {
         for (point, &x) in points.iter().zip(&columns) {
             let [low, high] = point.ends().map(|end| self.row(end));
             for row in high..=low {
-                field[row][x] = (if row == high { '┬' } else if row == low { '┴' } else { '│' }, Tone::Dim);
+                field[row][x] = (
+                    if row == high {
+                        '┬'
+                    } else if row == low {
+                        '┴'
+                    } else {
+                        '│'
+                    },
+                    Tone::Dim,
+                );
             }
         }
         let on: Vec<(usize, usize)> = points
@@ -257,14 +267,20 @@ impl Plot {
 /// What the marks and lines of the chart mean, in as many lines as it takes.
 fn legend(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
     let (families, features) = (families(findings), features(findings));
-    let mut entries: Vec<(char, Tone, String)> = vec![('─', Tone::Frontier, words::ON_FRONTIER.to(language).to_owned())];
+    let mut entries: Vec<(char, Tone, String)> =
+        vec![('─', Tone::Frontier, words::ON_FRONTIER.to(language).to_owned())];
     if let Some(cell) = baseline(findings) {
-        let text = format!("{} {} {}", words::BASELINE.to(language), label(findings, cell), number(cell.figure, DECIMALS));
+        let text =
+            format!("{} {} {}", words::BASELINE.to(language), label(findings, cell), number(cell.figure, DECIMALS));
         entries.push(('┄', Tone::Baseline, text));
     }
     for (f, feature) in features.iter().enumerate() {
         for (i, family) in families.iter().enumerate() {
-            if findings.cells.iter().any(|cell| cell.family == *family && cell.feature == *feature && cell.figure.is_finite()) {
+            if findings
+                .cells
+                .iter()
+                .any(|cell| cell.family == *family && cell.feature == *feature && cell.figure.is_finite())
+            {
                 let text = if features.len() > 1 { format!("{family} · {feature}") } else { (*family).to_owned() };
                 entries.push((mark(findings, f, i), Tone::Series(i), text));
             }
@@ -300,10 +316,22 @@ struct Column {
 
 /// Columns in the order in which they are given up where there is no room for them, the dearest first.
 const COLUMNS: [Column; 7] = [
-    Column { head: words::DIFFERENCE, wide: 8, text: |cell| cell.against.map_or("–".to_owned(), |c| signed(c.difference, DECIMALS)) },
+    Column {
+        head: words::DIFFERENCE,
+        wide: 8,
+        text: |cell| cell.against.map_or("–".to_owned(), |c| signed(c.difference, DECIMALS)),
+    },
     Column { head: words::TOKENS, wide: 10, text: tokens },
-    Column { head: words::P_ADJUSTED, wide: 10, text: |cell| cell.against.map_or("–".to_owned(), |c| probability(c.p_adjusted)) },
-    Column { head: words::INTERVAL, wide: 19, text: |cell| cell.against.map_or("–".to_owned(), |c| interval(c.interval)) },
+    Column {
+        head: words::P_ADJUSTED,
+        wide: 10,
+        text: |cell| cell.against.map_or("–".to_owned(), |c| probability(c.p_adjusted)),
+    },
+    Column {
+        head: words::INTERVAL,
+        wide: 19,
+        text: |cell| cell.against.map_or("–".to_owned(), |c| interval(c.interval)),
+    },
     Column { head: words::SECONDS, wide: 8, text: |cell| number(cell.cost.seconds, 1) },
     Column { head: words::P, wide: 7, text: |cell| cell.against.map_or("–".to_owned(), |c| probability(c.p)) },
     Column { head: words::DEVICE, wide: 8, text: |cell| cell.cost.device.clone() },
@@ -393,14 +421,18 @@ mod tests {
         let narrow = text(&table(&findings(), 60, Language::Zh));
         assert!(narrow.contains("+0.0220") && !narrow.contains("[0.0120"), "{narrow}");
         let first = narrow.lines().nth(1).unwrap();
-        assert!(first.contains("tail:512 · 语气") && first.ends_with('─'), "the best comes first, on the frontier: {first}");
+        assert!(
+            first.contains("tail:512 · 语气") && first.ends_with('─'),
+            "the best comes first, on the frontier: {first}"
+        );
         assert!(narrow.lines().last().unwrap().contains('–'), "what has no figure comes last");
     }
 
     #[test]
     fn everything_is_told_and_what_is_not_there_is_not_drawn() {
         let said = text(&experiment_lines(&findings(), 100, Language::En));
-        for wanted in ["长文 <截断>", "is better than the baseline", "512 positions", "documents set aside 15", "1.5 %"] {
+        for wanted in ["长文 <截断>", "is better than the baseline", "512 positions", "documents set aside 15", "1.5 %"]
+        {
             assert!(said.to_lowercase().contains(&wanted.to_lowercase()), "{wanted} is not in {said}");
         }
         assert!(frontier_chart(&Findings::default(), 80, 20, Language::Zh).is_empty());

@@ -78,9 +78,6 @@ words! {
     RULE_REFUSE: "超过上限则拒绝", "refuse above the limit";
     RULE_REMOVE: "移出训练集", "remove from training";
     RULE_REPORT: "仅报告", "report only";
-
-    MARK: "记", "mark";
-    MORE_CELLS: "其余组合见报告", "more cells are in the report";
 }
 
 /// A section's name.
