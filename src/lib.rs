@@ -4,10 +4,13 @@
 
 pub mod data;
 pub mod disk;
+mod figures;
 pub mod job;
+mod language;
 pub mod project;
 mod simd;
 mod stats;
+mod width;
 
 pub mod demo;
 
@@ -35,6 +38,7 @@ pub mod factor;
 pub mod backtest;
 pub mod experiment;
 pub mod export;
+pub mod report;
 
 pub mod config;
 pub mod pipeline;

@@ -12,7 +12,6 @@ mod commands;
 mod corpus;
 mod event;
 mod factor;
-mod figures;
 mod look;
 mod reading;
 mod run;
@@ -20,7 +19,6 @@ mod run;
 mod screens;
 mod terminal;
 mod view;
-mod width;
 mod words;
 
 use std::ops::Range;
@@ -31,6 +29,9 @@ use anyhow::Result;
 use crate::data::{Document, Report};
 use crate::job::Ctx;
 use crate::project::Project;
+use crate::{figures, width};
+
+pub use crate::language::Language;
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
@@ -86,15 +87,6 @@ pub enum Start {
     Run,
     /// With a run, started at once, and its factor as soon as it has ended well, unless the user went about meanwhile.
     RunThenFactor,
-}
-
-/// The language of the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Language {
-    /// 简体中文.
-    Zh,
-    /// English.
-    En,
 }
 
 /// How a text is cut into tokens.

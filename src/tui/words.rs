@@ -2,30 +2,10 @@
 
 use super::Language;
 use crate::backtest::{Alignment, Outcome, Preset};
+use crate::language::words;
 use crate::market::Price;
 
-/// A text in both languages: Chinese, English.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Word(pub(crate) &'static str, pub(crate) &'static str);
-
-impl Word {
-    /// The text in this language.
-    pub(crate) fn to(self, language: Language) -> &'static str {
-        match language {
-            Language::Zh => self.0,
-            Language::En => self.1,
-        }
-    }
-}
-
-macro_rules! words {
-    ($($name:ident: $zh:literal, $en:literal;)+) => {
-        $(pub(crate) const $name: Word = Word($zh, $en);)+
-
-        #[cfg(test)]
-        const TABLE: &[(&str, Word)] = &[$((stringify!($name), $name)),+];
-    };
-}
+pub(crate) use crate::language::Word;
 
 words! {
     CORPUS: "语料", "Corpus";
@@ -166,19 +146,6 @@ pub(crate) fn alignment(language: Language, outcome: &Outcome) -> String {
         }
         (Language::En, true) => {
             format!("values of t known after {time} of {day} · bought at its {price} · held {held} days{rules}")
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn english_texts_hold_no_chinese() {
-        for (name, word) in TABLE {
-            assert!(!word.0.is_empty() && !word.1.is_empty(), "{name} lacks a language");
-            assert!(!word.1.chars().any(|c| ('一'..='龥').contains(&c)), "{name} is Chinese in English");
         }
     }
 }

@@ -35,6 +35,7 @@ fn heavy_crates_enter_by_one_door() {
         ("ort", "src/model/onnx"),
         ("ratatui", "src/tui"),
         ("crossterm", "src/tui"),
+        ("plotters", "src/report"),
     ];
     for (name, door) in doors {
         let mut used = false;

@@ -1,0 +1,25 @@
+//! Reports: what was found, as a page for people and as text for a terminal.
+//!
+//! Takes findings that are computed; gives HTML, SVG or lines of text. Charts are vectors and pages hold all that they need, so that a
+//! report can be mailed and read without a network. The same findings give the same bytes.
+//!
+//! Useful for: showing an experiment. Not for: computing anything of it.
+
+mod axis;
+mod differences;
+mod finding;
+mod frontier;
+mod html;
+mod legend;
+mod spread;
+mod svg;
+mod terminal;
+#[cfg(test)]
+mod testing;
+mod words;
+
+pub use crate::language::Language;
+pub use differences::differences_svg;
+pub use frontier::frontier_svg;
+pub use html::experiment_html;
+pub use terminal::{Line, Piece, Tone, experiment_lines, frontier_chart};
