@@ -81,6 +81,11 @@ impl Project {
         self.dir.join("backtests").join(format!("{name}.json"))
     }
 
+    /// The folder of an experiment: its findings, and what was observed of each cell.
+    pub fn experiment(&self, name: &str) -> PathBuf {
+        self.dir.join("experiments").join(name)
+    }
+
     /// What each stage was last run with, so that an unchanged stage can be skipped.
     pub fn state(&self) -> PathBuf {
         self.dir.join("state.json")

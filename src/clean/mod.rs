@@ -120,6 +120,19 @@ pub fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
     .collect()
 }
 
+/// Of clean documents the number of the first that each repeats, exactly or nearly, whatever time lies between; its own where it is
+/// the first.
+pub fn repeats<'d>(docs: impl Iterator<Item = &'d Document>, params: &Params, ctx: &Ctx) -> Result<Vec<(usize, f32)>> {
+    let sketcher = Sketcher::new(params.shingle);
+    let mut corpus = Corpus::default();
+    for doc in docs {
+        ctx.check()?;
+        corpus.push(&doc.doc_id, Trace::new(doc, &sketcher));
+    }
+    let marks = duplicates::mark(&corpus, &Params { window_days: 0, ..params.clone() }, ctx)?;
+    Ok(marks.iter().map(|mark| (mark.first as usize, mark.similarity)).collect())
+}
+
 /// Cleans `documents` into `out`, part by part.
 ///
 /// Two passes over the parts: the first sketches every text (about 330 bytes a document stay in memory), the marks are

@@ -16,7 +16,7 @@ use crate::ingest::Source;
 use crate::market::Cutoff;
 use crate::model::onnx::RuntimeParams;
 use crate::text::TokenizerParams;
-use crate::{backtest, clean, export, factor, ingest, link, structure};
+use crate::{backtest, clean, experiment, export, factor, ingest, link, structure};
 use check::Checker;
 
 /// The commented file of all settings, as `inkstone init` writes it.
@@ -48,6 +48,8 @@ pub struct Config {
     pub factor: Vec<factor::Params>,
     /// How factors are tested.
     pub backtest: backtest::Params,
+    /// What strategies of truncation are compared.
+    pub experiment: Vec<experiment::Params>,
     /// What is written for other tools.
     pub export: export::Params,
     /// Where contextual models run.
@@ -148,6 +150,7 @@ impl Config {
             "feature",
             "factor",
             "backtest",
+            "experiment",
             "export",
             "onnx",
             "ui",
@@ -164,6 +167,7 @@ impl Config {
             feature: checker.sections_of("feature"),
             factor: checker.sections_of("factor"),
             backtest: checker.section("backtest"),
+            experiment: checker.sections_of("experiment"),
             export: checker.section("export"),
             onnx: checker.section("onnx"),
             ui: checker.section("ui"),
@@ -197,6 +201,7 @@ mod tests {
             source: vec![Source::default()],
             feature: vec![Feature::default()],
             factor: vec![factor::Params::default()],
+            experiment: vec![experiment::Params { factor: Some(String::new()), ..experiment::Params::default() }],
             ..Config::default()
         })
         .unwrap();

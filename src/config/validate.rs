@@ -53,6 +53,17 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             }
         }
     }
+    names_in("experiment", &names(&config.experiment, |experiment| &experiment.name), &mut problems);
+    for (i, experiment) in config.experiment.iter().enumerate() {
+        if let Err(error) = experiment.check() {
+            problems.push(Problem::new(format!("experiment[{i}]"), format!("{error:#}")));
+        }
+        for name in experiment.features.iter().filter(|name| config.feature.iter().all(|f| f.name != **name)) {
+            let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
+            let message = format!("there is no feature {name:?}; there are: {}", known.join(", "));
+            problems.push(Problem::new(format!("experiment[{i}].features"), message));
+        }
+    }
     for (section, result) in [("clean", config.clean.check()), ("backtest", config.backtest.validate())] {
         if let Err(error) = result {
             problems.push(Problem::new(section, format!("{error:#}")));

@@ -7,10 +7,14 @@
 
 mod audit;
 mod bootstrap;
+mod compare;
 mod findings;
+mod labels;
 mod params;
 
 pub use audit::Overlap;
 pub use bootstrap::{Comparison, Interval};
+pub use compare::{Observed, conclude};
 pub use findings::{Cell, Findings, Skipped};
+pub(crate) use labels::{DenseRows, Labelled};
 pub use params::{LengthUnit, OverlapRule, Params, Preset, Target};

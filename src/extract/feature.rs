@@ -218,7 +218,7 @@ impl Feature {
     }
 
     /// The estimator of a model that is one.
-    pub(super) fn estimator(&self) -> Option<EstimatorParams> {
+    pub(crate) fn estimator(&self) -> Option<EstimatorParams> {
         let method = match self.model {
             Model::Ridge => Method::Ridge,
             Model::Logistic => Method::Logistic,

@@ -69,6 +69,7 @@ pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
 pub use lsa::Lsa;
 pub(crate) use lsa::component_names;
+pub(crate) use metrics::area_under_curve;
 pub use metrics::{
     Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport,
     character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,

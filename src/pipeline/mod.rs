@@ -4,6 +4,7 @@
 //! its key and its output stand (`state`).
 
 mod drift;
+mod experiment;
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,7 @@ use crate::structure::Measure;
 use crate::truncate::Needs;
 use crate::{backtest, clean, disk, export, ingest, link, structure};
 pub use drift::{Drifted, drift};
+pub use experiment::{experiments, findings};
 use state::{State, Step};
 
 /// Version of the stages' code; raising it makes every project compute everything again.
@@ -93,7 +95,9 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
 fn needs_structure(config: &Config) -> Option<BTreeSet<Measure>> {
     let asked =
         Needs { sentences: config.structure.enabled, salience: config.structure.salience.iter().copied().collect() };
-    let needs = config.feature.iter().map(Feature::needs).fold(asked, Needs::and);
+    let strategies = config.experiment.iter().flat_map(|experiment| experiment.grid().unwrap_or_default());
+    let of_experiments = strategies.map(|strategy| Needs { sentences: true, ..strategy.needs() });
+    let needs = config.feature.iter().map(Feature::needs).chain(of_experiments).fold(asked, Needs::and);
     needs.sentences.then_some(needs.salience)
 }
 
