@@ -53,7 +53,11 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             }
         }
     }
-    for (section, result) in [("clean", config.clean.check()), ("backtest", config.backtest.validate())] {
+    for (section, result) in [
+        ("clean", config.clean.check()),
+        ("structure", config.structure.check()),
+        ("backtest", config.backtest.validate()),
+    ] {
         if let Err(error) = result {
             problems.push(Problem::new(section, format!("{error:#}")));
         }

@@ -122,11 +122,7 @@ impl<'p> Marker<'p> {
             let name = publisher.map(|number| self.learned.publishers[number as usize].clone());
             let of = publisher.map_or(total, |number| self.learned.documents[number as usize]);
             let id = id_of(name.as_deref(), hash);
-            let status = match (entry.refused, self.decisions.accepted.contains(&id)) {
-                (true, _) => Status::Refused,
-                (false, true) => Status::Accepted,
-                (false, false) => Status::Proposed,
-            };
+            let status = self.decisions.status(&id);
             Boilerplate {
                 id,
                 publisher: name,
