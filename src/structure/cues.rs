@@ -126,12 +126,17 @@ const CUES: [(u16, &[&str]); 13] = [
             "投资需谨慎",
             "投资须谨慎",
             "入市需谨慎",
-            "虚假记载",
-            "误导性陈述",
+            "不存在任何虚假记载",
+            "不存在虚假记载",
+            "没有虚假记载",
             "投资咨询业务资格",
             "投资咨询资格",
             "咨询执业资格",
-            "利益冲突",
+            "此报告所载",
+            "此报告旨为",
+            "使用此报告",
+            "此报告而",
+            "书面明文批准",
             "恕不另行通知",
             "概不负责",
             "概不承担",
@@ -146,7 +151,7 @@ const CUES: [(u16, &[&str]); 13] = [
             "评级体系",
             "出价或征价",
             "出价或询价",
-            "客户使用",
+            "公司客户使用",
         ],
     ),
     (
@@ -225,6 +230,11 @@ static FINDER: LazyLock<(AhoCorasick, Vec<u16>)> = LazyLock::new(|| {
 pub(super) fn cues(text: &str) -> Vec<(usize, u16)> {
     let (finder, bits) = &*FINDER;
     finder.find_iter(text).map(|found| (found.start(), bits[found.pattern().as_usize()])).collect()
+}
+
+/// Whether there are words of law among the cues of a sentence, not only a note that points to where they are.
+pub(super) fn says_law(bits: u16) -> bool {
+    bits & cue::LEGAL != 0
 }
 
 /// Characters of the longest sentence that a request to read the legal notes makes one of them.

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::decisions::{Added, Decisions, What};
 use super::form::{Former, names_of};
-use super::learn::{Entry, Learned};
+use super::learn::{Entry, Learned, told_apart};
 use super::list::{Boilerplate, Status, id_of};
 use super::outline::outlined;
 use super::table::{Salience, Sentence};
@@ -75,7 +75,8 @@ impl<'p> Marker<'p> {
             let sentence = &text[range.clone()];
             let hash = (learns && can_be_boilerplate(section))
                 .then(|| former.hash(sentence, &names, self.params.min_chars))
-                .flatten();
+                .flatten()
+                .map(|hash| told_apart(hash, section));
             for known in wanted.iter().filter(|known| Some(known.0) == hash) {
                 if !marked.firsts.iter().any(|(told, _)| told == known) {
                     marked.firsts.push((*known, sentence.to_owned()));

@@ -10,17 +10,21 @@
 //! 3. A heading before its text (风险提示：...) makes its section of the line, or of the rest of it.
 //! 4. Sentences with cues of their own are Header, Disclaimer or Rating wherever they stand, but in legal notes, where 买入 is
 //!    explained, not said; and Risk stays Risk unless law interrupts it.
-//! 5. All else is Body.
+//! 5. Up to two sentences between two that are of the law by their words are of it as well.
+//! 6. All else is Body.
 
 use std::ops::Range;
 
 use super::Section;
-use super::cues::{cues, told};
+use super::cues::{cues, says_law, told};
 use super::headings::{Stands, heading, is_chapter};
 use crate::text::sentences;
 
 /// Lines in a row that must say nothing of the law before legal notes have ended.
 const LAWLESS: usize = 2;
+
+/// Sentences between two of the law that belong to it though they do not say so.
+const GAP: usize = 2;
 
 /// The sections of a text whose first `title` bytes are its title: stretches of whole sentences in order, apart from each other,
 /// neighbours of different sections. White space between sentences is in the stretch around it or in none.
@@ -61,7 +65,20 @@ pub(super) fn outlined(text: &str, title: usize) -> Vec<(Range<usize>, Section)>
         }
         at = end;
     }
+    close_gaps(&mut found, &state.lawful);
     found
+}
+
+/// Makes what stands between two sentences of the law a part of it, if that is short; `lawful` are the places of such sentences.
+fn close_gaps(found: &mut [(Range<usize>, Section)], lawful: &[usize]) {
+    for pair in lawful.windows(2) {
+        if pair[1] - pair[0] <= GAP + 1 {
+            let between = found[pair[0] + 1..pair[1]].iter_mut();
+            between
+                .filter(|(_, section)| *section != Section::Rating)
+                .for_each(|(_, section)| *section = Section::Disclaimer);
+        }
+    }
 }
 
 /// Where the text stands between two lines.
@@ -72,6 +89,8 @@ struct State {
     /// Lines in a row that said nothing of the law, and where the first of their sentences is among those found.
     lawless: usize,
     since: usize,
+    /// Places of the sentences that are of the law by their own words.
+    lawful: Vec<usize>,
 }
 
 impl State {
@@ -102,6 +121,9 @@ impl State {
             }
             let here = inline.unwrap_or(base);
             let own = told(sentence, *bits, alone);
+            if says_law(*bits) {
+                self.lawful.push(found.len());
+            }
             let section = match (here, own) {
                 (Section::Disclaimer, _) => Section::Disclaimer,
                 (Section::Risk, Some(Section::Rating)) => Section::Risk,

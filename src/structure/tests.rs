@@ -148,15 +148,16 @@ fn repeats_ratings_other_kinds_and_other_publishers_make_no_boilerplate() {
 fn a_sentence_needs_its_share_of_the_publishers_documents() {
     let mut docs = Vec::new();
     for i in 0..40 {
-        let more = if i % 8 == 7 { VIEW } else { "" };
+        let more = if i % 2 == 1 { VIEW } else { "" };
         docs.push(report(&format!("{i}"), at(i, 1), "甲", &format!("今日第{i}号事项说明。\n{more}\n{LAW}")));
     }
     let share = |min_share| {
         let found = find(&[&docs], &Params { min_share, min_documents: 3, ..Params::default() }, "", 1);
         found.list.into_iter().map(|row| row.text).collect::<Vec<_>>()
     };
+    // It stands in 20 of 39; less two standard errors that is 11.
     assert_eq!(share(0.3), [LAW]);
-    assert_eq!(share(0.1), [LAW, VIEW]);
+    assert_eq!(share(0.25), [LAW, VIEW]);
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn the_user_refuses_and_adds() {
     assert_eq!(found.report.facts["decisions_without_a_sentence"], serde_json::json!(["gone"]));
     // The third day is known at its end: the pattern holds from the fourth on.
     assert_eq!(found.marked(), [3, 4, 5]);
-    assert!(found.sentences[3].iter().filter(|s| s.boilerplate).all(|s| s.range.start == 15));
+    assert!(found.sentences[3].iter().filter(|s| s.boilerplate).all(|s| s.range.start == 14));
     let accepted = find(&[&docs], &quick(), &format!("accepted = [\"{id}\"]"), 1);
     assert_eq!((accepted.list[0].status, accepted.marked()), (Status::Accepted, vec![3, 4, 5]));
 }
@@ -318,10 +319,11 @@ fn the_law_of_the_demo_is_found_and_its_views_are_not() {
         }
     }
     let list = read_list(&project.boilerplate()).unwrap();
-    for row in &list {
-        eprintln!("{:?} {} {:.2} {}", row.publisher, row.documents, row.share, row.text);
-    }
-    eprintln!("law {law:?} views {views:?}");
+    assert!(law[0] > 400 && views[0] > 400, "{law:?} {views:?}");
+    assert!(law[1] * 100 >= law[0] * 95, "of {law:?}");
+    assert!(law[2] * 100 >= law[0] * 99, "of {law:?}");
+    assert!(views[1] * 100 <= views[0] * 5, "of {views:?}: {list:#?}");
+    assert_eq!(views[2], 0);
 }
 
 const DEMO_LAW: [&str; 4] = ["仅供本公司客户使用", "负责本报告的分析师", "任何形式翻版", "买入指未来六个月"];
