@@ -243,6 +243,11 @@ const LONGEST_NOTE: usize = 60;
 /// What makes a sentence one of a section by itself; `bits` are all cues in it, `whole_line` says that it is all of its line.
 pub(super) fn told(sentence: &str, bits: u16, whole_line: bool) -> Option<Section> {
     let has = |all: u16| bits & all == all;
+    // Most sentences are none of this, and need not be looked at in detail.
+    let plain = !sentence.bytes().any(|b| b.is_ascii_digit()) && !sentence.starts_with(['图', '表']);
+    if bits == 0 && plain {
+        return None;
+    }
     let shape = Shape::of(sentence);
     let prose = sentence.ends_with(['。', '！', '？', '；']);
     // Layout may join a note on the page's edge to the text beside it.
