@@ -74,3 +74,49 @@ pub(super) fn run(args: &Args) -> Result<Summary> {
     summary.set("boilerplate", list);
     Ok(summary)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::Project;
+
+    #[test]
+    fn the_list_is_shown_and_decisions_are_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let config = dir.path().join("workbench.toml");
+        std::fs::write(&config, "[structure]\nenabled = true\n").unwrap();
+        let mut args = Args {
+            project: Project { config: config.clone() },
+            publisher: None,
+            accept: Vec::new(),
+            refuse: Vec::new(),
+        };
+        let failed = |args: &Args| format!("{:#}", run(args).err().expect("this cannot work"));
+        assert!(failed(&args).contains("run inkstone structure"));
+        let row = |id: &str, publisher: &str| {
+            format!(
+                "{{\"id\":\"{id}\",\"publisher\":{publisher},\"text\":\"本报告版权归本公司所有。\",\"documents\":5,\"share\":0.5,\
+                 \"first_seen\":\"2024-01-02T10:00:00\",\"known_from\":\"2024-01-03T10:00:00\",\"status\":\"proposed\"}}\n"
+            )
+        };
+        let list = row("aaaaaaaaaa", "null") + &row("bbbbbbbbbb", "\"远山证券\"");
+        let folder = dir.path().join(".inkstone/structure");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("boilerplate.jsonl"), list).unwrap();
+        args.refuse = vec!["bbbbbbbbbb".into()];
+        assert!(failed(&args).contains("decisions = \"boilerplate.toml\""));
+        std::fs::write(&config, "[structure]\ndecisions = \"boilerplate.toml\"\n").unwrap();
+        let summary = run(&args).unwrap();
+        assert_eq!(summary.fields["counts"], json!({"proposed": 1, "accepted": 0, "refused": 1, "added": 0}));
+        let written = std::fs::read_to_string(dir.path().join("boilerplate.toml")).unwrap();
+        assert!(written.contains("\"bbbbbbbbbb\", # 远山证券: 本报告版权归本公司所有。"), "{written}");
+        (args.refuse, args.publisher) = (Vec::new(), Some("远山证券".into()));
+        let summary = run(&args).unwrap();
+        assert_eq!(summary.fields["boilerplate"][0]["status"], "refused");
+        assert_eq!(summary.fields["boilerplate"].as_array().unwrap().len(), 1);
+        args.publisher = Some("近水证券".into());
+        assert!(failed(&args).contains("-, 远山证券"));
+        (args.publisher, args.accept) = (None, vec!["aaaaaaaaab".into()]);
+        assert!(failed(&args).contains("did you mean aaaaaaaaaa"));
+    }
+}

@@ -195,3 +195,93 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Section::*;
+    use super::*;
+
+    /// The sentences of a report, first line the title, and their sections.
+    fn told(text: &str) -> Vec<(&str, Section)> {
+        let title = text.find('\n').unwrap_or(0);
+        outlined(text, title).into_iter().map(|(range, section)| (&text[range], section)).collect()
+    }
+
+    fn sections(text: &str) -> Vec<Section> {
+        told(text).into_iter().map(|(_, section)| section).collect()
+    }
+
+    #[test]
+    fn a_report_as_houses_write_it() {
+        let told = told(
+            "远山科技点评：订单饱满\n\
+             2024-03-05 类别：公司研究 机构：近水证券 研究员：王某\n\
+             证券分析师：李某 执业证书编号：S0000000000001 电话：021-00000000\n\
+             买入（维持）\n\
+             核心观点\n\
+             公司订单饱满，产能利用率回升。毛利率环比改善。\n\
+             我们上调公司盈利预测，维持“买入”评级，目标价12.5元。\n\
+             投资建议：考虑到公司的地位，给予“增持”评级。\n\
+             公司的客户以家电企业为主。\n\
+             盈利预测：预计未来三年每股收益为0.5元、0.6元和0.7元。\n\
+             单位：百万元 2023A 2024E 2025E 2026E\n\
+             营业收入 1200 1300 1500 1700\n\
+             资料来源：公司公告\n\
+             四、风险提示\n\
+             1、原材料价格上涨；2、新客户拓展不及预期。\n\
+             免责声明：本报告由近水证券制作。市场有风险，投资需谨慎。\n\
+             评级说明\n\
+             买入：未来六个月内相对沪深300指数涨幅在15%以上。\n\
+             中性：介于两者之间。\n\
+             请务必阅读正文之后的免责声明。",
+        );
+        let expected = [
+            Title, Header, Header, Rating, Summary, Summary, Summary, Rating, Rating, Body, Forecast, Header, Header,
+            Header, Risk, Risk, Risk, Disclaimer, Disclaimer, Disclaimer, Disclaimer, Disclaimer, Disclaimer,
+        ];
+        let found: Vec<Section> = told.iter().map(|(_, section)| *section).collect();
+        assert_eq!(found, expected, "{told:#?}");
+    }
+
+    #[test]
+    fn news_of_ratings_law_and_telephones_is_no_header_and_no_disclaimer() {
+        let text = "公司公告\n公司因年报存在虚假记载被处罚，投资者可索赔。\n公司电话业务收入增长3.5%。\n公司主体信用评级维持AA+。\n净利润增长";
+        assert_eq!(sections(text), [Title, Body, Body, Body, Body]);
+    }
+
+    #[test]
+    fn promises_at_the_beginning_do_not_swallow_the_report() {
+        let text = "标题\n法律声明：未经书面许可，不得翻版、复制本报告。\n公司订单饱满。\n风险提示：需求下滑。\n公司扩建二期。";
+        assert_eq!(sections(text), [Title, Disclaimer, Body, Risk, Body]);
+        let text = "标题\n免责声明\n本报告版权归本公司所有。\n公司订单饱满。\n公司扩建二期。\n公司获得新客户。";
+        assert_eq!(sections(text), [Title, Disclaimer, Disclaimer, Body, Body, Body]);
+    }
+
+    #[test]
+    fn a_warning_may_open_in_mid_line_and_ends_with_it() {
+        let text = "标题\n我们看好公司的渠道。风险提示：原料涨价。汇率波动。\n公司扩建二期。";
+        assert_eq!(sections(text), [Title, Body, Risk, Risk, Body]);
+    }
+
+    #[test]
+    fn between_two_sentences_of_law_stands_law() {
+        let text = "标题\n本报告仅供参考，不构成任何建议。\n我公司亦可能与之往来。\n观点可随时更改。\n本公司概不负责。\n公司扩建二期。";
+        assert_eq!(sections(text), [Title, Disclaimer, Disclaimer, Disclaimer, Disclaimer, Body]);
+    }
+
+    #[test]
+    fn a_summary_ends_at_a_chapter_and_after_its_room() {
+        let text = "标题\n投资要点：公司扩产。\n客户增加。\n一、公司概况与沿革\n公司成立多年。";
+        assert_eq!(sections(text), [Title, Summary, Summary, Body, Body]);
+        let long = format!("标题\n核心观点\n{}。\n{}。\n尾声。", "长".repeat(900), "长".repeat(900));
+        assert_eq!(sections(&long), [Title, Summary, Summary, Body, Body]);
+    }
+
+    #[test]
+    fn texts_without_sentences_and_of_one() {
+        assert_eq!(outline("", 0), []);
+        assert_eq!(outline("\n", 0), []);
+        let giant = "长".repeat(1 << 20);
+        assert_eq!(outline(&giant, 0), [(0..giant.len(), Body)]);
+    }
+}

