@@ -14,7 +14,7 @@ pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
-pub use project::{Backtest, Demo, Drift, Project, Run, Store, StoreAction};
+pub use project::{Backtest, Boilerplate, Demo, Drift, Project, Run, Store, StoreAction};
 pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Fitting, Glove, Language, Lbl, Learner,
@@ -64,6 +64,10 @@ pub enum Command {
     Clean(Project),
     /// Tie documents to securities by code and name.
     Link(Project),
+    /// Find sentences, sections and boilerplate, if [structure] or a feature asks for them.
+    Structure(Project),
+    /// List the boilerplate that the corpus taught; accept or refuse it.
+    Boilerplate(Boilerplate),
     /// Compute the features of all documents.
     Extract(Project),
     /// Gather features to a value per date and code.

@@ -38,6 +38,23 @@ pub struct Run {
     pub stage: Option<Stage>,
 }
 
+/// Flags of `boilerplate`.
+#[derive(Debug, Args)]
+pub struct Boilerplate {
+    /// Which project.
+    #[command(flatten)]
+    pub project: Project,
+    /// List that of one publisher alone; - lists what is everybody's.
+    #[arg(long, value_name = "NAME")]
+    pub publisher: Option<String>,
+    /// Ids of sentences that are boilerplate. They are marked from the time that the corpus made them known, as before.
+    #[arg(long, value_name = "ID", num_args = 1..)]
+    pub accept: Vec<String>,
+    /// Ids of sentences that are not, and are never marked.
+    #[arg(long, value_name = "ID", num_args = 1..)]
+    pub refuse: Vec<String>,
+}
+
 /// Flags of `backtest`.
 #[derive(Debug, Args)]
 pub struct Backtest {

@@ -3,6 +3,7 @@
 //! On a terminal a project's commands open the workbench at that job; with `--headless`, or when stdout is no terminal, they run
 //! as a batch. Models on plain files, `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
 
+mod boilerplate;
 mod demo;
 mod doctor;
 mod files;
@@ -42,6 +43,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Ingest(args) => or_explain(stage("ingest", args, Stage::Ingest)),
         Command::Clean(args) => or_explain(stage("clean", args, Stage::Clean)),
         Command::Link(args) => or_explain(stage("link", args, Stage::Link)),
+        Command::Structure(args) => or_explain(stage("structure", args, Stage::Structure)),
+        Command::Boilerplate(args) => batch("boilerplate", &global, |_| boilerplate::run(&args)),
         Command::Extract(args) => or_explain(stage("extract", args, Stage::Extract)),
         Command::Factor(args) => or_explain(stage("factor", args, Stage::Factor)),
         Command::Backtest(args) if args.factor.is_some() => {

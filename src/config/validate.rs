@@ -64,7 +64,11 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problems.push(Problem::new(format!("experiment[{i}].features"), message));
         }
     }
-    for (section, result) in [("clean", config.clean.check()), ("backtest", config.backtest.validate())] {
+    for (section, result) in [
+        ("clean", config.clean.check()),
+        ("structure", config.structure.check()),
+        ("backtest", config.backtest.validate()),
+    ] {
         if let Err(error) = result {
             problems.push(Problem::new(section, format!("{error:#}")));
         }

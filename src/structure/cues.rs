@@ -126,12 +126,17 @@ const CUES: [(u16, &[&str]); 13] = [
             "投资需谨慎",
             "投资须谨慎",
             "入市需谨慎",
-            "虚假记载",
-            "误导性陈述",
+            "不存在任何虚假记载",
+            "不存在虚假记载",
+            "没有虚假记载",
             "投资咨询业务资格",
             "投资咨询资格",
             "咨询执业资格",
-            "利益冲突",
+            "此报告所载",
+            "此报告旨为",
+            "使用此报告",
+            "此报告而",
+            "书面明文批准",
             "恕不另行通知",
             "概不负责",
             "概不承担",
@@ -146,7 +151,7 @@ const CUES: [(u16, &[&str]); 13] = [
             "评级体系",
             "出价或征价",
             "出价或询价",
-            "客户使用",
+            "公司客户使用",
         ],
     ),
     (
@@ -227,12 +232,22 @@ pub(super) fn cues(text: &str) -> Vec<(usize, u16)> {
     finder.find_iter(text).map(|found| (found.start(), bits[found.pattern().as_usize()])).collect()
 }
 
+/// Whether there are words of law among the cues of a sentence, not only a note that points to where they are.
+pub(super) fn says_law(bits: u16) -> bool {
+    bits & cue::LEGAL != 0
+}
+
 /// Characters of the longest sentence that a request to read the legal notes makes one of them.
 const LONGEST_NOTE: usize = 60;
 
 /// What makes a sentence one of a section by itself; `bits` are all cues in it, `whole_line` says that it is all of its line.
 pub(super) fn told(sentence: &str, bits: u16, whole_line: bool) -> Option<Section> {
     let has = |all: u16| bits & all == all;
+    // Most sentences are none of this, and need not be looked at in detail.
+    let plain = !sentence.bytes().any(|b| b.is_ascii_digit()) && !sentence.starts_with(['图', '表']);
+    if bits == 0 && plain {
+        return None;
+    }
     let shape = Shape::of(sentence);
     let prose = sentence.ends_with(['。', '！', '？', '；']);
     // Layout may join a note on the page's edge to the text beside it.

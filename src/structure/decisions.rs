@@ -24,6 +24,7 @@ use regex::Regex;
 use serde::Deserialize;
 use toml::de::DeTable;
 
+use super::list::Status;
 use crate::disk;
 
 /// The file's content.
@@ -82,6 +83,20 @@ impl Decisions {
             Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
         };
         Decisions::parse(&text).with_context(|| format!("{} ([structure] decisions) cannot be used", path.display()))
+    }
+
+    /// What was decided on a sentence of the list.
+    pub fn status(&self, id: &str) -> Status {
+        match (self.refused.contains(id), self.accepted.contains(id)) {
+            (true, _) => Status::Refused,
+            (false, true) => Status::Accepted,
+            (false, false) => Status::Proposed,
+        }
+    }
+
+    /// Number of sentences and patterns of the user's own.
+    pub fn added(&self) -> usize {
+        self.added.len()
     }
 
     fn parse(text: &str) -> Result<Decisions> {

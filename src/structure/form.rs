@@ -50,7 +50,7 @@ impl Former {
         let tail =
             if characters >= LONG { self.form.char_indices().nth_back(TAIL - 1).map_or(0, |(i, _)| i) } else { 0 };
         // Long forms are apart from short ones that are like their ends.
-        Some(hash_of(&self.form.as_bytes()[tail..]) ^ u64::from(tail > 0))
+        Some(hash_of(&self.form.as_bytes()[tail..]) ^ (u64::from(tail > 0) << 1))
     }
 
     /// The hash of any text's form, no name masked.
@@ -77,6 +77,9 @@ impl Former {
                 in_figure = true;
             } else if in_figure && joins(c, rest.as_str()) {
                 continue;
+            } else if in_figure && c == '日' {
+                // The end of a date that others write with dashes.
+                in_figure = false;
             } else {
                 in_figure = false;
                 if let Some(name) = names.iter().find(|name| left.starts_with(**name)) {

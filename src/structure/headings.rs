@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Section;
 use crate::model::{DISCLAIMERS, WARNINGS};
@@ -28,6 +28,10 @@ static OPENED: LazyLock<FxHashMap<String, Section>> = LazyLock::new(|| {
     own.chain(joined(WARNINGS, Section::Risk)).chain(joined(DISCLAIMERS, Section::Disclaimer)).collect()
 });
 
+/// The characters that headings begin with.
+static FIRST: LazyLock<FxHashSet<char>> =
+    LazyLock::new(|| OPENED.keys().filter_map(|key| key.chars().next()).collect());
+
 /// How a heading stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stands {
@@ -42,6 +46,9 @@ pub(super) fn heading(text: &str, line: bool) -> Option<(Section, Stands)> {
     let numbered = unnumbered(text.trim_start_matches(is_bullet));
     let bare = numbered.trim_start_matches(is_bracket).trim_start();
     let bracketed = bare.len() < numbered.len();
+    if !bare.chars().next().is_some_and(|c| FIRST.contains(&c)) {
+        return None;
+    }
     let mut found = None;
     for end in bare.char_indices().map(|(i, c)| i + c.len_utf8()).take_while(|&end| end <= LONGEST) {
         if let Some(&section) = OPENED.get(&bare[..end])

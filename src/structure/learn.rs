@@ -6,6 +6,9 @@
 //! time of the document that made it pass ([`Params`]). Documents of one moment count together, and what follows later
 //! changes nothing.
 //!
+//! What rules take for legal notes, warnings or furniture of the page needs only to recur. What they take for text must stand in a
+//! large share of the publisher's documents: analysts repeat themselves too, and what they repeat is a view.
+//!
 //! Memory: 32 bytes a document, and some 100 bytes a sentence that recurs.
 
 use anyhow::Result;
@@ -13,9 +16,20 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::Params;
+use super::{Params, Section};
 use crate::disk::{self, Scratch};
 use crate::job::Ctx;
+
+/// A hash that tells as well whether the sentence is text or stands around it.
+pub(super) fn told_apart(hash: u64, section: Section) -> u64 {
+    let text =
+        matches!(section, Section::Summary | Section::Body | Section::Forecast | Section::Title | Section::Rating);
+    (hash & !1) | u64::from(text)
+}
+
+fn is_text(hash: u64) -> bool {
+    hash & 1 == 1
+}
 
 /// Hashes that are sorted at once.
 const SLICE: usize = 4 << 20;
@@ -83,6 +97,7 @@ impl Gathered {
         let mut order: Vec<u32> = (0..places.len() as u32).collect();
         order.sort_by_key(|&i| (places[i as usize].time, i));
         let end_of = |i: usize| places.get(i + 1).map_or(total, |next| next.begin) as usize;
+        let share = |hash| if is_text(hash) { params.min_share } else { 0.0 };
         let mut read = 0u32;
         let mut touched: Vec<(u64, u32)> = Vec::new();
         for moment in order.chunk_by(|&a, &b| places[a as usize].time == places[b as usize].time) {
@@ -109,12 +124,12 @@ impl Gathered {
             }
             for &(hash, publisher) in &touched {
                 if let Some(own) = learned.own.get_mut(&(hash, publisher)) {
-                    own.weigh(params.min_documents, params.min_share, learned.documents[publisher as usize], time);
+                    own.weigh(params.min_documents, share(hash), learned.documents[publisher as usize], time);
                 }
                 if let Some(Everybody { entry: Some(entry), publishers }) = learned.everybody.get_mut(&hash)
                     && *publishers >= params.min_publishers
                 {
-                    entry.weigh(params.min_documents_across, params.min_share, read, time);
+                    entry.weigh(params.min_documents_across, share(hash), read, time);
                 }
             }
         }
@@ -166,10 +181,13 @@ impl Entry {
         Entry { first, documents: 0, before, known: None, refused: false }
     }
 
-    /// Becomes known at `time` if it stands in enough of the `read` documents.
+    /// Becomes known at `time` if it stands in enough of the `read` documents: in `least` of them, and in this share by two standard
+    /// errors of the count, so that a run of luck among the first few makes nothing known.
     fn weigh(&mut self, least: u32, share: f64, read: u32, time: NaiveDateTime) {
-        let enough = self.documents >= least && f64::from(self.documents) >= share * f64::from(read - self.before);
-        if self.known.is_none() && enough {
+        let documents = f64::from(self.documents);
+        let surely = documents - 2.0 * documents.sqrt();
+        let shared = share == 0.0 || surely >= share * f64::from(read - self.before);
+        if self.known.is_none() && self.documents >= least && shared {
             self.known = Some(time);
         }
     }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::decisions::{Added, Decisions, What};
 use super::form::{Former, names_of};
-use super::learn::{Entry, Learned};
+use super::learn::{Entry, Learned, told_apart};
 use super::list::{Boilerplate, Status, id_of};
 use super::outline::outlined;
 use super::table::{Salience, Sentence};
@@ -75,7 +75,8 @@ impl<'p> Marker<'p> {
             let sentence = &text[range.clone()];
             let hash = (learns && can_be_boilerplate(section))
                 .then(|| former.hash(sentence, &names, self.params.min_chars))
-                .flatten();
+                .flatten()
+                .map(|hash| told_apart(hash, section));
             for known in wanted.iter().filter(|known| Some(known.0) == hash) {
                 if !marked.firsts.iter().any(|(told, _)| told == known) {
                     marked.firsts.push((*known, sentence.to_owned()));
@@ -122,11 +123,7 @@ impl<'p> Marker<'p> {
             let name = publisher.map(|number| self.learned.publishers[number as usize].clone());
             let of = publisher.map_or(total, |number| self.learned.documents[number as usize]);
             let id = id_of(name.as_deref(), hash);
-            let status = match (entry.refused, self.decisions.accepted.contains(&id)) {
-                (true, _) => Status::Refused,
-                (false, true) => Status::Accepted,
-                (false, false) => Status::Proposed,
-            };
+            let status = self.decisions.status(&id);
             Boilerplate {
                 id,
                 publisher: name,

@@ -28,6 +28,7 @@ mod table;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -41,7 +42,7 @@ use crate::job::Ctx;
 use crate::text::TokenizerParams;
 
 use form::{Former, names_of};
-use learn::Gathered;
+use learn::{Gathered, told_apart};
 use mark::{Marked, Marker};
 use outline::outlined;
 use past::{Measurer, Records};
@@ -182,7 +183,10 @@ fn gather(doc: &CleanDocument, params: &Params, measurer: Option<&Measurer>) -> 
     let hashes = counts.then(|| {
         let (names, mut former) = (names_of(&doc.document), Former::default());
         let some = sentences.iter().filter(|(_, section)| can_be_boilerplate(*section));
-        some.filter_map(|(range, _)| former.hash(&text[range.clone()], &names, params.min_chars)).collect()
+        let hash = |(range, section): &(Range<usize>, Section)| {
+            Some(told_apart(former.hash(&text[range.clone()], &names, params.min_chars)?, *section))
+        };
+        some.filter_map(hash).collect()
     });
     let record = measurer.map(|measurer| {
         let sentences: Vec<&str> = sentences.iter().map(|(range, _)| &text[range.clone()]).collect();

@@ -18,8 +18,9 @@ pub struct Params {
     pub kinds: Vec<Kind>,
     /// Documents of a publisher, first mentions of their stories, that a sentence must recur in to be its boilerplate. Default 5.
     pub min_documents: u32,
-    /// Least share of the publisher's documents since the sentence first stood in one. Default 0.1. Legal notes stand in a quarter
-    /// or all of a house's reports; a phrase that its analysts like, in a few of a hundred.
+    /// Least share of the publisher's documents since the sentence first stood in one, by two standard errors; asked of what rules take
+    /// for text, not of legal notes, warnings and what stands around the text. Default 0.25: a house's notes stand in half or all of
+    /// its reports, a phrase that its analysts like in a tenth or a fifth.
     pub min_share: f64,
     /// Publishers that a sentence must recur at to be everybody's boilerplate. Default 5.
     pub min_publishers: u32,
@@ -41,7 +42,7 @@ impl Default for Params {
             enabled: false,
             kinds: vec![Kind::Report, Kind::Announcement],
             min_documents: 5,
-            min_share: 0.1,
+            min_share: 0.25,
             min_publishers: 5,
             min_documents_across: 20,
             min_chars: 12,

@@ -23,9 +23,10 @@ const ABBREVIATIONS: [&str; 14] =
 pub fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut line = Vec::new();
+    let mut marks = Marks::default();
     for (at, c) in text.char_indices().chain([(text.len(), '\n')]) {
         if matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}') {
-            cut_line(&line, at, &mut |range| found.push(range));
+            cut_line(&line, at, &mut marks, &mut |range| found.push(range));
             line.clear();
         } else {
             line.push((at, c));
@@ -35,8 +36,9 @@ pub fn sentences(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Gives the sentences of the characters of one line, which ends at byte `end`.
-fn cut_line(line: &[(usize, char)], end: usize, give: &mut impl FnMut(Range<usize>)) {
-    let closings = closings(line);
+fn cut_line(line: &[(usize, char)], end: usize, marks: &mut Marks, give: &mut impl FnMut(Range<usize>)) {
+    marks.pair(line);
+    let closings = &marks.closings;
     let byte = |i: usize| line.get(i).map_or(end, |&(at, _)| at);
     let mut give = |from: usize, to: usize| {
         let blank = |&(_, c): &(usize, char)| c.is_whitespace();
@@ -80,25 +82,47 @@ fn cut_line(line: &[(usize, char)], end: usize, give: &mut impl FnMut(Range<usiz
     give(start, line.len());
 }
 
-/// For each opening mark the place of its closing mark, if that stands near enough.
-fn closings(line: &[(usize, char)]) -> Vec<Option<usize>> {
-    let mut closings = vec![None; line.len()];
-    let mut open: Vec<usize> = Vec::new();
-    for (i, &(_, c)) in line.iter().enumerate() {
-        if closing_of(c).is_some() {
-            open.push(i);
-        } else if is_closing(c)
-            && let Some(depth) = open.iter().rposition(|&at| closing_of(line[at].1) == Some(c))
-        {
-            if i - open[depth] <= LONGEST_QUOTATION {
-                closings[open[depth]] = Some(i);
+/// Which marks of a line belong together. Kept from line to line for its memory.
+#[derive(Default)]
+struct Marks {
+    /// For each opening mark the place of its closing mark, if that stands near enough.
+    closings: Vec<Option<usize>>,
+    /// Opening marks that nothing has closed yet, with what would.
+    open: Vec<(usize, char)>,
+    /// How many of them each closing mark would close.
+    waiting: [usize; CLOSINGS.len()],
+}
+
+impl Marks {
+    fn pair(&mut self, line: &[(usize, char)]) {
+        let Marks { closings, open, waiting } = self;
+        closings.clear();
+        closings.resize(line.len(), None);
+        open.clear();
+        waiting.fill(0);
+        let of = |closing: char| CLOSINGS.iter().position(|&c| c == closing).unwrap_or(0);
+        for (i, &(_, c)) in line.iter().enumerate() {
+            if let Some(closing) = closing_of(c) {
+                open.push((i, closing));
+                waiting[of(closing)] += 1;
+            } else if is_closing(c) && waiting[of(c)] > 0 {
+                // What was opened inside and not closed stays open for nobody. Each mark is taken off once, however long the line.
+                while let Some((at, closing)) = open.pop() {
+                    waiting[of(closing)] -= 1;
+                    if closing == c {
+                        if i - at <= LONGEST_QUOTATION {
+                            closings[at] = Some(i);
+                        }
+                        break;
+                    }
+                }
             }
-            // What was opened inside and not closed stays open for nobody.
-            open.truncate(depth);
         }
     }
-    closings
 }
+
+/// All closing marks.
+const CLOSINGS: [char; 11] = ['”', '’', '」', '』', '）', ')', '】', '》', '〉', '〕', ']'];
 
 fn closing_of(c: char) -> Option<char> {
     Some(match c {
@@ -122,7 +146,7 @@ fn is_quote(c: char) -> bool {
 }
 
 fn is_closing(c: char) -> bool {
-    matches!(c, '”' | '’' | '」' | '』' | '）' | ')' | '】' | '》' | '〉' | '〕' | ']')
+    CLOSINGS.contains(&c)
 }
 
 /// Marks that end a sentence wherever they stand in Chinese text.
@@ -259,6 +283,15 @@ mod tests {
         assert_eq!(cut("（一）增持；（二）回购；不减持。"), ["（一）增持；", "（二）回购；不减持。"]);
         assert_eq!(cut("1、增持；2、回购；②分红; 第三，注销"), ["1、增持；", "2、回购；", "②分红;", "第三，注销"]);
         assert_eq!(cut("上涨；3.5倍；2024年"), ["上涨；3.5倍；2024年"]);
+    }
+
+    #[test]
+    fn a_line_of_marks_takes_no_longer_than_one_of_words() {
+        let line =
+            "（".repeat(200_000) + &"】".repeat(200_000) + "完。" + &"“".repeat(100_000) + &"”。".repeat(100_000);
+        let began = std::time::Instant::now();
+        assert!(cut(&line).len() > 1);
+        assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
     }
 
     proptest! {
