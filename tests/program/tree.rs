@@ -33,6 +33,10 @@ fn heavy_crates_enter_by_one_door() {
         ("jieba_rs", "src/text"),
         ("tokenizers", "src/text/subword"),
         ("ort", "src/model/onnx"),
+        ("hayro_interpret", "src/ingest/papers/pdf"),
+        ("html5gum", "src/ingest/papers"),
+        ("quick_xml", "src/ingest/papers"),
+        ("calamine", "src/ingest"),
         ("ratatui", "src/tui"),
         ("crossterm", "src/tui"),
     ];

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::*;
+use crate::ingest::source::{Column, Table};
+use crate::ingest::tests::{Desk, source};
 
 const LIMITS: Limits = Limits { max_pages: 1000, max_garbled: 0.1 };
 
@@ -129,6 +131,145 @@ fn reading_stops_between_pages_when_it_is_cancelled() {
 fn the_same_file_gives_the_same_document() {
     let read = || paper("report_20240402.pdf");
     assert_eq!(read(), read());
+}
+
+#[test]
+fn a_word_document_and_a_page_are_read() {
+    let document = paper("report.docx");
+    assert_eq!(document.title(), "订单充足，产能释放可期");
+    assert_eq!(
+        document.body,
+        "公司第三季度新增订单同比增长两成，海外渠道贡献了其中的大半。\n项目 2022A 2023A\n营业收入（百万元） 4496.89 8510.22"
+    );
+    assert_eq!(document.author.as_deref(), Some("甲某某"));
+    assert_eq!(document.published_at.unwrap().time.to_string(), "2024-04-03 09:30:00");
+    let page = paper("page.html");
+    assert_eq!((page.title(), page.encoding.as_deref()), ("星河材料：订单回暖", Some("gb18030")));
+    assert!(
+        page.body.starts_with("公司第三季度新增订单同比增长两成，海外渠道贡献了其中的大半。\n市盈率<15倍"),
+        "{}",
+        page.body
+    );
+    assert!(!page.body.contains("首页") && !page.body.contains("版权"));
+    assert_eq!(page.published_at.unwrap().time.to_string(), "2024-04-03 09:30:00");
+}
+
+/// A folder of documents in every format, two of which cannot be read.
+fn mixed(desk: &Desk) {
+    for name in ["columns.pdf", "report_20240402.pdf", "scan.pdf", "encrypted.pdf", "report.docx", "page.html"] {
+        desk.put(&format!("in/{name}"), fs::read(fixture(name)).unwrap());
+    }
+    desk.put("in/点评20240405.txt", "标题：现金流改善\n\n经营现金流转正。");
+    desk.put("in/~$report.docx", "lock");
+    desk.put("in/readme.md", "no document");
+}
+
+#[test]
+fn a_folder_of_every_format_is_one_source() {
+    let desk = Desk::new();
+    mixed(&desk);
+    let report = desk.run(&[source("s", "in")]);
+    assert_eq!((report.rows_in, report.rows_out), (7, 5));
+    let shown: Vec<String> =
+        desk.documents().iter().map(|d| format!("{} {} {}", d.doc_id, d.title, d.published_at)).collect();
+    assert_eq!(
+        shown,
+        [
+            "s/columns.pdf 星河材料：订单回暖，拐点已现 2024-03-15 23:59:59",
+            "s/page.html 星河材料：订单回暖 2024-04-03 09:30:00",
+            "s/report.docx 订单充足，产能释放可期 2024-04-03 09:30:00",
+            "s/report_20240402.pdf 订单充足，产能释放可期 2024-04-02 23:59:59",
+            "s/点评20240405 现金流改善 2024-04-05 23:59:59",
+        ]
+    );
+    let rejects: Vec<String> = desk.rejects().iter().map(|r| format!("{} {} {}", r.file, r.row, r.reason)).collect();
+    assert_eq!(
+        rejects,
+        [format!("in/encrypted.pdf 2 {}", reason::ENCRYPTED), format!("in/scan.pdf 6 {}", reason::NEEDS_OCR)]
+    );
+    assert!(desk.rejects().iter().all(|r| r.raw.is_empty()));
+    assert_eq!(report.facts["dates_from"], serde_json::json!({"file_name": 2, "metadata": 2, "text": 1}));
+    assert_eq!(report.facts["files_passed_over"], 2);
+}
+
+#[test]
+fn a_folder_that_grows_reads_only_what_is_new() {
+    let desk = Desk::new();
+    mixed(&desk);
+    let sources = [source("s", "in")];
+    desk.run(&sources);
+    assert!(desk.run(&sources).unchanged);
+    let entries = || {
+        walkdir::WalkDir::new(desk.project().extracted())
+            .into_iter()
+            .flatten()
+            .filter(|e| e.file_type().is_file())
+            .count()
+    };
+    assert_eq!(entries(), 5);
+    // What was kept is believed: a changed entry shows that its file was not read again.
+    for entry in
+        walkdir::WalkDir::new(desk.project().extracted()).into_iter().flatten().filter(|e| e.file_type().is_file())
+    {
+        let text = fs::read_to_string(entry.path()).unwrap();
+        fs::write(entry.path(), text.replace("星河材料：订单回暖，拐点已现", "KEPT")).unwrap();
+    }
+    desk.put("in/new.pdf", pdf(1, "Orders rose and margins recovered in the third quarter."));
+    fs::remove_file(desk.dir.path().join("in/report.docx")).unwrap();
+    // The new file states no date.
+    let report = desk.run(&sources);
+    assert_eq!(report.dropped["no time"], 1);
+    assert_eq!(desk.documents()[0].title, "KEPT");
+    assert_eq!(entries(), 5, "of a file that is gone nothing is kept");
+    let once = Desk::new();
+    mixed(&once);
+    once.put("in/new.pdf", pdf(1, "Orders rose and margins recovered in the third quarter."));
+    fs::remove_file(once.dir.path().join("in/report.docx")).unwrap();
+    once.run(&sources);
+    assert_eq!(once.ids(), desk.ids());
+}
+
+#[test]
+fn fields_come_from_names_and_texts_and_a_mapping_wins() {
+    let desk = Desk::new();
+    mixed(&desk);
+    let pattern = |pattern: &str, place: &str| Column::Pattern { pattern: pattern.into(), r#in: place.into() };
+    let mut only = source("s", "in/report_20240402.pdf");
+    only.columns.insert("published_at".into(), pattern(r"\d{4}年\d{2}月\d{2}日", "body"));
+    only.columns.insert("label".into(), pattern(r"^(report)_", "file"));
+    only.columns.insert("rating".into(), pattern("买入|增持", "body"));
+    let report = desk.run(&[only]);
+    let document = &desk.documents()[0];
+    assert_eq!(document.published_at.to_string(), "2024-04-01 23:59:59");
+    assert_eq!((document.label.as_deref(), document.rating.as_deref()), (Some("report"), Some("买入")));
+    assert!(!report.facts.contains_key("dates_from"));
+    let mut formatted = source("s", "in/page.html");
+    formatted.time_format = Some("%d.%m.%Y %H:%M".into());
+    desk.run(&[formatted]);
+    assert_eq!(desk.documents()[0].published_at.to_string(), "2024-04-03 09:30:00");
+}
+
+#[test]
+fn a_workbook_is_a_table_whose_rejects_have_their_row() {
+    for name in ["prices.xlsx", "prices.xls"] {
+        let desk = Desk::new();
+        desk.put(name, fs::read(fixture(name)).unwrap());
+        let prices = crate::ingest::Source { table: Table::Prices, ..source("p", name) };
+        let sheet = crate::ingest::Source { sheet: Some("日线".into()), ..prices.clone() };
+        let report = desk.run(std::slice::from_ref(&sheet));
+        assert_eq!((report.rows_in, report.rows_out), (3, 2), "{name}");
+        let reject = &desk.rejects()[0];
+        // The empty row is passed over, and the bad one stands four rows below the header.
+        assert_eq!((reject.row, reject.column.as_str(), reject.value.as_str()), (4, "收盘价", "-1"));
+        let frame = crate::disk::read_parquet(&desk.project().prices(), None).unwrap();
+        assert_eq!(frame.height(), 2);
+        let missing = desk.error(&[crate::ingest::Source { sheet: Some("周线".into()), ..prices.clone() }]);
+        assert!(missing.contains("no sheet \"周线\"") && missing.contains("日线"), "{missing}");
+        if name == "prices.xlsx" {
+            let first = desk.error(&[prices]);
+            assert!(first.contains("columns are missing"), "{first}");
+        }
+    }
 }
 
 proptest! {
