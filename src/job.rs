@@ -3,11 +3,13 @@
 //! A stage calls [`Ctx::stage`] once, then [`Ctx::advance`] at least every 100 ms; a front reads [`Progress::stages`]
 //! whenever it draws. Nothing is pushed, so a slow screen never slows the work.
 
+use std::any::Any;
+use std::cell::Cell;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
@@ -319,8 +321,32 @@ fn final_state<T>(result: Result<T>) -> JobState<T> {
     }
 }
 
+thread_local! {
+    /// Whether a panic on this thread is expected, and caught where it is.
+    static CONTAINED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what may panic on input that nobody can vouch for, and gives what it panicked with, of which nothing is printed.
+///
+/// `work` must do all of its work on the calling thread.
+pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !CONTAINED.get() {
+                before(info);
+            }
+        }));
+    });
+    let outer = CONTAINED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    CONTAINED.set(outer);
+    result
+}
+
 /// What a panic said.
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
 }

@@ -66,6 +66,11 @@ impl Project {
         self.dir.join("rejects.jsonl")
     }
 
+    /// What was read of PDF and DOCX files, by their content, so that each is read once.
+    pub fn extracted(&self) -> PathBuf {
+        self.dir.join("extracted")
+    }
+
     /// The feature store.
     pub fn store(&self) -> PathBuf {
         self.dir.join("features.sled")

@@ -5,6 +5,7 @@ mod keywords;
 mod models;
 mod onnx;
 mod project;
+mod read;
 mod text;
 mod train;
 
@@ -15,6 +16,7 @@ pub use keywords::{KeywordPreset, Keywords};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
 pub use project::{Backtest, Boilerplate, Demo, Drift, Project, Run, Store, StoreAction};
+pub use read::Read;
 pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Fitting, Glove, Language, Lbl, Learner,
@@ -76,6 +78,8 @@ pub enum Command {
     Backtest(Backtest),
     /// Write factor and backtest tables for other tools.
     Export(Project),
+    /// Show what is read of PDF, HTML, DOCX and text files: title, date, quality; write their text.
+    Read(Read),
     /// Cut text into tokens, a line a document, from stdin to stdout.
     Tokenize(Tokenize),
     /// Fit a model on a plain file, a document a line.

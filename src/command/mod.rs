@@ -1,7 +1,7 @@
 //! What each command does: it makes ready objects of flags and files, chooses a front, and hands over.
 //!
 //! On a terminal a project's commands open the workbench at that job; with `--headless`, or when stdout is no terminal, they run
-//! as a batch. Models on plain files, `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
+//! as a batch. Models on plain files, `read`, `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
 
 mod boilerplate;
 mod demo;
@@ -10,6 +10,7 @@ mod files;
 mod keywords;
 mod models;
 mod project;
+mod read;
 mod reader;
 mod train;
 
@@ -52,6 +53,7 @@ pub fn run(cli: Cli) -> ExitCode {
         }
         Command::Backtest(args) => or_explain(project::backtest(&args, &global)),
         Command::Export(args) => or_explain(stage("export", args, Stage::Export)),
+        Command::Read(args) => batch("read", &global, |ctx| read::run(&args, ctx)),
         Command::Tokenize(args) => or_explain(files::tokenize(&args, &global)),
         Command::Train(args) => batch("train", &global, |ctx| train::run(&args, ctx)),
         Command::Eval(args) => batch("eval", &global, |ctx| models::eval(&args, ctx)),

@@ -10,18 +10,25 @@ use crate::corpus::PART_ROWS;
 use crate::data::Key;
 use crate::disk;
 use crate::ingest::log::FileEntry;
+use crate::ingest::papers::PaperFile;
 use crate::ingest::reader;
 use crate::ingest::source::{Format, Source};
 use crate::job::Ctx;
 
-/// What is read as one: a file, or up to [`PART_ROWS`] text files of one source.
+/// What is read as one: a file, or up to [`PART_ROWS`] files of one source that are one document each.
 pub(super) struct Unit<'a> {
     pub(super) source: &'a Source,
     /// Path relative to the base, with `/`.
     pub(super) path: String,
-    /// The files, and for text files the document's id.
-    pub(super) files: Vec<(PathBuf, String)>,
-    pub(super) texts: bool,
+    pub(super) content: Files,
+}
+
+/// The files of a unit.
+pub(super) enum Files {
+    /// One file with many rows.
+    Table(PathBuf),
+    /// Files that are a row each.
+    Papers(Vec<PaperFile>),
 }
 
 /// The content of a unit beside its entry in the log.
@@ -30,6 +37,8 @@ pub(super) struct Content {
     pub(super) hash: Key,
     /// Whether the content that the log knows is the beginning of the content now.
     pub(super) grown: bool,
+    /// Hashes of the files that are one document each.
+    pub(super) members: Vec<Key>,
 }
 
 /// The units of all sources, in the order of the corpus, and the files of folders that are in no known format.
@@ -38,30 +47,34 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<Unit<'
     for source in sources {
         let (files, root) = files_of(source, base)?;
         let single = root.is_none();
-        let (mut texts, mut others) = (Vec::new(), Vec::new());
+        let (mut papers, mut others) = (Vec::new(), Vec::new());
         for path in files {
             match reader::format_of(&path, source) {
-                Ok(Format::Txt) => texts.push(path),
+                // A program that has the document open left this beside it.
+                _ if !single && is_lock(&path) => passed_over.push(shown(&path, base)),
+                Ok(format) if format.is_paper() => papers.push((path, format)),
                 Ok(_) => others.push(path),
                 Err(error) if single => return Err(error),
                 Err(_) => passed_over.push(shown(&path, base)),
             }
         }
-        if texts.is_empty() && others.is_empty() {
+        if papers.is_empty() && others.is_empty() {
             bail!("[[source]] {:?}: no file to read at {:?}{}", source.name, source.path, hint(source));
         }
         for path in others {
-            let id = shown(&path, base);
-            units.push(Unit { source, path: id.clone(), files: vec![(path, id)], texts: false });
+            units.push(Unit { source, path: shown(&path, base), content: Files::Table(path) });
         }
         let root = root.unwrap_or_else(|| base.to_path_buf());
-        let id_of = |path: &Path| {
+        let paper = |(path, format): &(PathBuf, Format)| {
             let below = if single { path.file_name().map(Path::new).unwrap_or(path) } else { path };
-            shown(&below.with_extension(""), &root)
+            // Of other formats several files may have one name: a report as PDF and as DOCX.
+            let id = if *format == Format::Txt { shown(&below.with_extension(""), &root) } else { shown(below, &root) };
+            PaperFile { path: path.clone(), id, format: *format }
         };
-        for (i, chunk) in texts.chunks(PART_ROWS).enumerate() {
-            let files = chunk.iter().map(|path| (path.clone(), id_of(path))).collect();
-            units.push(Unit { source, path: format!("{} (texts {})", source.path, i + 1), files, texts: true });
+        for (i, chunk) in papers.chunks(PART_ROWS).enumerate() {
+            let files = chunk.iter().map(paper).collect();
+            let path = format!("{} (documents {})", source.path, i + 1);
+            units.push(Unit { source, path, content: Files::Papers(files) });
         }
     }
     Ok((units, passed_over))
@@ -69,7 +82,8 @@ pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<Unit<'
 
 fn hint(source: &Source) -> String {
     if source.format == Format::Auto {
-        " (read are .csv .tsv .jsonl .json .parquet .txt; for other names set `format`)".to_owned()
+        " (read are .csv .tsv .jsonl .json .parquet .xlsx .xls .txt .pdf .html .docx; for other names set `format`)"
+            .to_owned()
     } else {
         String::new()
     }
@@ -126,7 +140,10 @@ fn shown(path: &Path, base: &Path) -> String {
 impl Unit<'_> {
     /// The file that a row stands in.
     pub(super) fn file_of(&self, row: u64, base: &Path) -> String {
-        if self.texts { shown(&self.files[row as usize - 1].0, base) } else { self.path.clone() }
+        match &self.content {
+            Files::Papers(files) => shown(&files[row as usize - 1].path, base),
+            Files::Table(_) => self.path.clone(),
+        }
     }
 
     /// Looks at the content, beside what the log knows of it.
@@ -138,22 +155,30 @@ impl Unit<'_> {
             read.with_context(|| format!("cannot read {}", path.display()))
         };
         let mut size = 0;
-        if self.texts {
-            let mut hashes = Vec::new();
-            for (path, id) in &self.files {
-                size += length_of(path)?;
-                hashes.push((id.as_str(), hash(path, u64::MAX)?));
+        let path = match &self.content {
+            Files::Papers(files) => {
+                let mut hashes = Vec::new();
+                for file in files {
+                    size += length_of(&file.path)?;
+                    hashes.push((file.id.as_str(), hash(&file.path, u64::MAX)?));
+                }
+                let members = hashes.iter().map(|(_, hash)| *hash).collect();
+                return Ok(Content { size, hash: Key::of_json(&hashes), grown: false, members });
             }
-            return Ok(Content { size, hash: Key::of_json(&hashes), grown: false });
-        }
-        let path = &self.files[0].0;
+            Files::Table(path) => path,
+        };
         size += length_of(path)?;
         let grown = match known.filter(|k| k.size < size && k.resume().is_some()) {
             Some(known) => hash(path, known.size)? == known.hash,
             None => false,
         };
-        Ok(Content { size, hash: hash(path, size)?, grown })
+        Ok(Content { size, hash: hash(path, size)?, grown, members: Vec::new() })
     }
+}
+
+/// The file by which office programs say that a document is open.
+fn is_lock(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("~$"))
 }
 
 fn length_of(path: &Path) -> Result<u64> {

@@ -14,7 +14,7 @@ use crate::ingest::reader::Resume;
 use crate::ingest::source::{Format, Table};
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// Everything that ingest has read, in the order of the corpus.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Log {
     pub facts: Map<String, Value>,
 }
 
-/// One file (or up to 4,096 text files of a folder, taken together).
+/// One file (or up to 4,096 files of a folder that are one document each, taken together).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FileEntry {
     /// Name of the `[[source]]`.
@@ -46,7 +46,7 @@ pub struct FileEntry {
     pub settings: Key,
     /// Format as found.
     pub format: Format,
-    /// Encoding, how sure that is, and whether there was a byte order mark; none for Parquet and text files.
+    /// Encoding, how sure that is, and whether there was a byte order mark; none for Parquet, Excel and files of one document.
     pub encoding: Option<Encoded>,
     /// Encodings, counted by file.
     pub encodings: BTreeMap<String, u64>,
@@ -62,6 +62,8 @@ pub struct FileEntry {
     pub left_out: BTreeMap<String, u64>,
     /// Forms of the times of publication, counted.
     pub times: BTreeMap<String, u64>,
+    /// Where the times of documents that are files were found, unless a column is mapped to them.
+    pub dates: BTreeMap<String, u64>,
     /// Documents published at midnight sharp.
     pub midnight: u64,
     /// Number of the first part that holds its documents.
@@ -91,6 +93,7 @@ impl FileEntry {
             dropped: BTreeMap::new(),
             left_out: BTreeMap::new(),
             times: BTreeMap::new(),
+            dates: BTreeMap::new(),
             midnight: 0,
             first_part: 0,
             parts: 0,

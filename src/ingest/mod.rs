@@ -2,7 +2,8 @@
 //!
 //! [`run()`] reads the files of every [`Source`] and writes the corpus ([`Project::documents`]), the price table, the table of
 //! securities, the rows it set aside ([`Project::rejects`]) and a log of what it read ([`Log`]). It streams: memory is bounded
-//! by a batch of records, whatever the size of a file (prices and securities are held whole, 90 bytes a row). Row numbers
+//! by a batch of records, whatever the size of a file (prices, securities and Excel's sheets are held whole; of prices 90 bytes a row). Files that are
+//! one document each ([`papers`]) are rows, up to 4,096 of them one file of the log. Row numbers
 //! count records from 1, the header not included; times are Shanghai wall-clock times.
 //!
 //! A second run reads only what is new. Each file's parts follow one another in the order of the sources and then of the
@@ -20,6 +21,7 @@ mod fields;
 mod files;
 mod log;
 mod mapping;
+pub mod papers;
 mod parquet;
 mod prices;
 mod read;
@@ -29,8 +31,8 @@ mod records;
 mod rejects;
 mod run;
 mod securities;
+mod sheets;
 mod source;
-mod texts;
 mod times;
 mod view;
 
@@ -55,11 +57,23 @@ pub struct Params {
     pub max_loss: f64,
     /// Times after this one are impossible; absent: after the moment of the run.
     pub latest: Option<NaiveDateTime>,
+    /// Pages of a PDF at the most; one with more is set aside unread.
+    pub max_pages: usize,
+    /// Share of a document's glyphs or characters that may be unmapped or garbled (0 to 1) before it is set aside; of PDF, HTML and
+    /// DOCX files.
+    pub max_garbled: f64,
+}
+
+impl Params {
+    /// What one document may be at the most.
+    pub fn limits(&self) -> papers::Limits {
+        papers::Limits { max_pages: self.max_pages, max_garbled: self.max_garbled }
+    }
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { max_loss: 0.35, latest: None }
+        Params { max_loss: 0.35, latest: None, max_pages: 1000, max_garbled: 0.1 }
     }
 }
 

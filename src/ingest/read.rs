@@ -13,11 +13,12 @@ use crate::corpus::{self, PART_ROWS};
 use crate::data::{Document, Key};
 use crate::disk;
 use crate::ingest::documents::{self, Ids, NoteCounts, Origin, PartWriter};
-use crate::ingest::files::{Content, Unit};
+use crate::ingest::files::{Content, Files, Unit};
 use crate::ingest::log::FileEntry;
 use crate::ingest::mapping::Mapping;
+use crate::ingest::papers::{Kept, Limits, Reading};
 use crate::ingest::prices::{self, Prices};
-use crate::ingest::reader::{Fault, Opened, Resume, Row};
+use crate::ingest::reader::{self, Fault, Opened, Resume, Row};
 use crate::ingest::reason;
 use crate::ingest::rejects::Reject;
 use crate::ingest::securities::{self, Securities};
@@ -33,6 +34,8 @@ pub(super) struct Setting<'a> {
     pub(super) latest: NaiveDateTime,
     /// Hash of the settings of the file's source.
     pub(super) settings: Key,
+    pub(super) limits: Limits,
+    pub(super) kept: &'a Kept,
     pub(super) ctx: &'a Ctx,
 }
 
@@ -66,7 +69,7 @@ fn new_entry(
     unit: &Unit<'_>,
     content: &Content,
     setting: &Setting<'_>,
-    opened: &Opened,
+    opened: &Opened<'_>,
     mapping: &Mapping,
 ) -> FileEntry {
     FileEntry {
@@ -181,17 +184,20 @@ fn read_unit<T: Send>(
     mut take: impl FnMut(T) -> Result<Option<Fault>>,
 ) -> Result<FileEntry> {
     let ctx = setting.ctx;
-    let mut opened = if unit.texts {
-        Opened::texts(unit.files.clone(), unit.source)
-    } else {
-        Opened::open(&unit.files[0].0, unit.source, resume)?
+    let mut opened = match &unit.content {
+        Files::Papers(files) => {
+            let (declared, time_format) = (reader::declared(unit.source), unit.source.time_format.as_deref());
+            let reading = Reading { declared, time_format, limits: setting.limits, kept: setting.kept.clone(), ctx };
+            Opened::papers(files, reading)
+        }
+        Files::Table(path) => Opened::open(path, unit.source, resume)?,
     };
     let mapping = Mapping::resolve(unit.source, &opened.columns).with_context(|| unit.path.clone())?;
     let mut entry = new_entry(unit, content, setting, &opened, &mapping);
     let time_format = TimeFormat::from_setting(unit.source.time_format.as_deref())?;
     let rules = Rules { mapping: &mapping, time_format: &time_format, latest: setting.latest };
     let used = mapping.used();
-    let convert_all = |opened: &mut Opened| -> Result<Vec<(Row, Result<T, Fault>)>> {
+    let convert_all = |opened: &mut Opened<'_>| -> Result<Vec<(Row, Result<T, Fault>)>> {
         let rows = ctx.install(|| opened.next_batch(&used))?;
         let convert = |row: Row| {
             let result = match &row.cells {
@@ -238,6 +244,9 @@ fn read_unit<T: Send>(
     }
     written?;
     entry.resume_at = opened.resume_at();
+    if !unit.source.columns.contains_key("published_at") {
+        entry.dates = opened.dates().into_iter().collect();
+    }
     entry.encodings = opened.encodings().into_iter().collect();
     Ok(entry)
 }

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
@@ -13,11 +13,12 @@ use serde_json::Value;
 
 use crate::ingest::encoding::{self, Charset, Encoded, Utf16Reader};
 use crate::ingest::fields::split_row;
+use crate::ingest::papers::{PaperFile, PaperRows, Reading};
 use crate::ingest::parquet::ParquetRows;
 use crate::ingest::reason;
 use crate::ingest::records::{Cut, Record, Records};
+use crate::ingest::sheets::SheetRows;
 use crate::ingest::source::{Format, Source};
-use crate::ingest::texts::TextFiles;
 
 /// Rows of a batch at the most.
 const BATCH_ROWS: usize = 2048;
@@ -44,7 +45,7 @@ impl Fault {
 /// The cells of a row.
 pub(super) type Cells = Vec<Option<String>>;
 
-/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from (none for Parquet).
+/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from (none for Parquet, Excel and files of one document but text).
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) number: u64,
@@ -61,17 +62,18 @@ pub(super) struct Resume {
 }
 
 /// An open file.
-pub(super) struct Opened {
+pub(super) struct Opened<'a> {
     pub(super) columns: Vec<String>,
     pub(super) format: Format,
     pub(super) encoded: Option<Encoded>,
-    rows: Rows,
+    rows: Rows<'a>,
 }
 
-enum Rows {
+enum Rows<'a> {
     Bytes(ByteRows),
     Parquet(ParquetRows),
-    Texts(TextFiles),
+    Sheet(SheetRows),
+    Papers(PaperRows<'a>),
 }
 
 /// The format of a file by its settings, its name and its first character.
@@ -85,22 +87,30 @@ pub(super) fn format_of(path: &Path, source: &Source) -> Result<Format> {
         "tsv" | "tab" => Format::Tsv,
         "jsonl" | "ndjson" => Format::Jsonl,
         "parquet" | "pq" => Format::Parquet,
+        "xlsx" | "xls" | "xlsm" => Format::Xlsx,
         "txt" => Format::Txt,
+        "pdf" => Format::Pdf,
+        "html" | "htm" => Format::Html,
+        "docx" => Format::Docx,
         // Which of the two kinds it is, its first character tells.
         "json" => Format::Json,
         "gz" | "zip" | "bz2" | "xz" | "zst" | "7z" => bail!("{} is compressed; unpack it first", path.display()),
-        "xlsx" | "xls" => bail!("{} is an Excel file; save it as CSV (UTF-8) first", path.display()),
+        "doc" => bail!("{} is a Word file of before 2007; save it as DOCX first", path.display()),
         _ => bail!("the format of {} cannot be told from its name; set `format` of its [[source]]", path.display()),
     })
 }
 
-impl Opened {
+impl<'a> Opened<'a> {
     /// Opens one file, from its beginning or from where an earlier run stopped.
-    pub(super) fn open(path: &Path, source: &Source, resume: Option<&Resume>) -> Result<Opened> {
+    pub(super) fn open(path: &Path, source: &Source, resume: Option<&Resume>) -> Result<Opened<'a>> {
         let format = format_of(path, source)?;
         if format == Format::Parquet {
             let rows = ParquetRows::open(path)?;
             return Ok(Opened { columns: rows.columns(), format, encoded: None, rows: Rows::Parquet(rows) });
+        }
+        if format == Format::Xlsx {
+            let rows = SheetRows::open(path, source.sheet.as_deref())?;
+            return Ok(Opened { columns: rows.columns(), format, encoded: None, rows: Rows::Sheet(rows) });
         }
         let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         let encoded = match resume {
@@ -119,11 +129,12 @@ impl Opened {
         Ok(Opened { encoded: Some(encoded), ..opened.into_opened() })
     }
 
-    /// Opens many text files as one, a row each.
-    pub(super) fn texts(files: Vec<(PathBuf, String)>, source: &Source) -> Opened {
-        let rows = TextFiles::new(files, declared(source));
-        let columns = TextFiles::COLUMNS.iter().map(|c| (*c).to_owned()).collect();
-        Opened { columns, format: Format::Txt, encoded: None, rows: Rows::Texts(rows) }
+    /// Opens many files of one document as one, a row each.
+    pub(super) fn papers(files: &'a [PaperFile], reading: Reading<'a>) -> Opened<'a> {
+        let columns = PaperRows::COLUMNS.iter().map(|c| (*c).to_owned()).collect();
+        let first = files.first().map_or(Format::Txt, |f| f.format);
+        let format = if files.iter().all(|f| f.format == first) { first } else { Format::Auto };
+        Opened { columns, format, encoded: None, rows: Rows::Papers(PaperRows::new(files, reading)) }
     }
 
     /// The next rows, empty at the end; only the cells in `used` are decoded. To be called inside the thread pool.
@@ -131,14 +142,15 @@ impl Opened {
         match &mut self.rows {
             Rows::Bytes(rows) => rows.next_batch(&self.columns, used),
             Rows::Parquet(rows) => rows.next_batch(used),
-            Rows::Texts(rows) => rows.next_batch(),
+            Rows::Sheet(rows) => Ok(rows.next_batch(used)),
+            Rows::Papers(rows) => rows.next_batch(),
         }
     }
 
-    /// The bytes of the file that a row was cut from; of Parquet, which has none, the row's cells as JSON.
+    /// The bytes of the file that a row was cut from; of Parquet and Excel, which have none, the row's cells as JSON.
     pub(super) fn original(&self, row: &Row) -> Vec<u8> {
         match (&self.rows, &self.encoded, &row.cells) {
-            (Rows::Parquet(_), _, Ok(cells)) => {
+            (Rows::Parquet(_) | Rows::Sheet(_), _, Ok(cells)) => {
                 let shown =
                     self.columns.iter().zip(cells).filter_map(|(c, v)| Some((c.clone(), Value::from(v.clone()?))));
                 Value::Object(shown.collect()).to_string().into_bytes()
@@ -156,10 +168,18 @@ impl Opened {
         }
     }
 
-    /// Encodings of the files of a folder of texts, counted.
+    /// Where the times of publication of documents that are files were found, counted.
+    pub(super) fn dates(&self) -> Vec<(String, u64)> {
+        match &self.rows {
+            Rows::Papers(rows) => rows.dates(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Encodings of the files, counted.
     pub(super) fn encodings(&self) -> Vec<(String, u64)> {
         match (&self.rows, &self.encoded) {
-            (Rows::Texts(rows), _) => rows.encodings(),
+            (Rows::Papers(rows), _) => rows.encodings(),
             (_, Some(encoded)) => vec![(encoded.name.clone(), 1)],
             _ => Vec::new(),
         }
@@ -167,7 +187,7 @@ impl Opened {
 }
 
 /// The encoding that a source declares; plain `utf-16` leaves the byte order to the file.
-fn declared(source: &Source) -> Option<Charset> {
+pub(super) fn declared(source: &Source) -> Option<Charset> {
     let label = source.encoding.as_deref()?;
     if label.eq_ignore_ascii_case("utf-16") || label.eq_ignore_ascii_case("utf16") {
         return None;
@@ -209,7 +229,7 @@ struct OpenedBytes {
 }
 
 impl OpenedBytes {
-    fn into_opened(self) -> Opened {
+    fn into_opened<'a>(self) -> Opened<'a> {
         Opened { columns: self.columns, format: self.format, encoded: None, rows: Rows::Bytes(self.rows) }
     }
 }

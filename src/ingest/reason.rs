@@ -18,7 +18,33 @@ pub const JSON_CUT_SHORT: &str = "not JSON: cut short";
 /// A text that is no JSON for another reason.
 pub const JSON_SYNTAX: &str = "not JSON: syntax";
 
+/// How the reasons of [`not_in`] begin.
+pub const NOT_IN: &str = "bytes that are not ";
+
 /// Bytes that the file's encoding, by its name, does not have.
 pub fn not_in(encoding: &str) -> String {
-    format!("bytes that are not {encoding}")
+    format!("{NOT_IN}{encoding}")
+}
+
+/// A file that only opens with a password.
+pub const ENCRYPTED: &str = "encrypted: needs a password";
+/// A PDF without text, or with next to none beside its pictures.
+pub const NEEDS_OCR: &str = "no text (a scan?): needs OCR";
+/// A PDF whose pages cannot be found or drawn.
+pub const DAMAGED_PDF: &str = "damaged or unsupported PDF";
+/// A document that is no Office Open XML.
+pub const DAMAGED_DOCX: &str = "damaged or unsupported DOCX";
+/// A packed file whose content has no measure.
+pub const UNPACKS_TOO_LARGE: &str = "unpacks to more than 256 MB";
+/// A file that holds one document and is larger than any document.
+pub const FILE_TOO_LARGE: &str = "file over 256 MB";
+
+/// A document with more pages than the setting allows.
+pub fn too_many_pages(limit: usize) -> String {
+    format!("more than {limit} pages ([ingest] max_pages)")
+}
+
+/// A document of whose glyphs or characters a larger share is unreadable than the setting (0 to 1) allows.
+pub fn too_garbled(limit: f64) -> String {
+    format!("more than {} % unmapped or garbled ([ingest] max_garbled)", 100.0 * limit)
 }

@@ -26,7 +26,8 @@ pub struct Reject {
     pub reason: String,
     /// The value at fault, its first 200 characters.
     pub value: String,
-    /// The row's own bytes in base64 (for Parquet, which has none, its cells as JSON).
+    /// The row's own bytes in base64 (for Parquet and Excel, which have none, its cells as JSON; for PDF, HTML and DOCX, whose file
+    /// is there to be looked at, nothing).
     pub raw: String,
 }
 

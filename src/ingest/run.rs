@@ -13,8 +13,9 @@ use crate::disk;
 use crate::ingest::Params;
 use crate::ingest::commit::{self, Piece, Plan, Staging};
 use crate::ingest::documents::{self, Ids};
-use crate::ingest::files::{self, Content, Unit};
+use crate::ingest::files::{self, Content, Files, Unit};
 use crate::ingest::log::{FileEntry, Log, VERSION};
+use crate::ingest::papers::Kept;
 use crate::ingest::prices::{self, Prices};
 use crate::ingest::read::{self, Setting, Staged};
 use crate::ingest::reason;
@@ -42,7 +43,21 @@ pub fn run(sources: &[Source], params: &Params, base: &Path, project: &Project, 
     let log = trusted_log(project)?;
     let (units, passed_over) = files::find(sources, base)?;
     let latest = params.latest.unwrap_or_else(|| (Utc::now() + chrono::Duration::hours(8)).naive_utc());
-    let run = Run { params, base, project, ctx, latest, staging: Staging::of(project), log };
+    ensure!(
+        (0.0..=1.0).contains(&params.max_garbled),
+        "[ingest] max_garbled = {} is not a share between 0 and 1",
+        params.max_garbled
+    );
+    let run = Run {
+        kept: Kept::new(&project.extracted()),
+        params,
+        base,
+        project,
+        ctx,
+        latest,
+        staging: Staging::of(project),
+        log,
+    };
     let tasks = run.compare(units)?;
     let removed = run.log.files.len() - tasks.iter().filter(|t| t.known.is_some()).count();
     let in_order = tasks.iter().filter_map(|t| t.known).is_sorted();
@@ -103,6 +118,7 @@ struct Run<'a> {
     ctx: &'a Ctx,
     latest: NaiveDateTime,
     staging: Staging,
+    kept: Kept,
     log: Log,
 }
 
@@ -113,7 +129,8 @@ impl<'a> Run<'a> {
             self.log.files.iter().enumerate().map(|(i, f)| ((f.source.as_str(), f.path.as_str()), i)).collect();
         let mut tasks = Vec::new();
         for unit in units {
-            let settings = Key::of_json(&(VERSION, unit.source, self.params.latest));
+            let limits = matches!(unit.content, Files::Papers(_)).then(|| self.params.limits());
+            let settings = Key::of_json(&(VERSION, unit.source, self.params.latest, limits));
             let known = number_of.get(&(unit.source.name.as_str(), unit.path.as_str())).copied();
             let known = known.filter(|i| self.log.files[*i].settings == settings);
             let entry = known.map(|i| &self.log.files[i]);
@@ -204,7 +221,21 @@ impl<'a> Run<'a> {
         let mut report = log.report("ingest", |_| true);
         report.facts = log.facts.clone();
         Plan::new(pieces, files, gone, log).commit(self.project, &self.staging)?;
+        self.prune_kept(&tasks)?;
         Ok(report)
+    }
+
+    /// Forgets what was read of files that are gone.
+    fn prune_kept(&self, tasks: &[Task<'_>]) -> Result<()> {
+        let mut keys = BTreeSet::new();
+        for task in tasks {
+            let Files::Papers(files) = &task.unit.content else { continue };
+            for (file, content) in files.iter().zip(&task.content.members) {
+                let key = Kept::key(*content, file.format, &file.name(), &self.params.limits());
+                keys.extend(key.map(|key| key.hex()));
+            }
+        }
+        self.kept.prune(&keys)
     }
 
     fn parts_of(&self, known: usize) -> std::ops::Range<usize> {
@@ -234,7 +265,14 @@ impl<'a> Run<'a> {
         securities: &mut Securities,
     ) -> Result<Outcome> {
         let unit = &task.unit;
-        let setting = Setting { base: self.base, latest: self.latest, settings: task.settings, ctx: self.ctx };
+        let setting = Setting {
+            base: self.base,
+            latest: self.latest,
+            settings: task.settings,
+            limits: self.params.limits(),
+            kept: &self.kept,
+            ctx: self.ctx,
+        };
         let folder = self.staging.unit(&unit.source.name, &unit.path);
         let rejects = Staged::rejects(&folder);
         let table_entry = match unit.source.table {
@@ -355,6 +393,10 @@ impl<'a> Run<'a> {
         facts.fact("parts", pieces.len());
         facts.fact("encodings", log.total(|f| &f.encodings));
         facts.fact("time_formats", log.total(|f| &f.times));
+        let dates = log.total(|f| &f.dates);
+        if !dates.is_empty() {
+            facts.fact("dates_from", dates);
+        }
         facts.fact("left_out", log.total(|f| &f.left_out));
         let empty: Vec<&str> = log.files.iter().filter(|f| f.rows_in == 0).map(|f| f.path.as_str()).collect();
         for (name, paths) in

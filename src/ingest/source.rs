@@ -51,8 +51,23 @@ pub enum Format {
     Json,
     /// Apache Parquet.
     Parquet,
-    /// One document a file; the file name without its extension is the document's id.
+    /// The first sheet of an Excel workbook (.xlsx, .xls), or the one that is named, with a header row.
+    Xlsx,
+    /// Text, one document a file; the file name without its extension is the document's id.
     Txt,
+    /// PDF, one document a file; the file name is the document's id, here and below.
+    Pdf,
+    /// HTML, one document a file.
+    Html,
+    /// Word (.docx), one document a file.
+    Docx,
+}
+
+impl Format {
+    /// Whether a file is one document.
+    pub fn is_paper(self) -> bool {
+        matches!(self, Format::Txt | Format::Pdf | Format::Html | Format::Docx)
+    }
 }
 
 /// Where the value of one field comes from.
@@ -120,6 +135,8 @@ pub struct Source {
     pub encoding: Option<String>,
     /// Delimiter of a CSV, one ASCII character; absent: comma, or what the header row shows (tab, `;`, `|`).
     pub delimiter: Option<String>,
+    /// Sheet of an Excel workbook; absent: the first.
+    pub sheet: Option<String>,
     /// News, report, announcement or post.
     pub kind: Kind,
     /// Fields and their columns.

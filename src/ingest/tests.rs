@@ -24,60 +24,60 @@ const NEWS: &str = "id,title,body,code,time\n\
     3,人事变动,总经理因个人原因辞职。,SZ000001、600000.XSHG,20240305\n";
 
 /// A folder with source files and a project.
-struct Desk {
-    dir: TempDir,
-    params: Params,
+pub(super) struct Desk {
+    pub(super) dir: TempDir,
+    pub(super) params: Params,
     threads: usize,
 }
 
 impl Desk {
-    fn new() -> Desk {
+    pub(super) fn new() -> Desk {
         let latest = "2025-01-01T00:00:00".parse().ok();
         Desk { dir: tempfile::tempdir().unwrap(), params: Params { latest, ..Params::default() }, threads: 2 }
     }
 
-    fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(super) fn put(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
         path
     }
 
-    fn project(&self) -> Project {
+    pub(super) fn project(&self) -> Project {
         Project::new(self.dir.path().join("project"))
     }
 
-    fn try_run(&self, sources: &[Source]) -> anyhow::Result<Report> {
+    pub(super) fn try_run(&self, sources: &[Source]) -> anyhow::Result<Report> {
         run(sources, &self.params, self.dir.path(), &self.project(), &Ctx::new(self.threads, 1).unwrap())
     }
 
-    fn run(&self, sources: &[Source]) -> Report {
+    pub(super) fn run(&self, sources: &[Source]) -> Report {
         let report = self.try_run(sources).unwrap();
         assert_eq!(report.rows_in, report.rows_out + report.dropped_rows());
         report
     }
 
-    fn error(&self, sources: &[Source]) -> String {
+    pub(super) fn error(&self, sources: &[Source]) -> String {
         format!("{:#}", self.try_run(sources).unwrap_err())
     }
 
-    fn documents(&self) -> Vec<Document> {
+    pub(super) fn documents(&self) -> Vec<Document> {
         let parts = self.project().documents().files().unwrap();
         let read = |p: &PathBuf| corpus::documents_from_frame(&disk::read_parquet(p, None).unwrap()).unwrap();
         parts.iter().flat_map(read).collect()
     }
 
-    fn ids(&self) -> Vec<String> {
+    pub(super) fn ids(&self) -> Vec<String> {
         self.documents().into_iter().map(|d| d.doc_id).collect()
     }
 
-    fn rejects(&self) -> Vec<Reject> {
+    pub(super) fn rejects(&self) -> Vec<Reject> {
         let text = fs::read_to_string(self.project().rejects()).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// Every artefact but the log, by name.
-    fn bytes(&self) -> Vec<(String, Vec<u8>)> {
+    pub(super) fn bytes(&self) -> Vec<(String, Vec<u8>)> {
         let mut all = Vec::new();
         for entry in walkdir::WalkDir::new(self.project().dir()).sort_by_file_name() {
             let entry = entry.unwrap();
@@ -89,12 +89,12 @@ impl Desk {
         all
     }
 
-    fn log(&self) -> Log {
+    pub(super) fn log(&self) -> Log {
         disk::read_json(&self.project().ingest_log()).unwrap()
     }
 }
 
-fn source(name: &str, path: &str) -> Source {
+pub(super) fn source(name: &str, path: &str) -> Source {
     Source { name: name.into(), path: path.into(), ..Source::default() }
 }
 
@@ -511,8 +511,8 @@ fn files_that_cannot_be_read_are_named_with_the_way_out() {
     assert!(message.contains("gbk.csv: declared gb18030, but the content looks like UTF-8"), "{message}");
     let message = error("utf8.csv", &gbk, &|s| s.encoding = Some("utf-8".into()));
     assert!(message.contains("utf8.csv: declared UTF-8, but the content looks like gb18030"), "{message}");
-    let message = error("none.xlsx", b"PK", &as_is);
-    assert!(message.contains("save it as CSV"), "{message}");
+    let message = error("none.xlsx", b"PK and nothing", &as_is);
+    assert!(message.contains("none.xlsx: no Excel workbook"), "{message}");
     let message = error("folder/readme.md", b"#", &|s| s.path = "folder".into());
     assert!(message.contains("no file to read at \"folder\""), "{message}");
     let message = error("x.csv", b"a\n", &|s| s.path = "absent-*.csv".into());

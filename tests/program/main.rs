@@ -6,6 +6,7 @@
 mod bad_input;
 mod demo;
 mod desk;
+mod documents;
 #[cfg(unix)]
 mod fronts;
 #[cfg(unix)]

@@ -1,0 +1,27 @@
+//! Flags of `read`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::ingest::Params;
+
+/// Flags of `read`.
+#[derive(Debug, Args)]
+pub struct Read {
+    /// PDF, HTML, DOCX and text files, or folders of them.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Write the text of each file into this folder, with title and time as head lines, as ingest reads it again.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Give the text of each file in the result.
+    #[arg(long)]
+    pub text: bool,
+    /// Pages of a PDF at the most; one with more is refused unread.
+    #[arg(long, value_name = "N", default_value_t = Params::default().max_pages)]
+    pub max_pages: usize,
+    /// Share of a file's glyphs or characters that may be unmapped or garbled.
+    #[arg(long, value_name = "SHARE", default_value_t = Params::default().max_garbled)]
+    pub max_garbled: f64,
+}

@@ -1,0 +1,92 @@
+//! Documents as files: what `read` says of them, and what a project makes of a folder of them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::{assert_says, run, stage};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/documents").join(name)
+}
+
+/// A folder with one file of each kind below `in`.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("in")).unwrap();
+    for name in ["columns.pdf", "garbled.pdf", "page.html", "report.docx", "scan.pdf"] {
+        fs::copy(fixture(name), folder.path().join("in").join(name)).unwrap();
+    }
+    folder
+}
+
+fn file<'j>(json: &'j Value, name: &str) -> &'j Value {
+    let files = json["files"].as_array().expect("a run lists its files");
+    files
+        .iter()
+        .find(|f| f["file"].as_str().is_some_and(|f| f.ends_with(name)))
+        .unwrap_or_else(|| panic!("{name}: {json:#}"))
+}
+
+#[test]
+fn read_says_what_it_read_and_writes_the_text() {
+    let folder = folder();
+    let ran = run(folder.path(), &["read", "in", "--output", "text"]);
+    let json = ran.finished();
+    assert_eq!((ran.code, &json["read"], &json["refused"]), (Some(1), &3.into(), &2.into()), "{json:#}");
+    let columns = file(&json, "columns.pdf");
+    assert_eq!(columns["title"], "星河材料：订单回暖，拐点已现");
+    assert_eq!(
+        (&columns["published_at"], &columns["published_at_from"]),
+        (&"2024-03-15 23:59:59".into(), &"text".into())
+    );
+    assert_eq!((&columns["pages"], &columns["quality"]["unmapped"]), (&1.into(), &0.0.into()));
+    assert!(columns["characters"].as_u64().is_some_and(|n| n > 150) && columns.get("text").is_none());
+    assert_says(file(&json, "scan.pdf")["reason"].as_str().unwrap(), &["needs OCR"]);
+    let garbled = file(&json, "garbled.pdf");
+    assert_says(garbled["reason"].as_str().unwrap(), &["10 %", "[ingest] max_garbled"]);
+    assert_says(garbled["detail"].as_str().unwrap(), &["77.", "% garbled"]);
+    let text = fs::read_to_string(folder.path().join("text/columns.txt")).unwrap();
+    assert!(
+        text.starts_with("标题：星河材料：订单回暖，拐点已现\n时间：2024-03-15 23:59:59\n\n2024 年 03 月 15 日\n"),
+        "{text}"
+    );
+    assert_eq!(fs::read_dir(folder.path().join("text")).unwrap().count(), 3);
+    // What was written is read again as the same documents.
+    let again = run(folder.path(), &["read", "text/columns.txt", "--text"]);
+    assert_eq!(again.code, Some(0));
+    let again = again.json();
+    assert_eq!(
+        (&again["files"][0]["title"], &again["files"][0]["published_at_from"]),
+        (&columns["title"], &"head".into())
+    );
+    assert!(text.ends_with(&format!("{}\n", again["files"][0]["text"].as_str().unwrap())));
+    assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_file_that_is_absent_or_no_document_costs_itself_alone() {
+    let folder = folder();
+    fs::write(folder.path().join("table.csv"), "a,b\n").unwrap();
+    let json = run(folder.path(), &["read", "none.pdf", "table.csv", "in/page.html"]).finished();
+    assert_eq!((&json["read"], &json["refused"]), (&1.into(), &2.into()));
+    assert_says(file(&json, "none.pdf")["reason"].as_str().unwrap(), &["cannot read"]);
+    assert_says(file(&json, "table.csv")["reason"].as_str().unwrap(), &["table"]);
+    assert_says(&run(folder.path(), &["read", "in", "--max-garbled", "3"]).refusal(), &["--max-garbled 3"]);
+}
+
+#[test]
+fn a_project_reads_a_folder_of_reports() {
+    let folder = folder();
+    let config = "[[source]]\nname = \"reports\"\npath = \"in\"\nkind = \"report\"\n[ingest]\nmax_loss = 0.5\n";
+    fs::write(folder.path().join("workbench.toml"), config).unwrap();
+    let json = run(folder.path(), &["ingest", "--headless"]).finished();
+    let ingest = stage(&json, "ingest");
+    assert_eq!((&ingest["rows_in"], &ingest["rows_out"]), (&5.into(), &3.into()), "{ingest:#}");
+    assert_eq!(ingest["facts"]["dates_from"]["metadata"], 2);
+    let rejects = fs::read_to_string(folder.path().join(".inkstone/rejects.jsonl")).unwrap();
+    assert_says(&rejects, &["in/scan.pdf", "needs OCR", "in/garbled.pdf", "max_garbled"]);
+    let again = run(folder.path(), &["ingest", "--headless"]).finished();
+    assert_eq!(stage(&again, "ingest")["unchanged"], true);
+}
