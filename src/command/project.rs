@@ -197,6 +197,7 @@ pub(super) fn open_ui(opened: &Opened, start: Start, global: &Global, runner: Op
         seed: config.project.seed,
         tokeniser: tokeniser(segmenter),
         marker: Some(marker(opened, links)),
+        laboratory: None,
         reports: Arc::new(move || pipeline::last_reports(&reports)),
         language: language(config.ui.language, global.lang.as_deref())?,
         note: (!config.project.note.is_empty()).then(|| config.project.note.clone()),

@@ -92,7 +92,7 @@ pub(crate) fn tokens(cell: &Cell) -> String {
 }
 
 /// What the numbers say, in a sentence or three. A difference that chance could have made is never told as one.
-pub(crate) fn finding(findings: &Findings, language: Language) -> String {
+pub fn finding(findings: &Findings, language: Language) -> String {
     let zh = language == Language::Zh;
     let there: Vec<&Cell> = findings.cells.iter().filter(|cell| cell.figure.is_finite()).collect();
     let best = there.iter().copied().filter(|c| c.against.is_some()).max_by(|a, b| a.figure.total_cmp(&b.figure));

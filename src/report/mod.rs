@@ -15,11 +15,14 @@ mod spread;
 mod svg;
 mod terminal;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod words;
 
 pub use crate::language::Language;
 pub use differences::differences_svg;
+pub use finding::finding;
+pub(crate) use finding::{DECIMALS, Standing, interval, label, probability, standing, tokens};
 pub use frontier::frontier_svg;
 pub use html::experiment_html;
-pub use terminal::{Line, Piece, Tone, experiment_lines, frontier_chart};
+pub use terminal::{Line, Piece, Tone, best_first, experiment_lines, frontier_chart, frontier_legend, mark_of};
+pub(crate) use words::{measure, section};

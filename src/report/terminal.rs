@@ -103,6 +103,7 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
     if !chart.is_empty() {
         lines.push(Line::default());
         lines.extend(chart);
+        lines.extend(frontier_legend(findings, width, language));
     }
     if !findings.cells.is_empty() {
         lines.push(Line::default());
@@ -140,7 +141,14 @@ fn mark(findings: &Findings, feature: usize, family: usize) -> char {
     MARKS.chars().nth(number.min(marks - 1)).unwrap_or('•')
 }
 
-/// The frontier as a chart of `rows` rows, and below it what its marks mean. Empty where no cell has a figure.
+/// What a cell is marked with on the chart, and the tone of its family.
+pub fn mark_of(findings: &Findings, cell: &Cell) -> (char, Tone) {
+    let number = |names: &[&str], name: &str| names.iter().position(|n| *n == name).unwrap_or_default();
+    let (feature, family) = (number(&features(findings), &cell.feature), number(&families(findings), &cell.family));
+    (mark(findings, feature, family), Tone::Series(family))
+}
+
+/// The frontier as a chart of `rows` rows with its scales. Empty where no cell has a figure or there is no room.
 pub fn frontier_chart(findings: &Findings, width: usize, rows: usize, language: Language) -> Vec<Line> {
     let points = points(findings);
     if points.is_empty() || width < SCALE + 12 || rows < 5 {
@@ -163,7 +171,6 @@ pub fn frontier_chart(findings: &Findings, width: usize, rows: usize, language: 
         lines.push(line);
     }
     lines.extend(plot.cost_axis(width, language));
-    lines.extend(legend(findings, width, language));
     lines
 }
 
@@ -265,7 +272,7 @@ impl Plot {
 }
 
 /// What the marks and lines of the chart mean, in as many lines as it takes.
-fn legend(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
+pub fn frontier_legend(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
     let (families, features) = (families(findings), features(findings));
     let mut entries: Vec<(char, Tone, String)> =
         vec![('─', Tone::Frontier, words::ON_FRONTIER.to(language).to_owned())];
@@ -337,6 +344,15 @@ const COLUMNS: [Column; 7] = [
     Column { head: words::DEVICE, wide: 8, text: |cell| cell.cost.device.clone() },
 ];
 
+/// Numbers of the cells, that of the highest figure first; those without a figure last.
+pub fn best_first(findings: &Findings) -> Vec<usize> {
+    let order =
+        |number: usize| Some(findings.cells[number].figure).filter(|f| f.is_finite()).unwrap_or(f64::NEG_INFINITY);
+    let mut numbers: Vec<usize> = (0..findings.cells.len()).collect();
+    numbers.sort_by(|&a, &b| order(b).total_cmp(&order(a)));
+    numbers
+}
+
 /// The cells as a table, the highest figure first; cells without a figure come last.
 fn table(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
     let measure = words::measure(findings, language);
@@ -361,12 +377,7 @@ fn table(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
         head = head + " " + &width::right(column.head.to(language), wide(column));
     }
     let mut lines = vec![Line::of(head, Tone::Dim)];
-    let mut cells: Vec<&Cell> = findings.cells.iter().collect();
-    let order = |cell: &Cell| if cell.figure.is_finite() { cell.figure } else { f64::NEG_INFINITY };
-    cells.sort_by(|a, b| order(b).total_cmp(&order(a)));
-    let (families, features) = (families(findings), features(findings));
-    let number_of = |names: &[&str], name: &str| names.iter().position(|n| *n == name).unwrap_or_default();
-    for cell in cells {
+    for cell in best_first(findings).into_iter().map(|number| &findings.cells[number]) {
         let standing = standing(findings, cell);
         let tone = match standing {
             Standing::Baseline => Tone::Baseline,
@@ -374,9 +385,9 @@ fn table(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
             Standing::Below => Tone::Below,
             Standing::NotShown => Tone::Plain,
         };
-        let (feature, family) = (number_of(&features, &cell.feature), number_of(&families, &cell.family));
         let mut line = Line::default();
-        line.push(mark(findings, feature, family), Tone::Series(family));
+        let (mark, series) = mark_of(findings, cell);
+        line.push(mark, series);
         line.push(" ", Tone::Plain);
         line.push(width::left(&label(findings, cell), name), tone);
         line.push(" ", Tone::Plain);
@@ -410,8 +421,9 @@ mod tests {
 
     #[test]
     fn the_chart_is_as_drawn_by_hand() {
-        let chart = frontier_chart(&findings(), 60, 14, Language::En);
-        insta::assert_snapshot!(text(&chart));
+        let mut lines = frontier_chart(&findings(), 60, 14, Language::En);
+        lines.extend(frontier_legend(&findings(), 60, Language::En));
+        insta::assert_snapshot!("frontier", text(&lines));
     }
 
     #[test]

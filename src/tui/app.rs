@@ -9,11 +9,12 @@ use ratatui::layout::Rect;
 use super::commands::Action;
 use super::corpus::Corpus;
 use super::event::{Event, Intent, intent};
+use super::experiments::Experiments;
 use super::factor::Factor;
 use super::reading::{Answer, Reading, Request};
 use super::run::{Phase, Run};
 use super::words::{self, Word};
-use super::{Language, Start, Workspace, view};
+use super::{Language, Runner, Start, Workspace, view};
 use crate::job::{Ctx, Job};
 
 /// The pages, in the order of their tabs.
@@ -22,11 +23,12 @@ pub(crate) enum Page {
     Corpus,
     Run,
     Factor,
+    Experiments,
 }
 
 impl Page {
     /// All of them.
-    pub(crate) const ALL: [Page; 3] = [Page::Corpus, Page::Run, Page::Factor];
+    pub(crate) const ALL: [Page; 4] = [Page::Corpus, Page::Run, Page::Factor, Page::Experiments];
 
     /// What its tab says.
     pub(crate) fn name(self) -> Word {
@@ -34,6 +36,7 @@ impl Page {
             Page::Corpus => words::CORPUS,
             Page::Run => words::RUN,
             Page::Factor => words::FACTOR,
+            Page::Experiments => words::EXPERIMENTS,
         }
     }
 
@@ -71,6 +74,7 @@ pub(crate) struct App {
     pub(crate) corpus: Corpus,
     pub(crate) run: Run,
     pub(crate) factor: Factor,
+    pub(crate) experiments: Experiments,
     /// What the last key did, where the picture does not show it.
     pub(crate) notice: Option<Word>,
     /// Text on its way to the clipboard.
@@ -100,6 +104,7 @@ impl App {
             corpus: Corpus::default(),
             run: Run::default(),
             factor: Factor::at(tested.unwrap_or(0)),
+            experiments: Experiments::default(),
             notice: None,
             clipboard: None,
             then_factor: workspace.start == Start::RunThenFactor,
@@ -144,7 +149,14 @@ impl App {
             Page::Corpus => self.corpus.can_go_back(),
             Page::Run => self.run.can_go_back(),
             Page::Factor => false,
+            Page::Experiments => self.experiments.can_go_back(),
         }
+    }
+
+    /// Whether something asked for has not come yet.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> bool {
+        self.corpus.waiting() || self.factor.waiting() || self.run.waiting() || self.experiments.waiting()
     }
 
     /// Takes in an event; true when the picture may have changed.
@@ -198,6 +210,7 @@ impl App {
             Action::Show(page) => self.page = page,
             Action::NextPage => self.page = self.page.next(),
             Action::Start => self.start(),
+            Action::RunExperiments => self.experiment(),
             Action::Cancel => self.dialog = Some(Dialog::Question(Question::Cancel)),
             Action::Copy => {
                 self.clipboard = Some(self.workspace.command.clone());
@@ -213,6 +226,7 @@ impl App {
                 Page::Corpus => self.corpus.act(action, page),
                 Page::Run => self.run.act(action, &self.reading),
                 Page::Factor => self.factor.act(action, &self.workspace.factors, &self.reading),
+                Page::Experiments => self.notice = self.experiments.act(action, page, &self.reading),
             },
         }
     }
@@ -226,10 +240,22 @@ impl App {
     }
 
     fn start(&mut self) {
-        let run = self.workspace.run.clone();
+        self.follow_run(self.workspace.run.clone());
+        self.experiments.runs_here = false;
+        self.page = Page::Run;
+    }
+
+    /// Runs the experiments; their page says how far they have come.
+    fn experiment(&mut self) {
+        if let Some(laboratory) = &self.workspace.laboratory {
+            self.follow_run(laboratory.run.clone());
+            self.experiments.runs_here = true;
+        }
+    }
+
+    fn follow_run(&mut self, run: Runner) {
         let ctx = Ctx::new(self.workspace.threads, self.workspace.seed);
         self.run.follow(ctx.and_then(|ctx| Job::spawn("run", ctx, move |ctx| run(ctx))));
-        self.page = Page::Run;
     }
 
     /// Looks at the run; true when there is something new to see.
@@ -260,6 +286,7 @@ impl App {
     fn reload(&mut self) {
         self.corpus.reload(&self.reading);
         self.factor.reload(&self.workspace.factors, &self.reading);
+        self.experiments.reload(self.workspace.laboratory.is_some(), &self.reading);
     }
 
     fn learn(&mut self, answer: Answer) {
@@ -270,6 +297,8 @@ impl App {
             Answer::Rejects(rejects) => self.run.take_rejects(rejects),
             Answer::Reports(reports) => self.run.take_reports(reports),
             Answer::Factor(name, picture) => self.factor.take(&name, picture),
+            Answer::Findings(findings) => self.experiments.take(findings),
+            Answer::Truncated(name, number, document) => self.experiments.take_document(&name, number, document),
             Answer::Hits(number, hits) => self.corpus.take_hits(number, hits),
             Answer::Searched(number, result) => self.corpus.take_end(number, result),
         }
@@ -279,5 +308,6 @@ impl App {
         let page = view::page_area(self.size);
         self.corpus.arrange(page, &self.reading);
         self.run.arrange(page.height);
+        self.experiments.arrange(page);
     }
 }

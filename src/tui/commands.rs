@@ -25,6 +25,12 @@ pub(crate) enum Action {
     Start,
     Cancel,
     Rejects,
+    OpenDocument,
+    PreviousStrategy,
+    NextStrategy,
+    Previous,
+    Next,
+    RunExperiments,
     NextFactor,
     PreviousFactor,
     Horizon,
@@ -57,7 +63,9 @@ const ALL: &[Page] = &Page::ALL;
 const CORPUS: &[Page] = &[Page::Corpus];
 const RUN: &[Page] = &[Page::Run];
 const FACTOR: &[Page] = &[Page::Factor];
-const LISTS: &[Page] = &[Page::Corpus, Page::Run];
+const EXPERIMENTS: &[Page] = &[Page::Experiments];
+const LISTS: &[Page] = &[Page::Corpus, Page::Run, Page::Experiments];
+const PIPELINE: &[Page] = &[Page::Corpus, Page::Run, Page::Factor];
 const ALWAYS: fn(&App) -> bool = |_| true;
 
 macro_rules! command {
@@ -81,12 +89,18 @@ use KeyCode::{BackTab, Char, Down, End, Enter, Esc, Home, Left, PageDown, PageUp
 #[rustfmt::skip]
 pub(crate) static COMMANDS: &[Command] = &[
     command!(A::Open, [Enter], "阅读" "read", "进入正文，j/k 滚动" "move into the text, j/k scroll it", CORPUS, |a| a.corpus.can_open(), true),
-    command!(A::Back, [Esc], "返回" "back", "离开正文、搜索结果或拒收列表" "leave the text, search or rejects", LISTS, App::can_go_back, true),
+    command!(A::Back, [Esc], "返回" "back", "离开正文、文档、搜索结果或拒收列表" "leave the text, document, search or rejects", LISTS, App::can_go_back, true),
     command!(A::Search, [Char('/')], "搜索" "search", "按标题或代码搜索，边输入边查" "search titles and codes while you type", CORPUS, |a| a.corpus.has_documents(), true),
     command!(A::Cut, [Char('t')], "切词" "tokens", "正文：原样、按字、jieba 分词" "text as it is, in characters, in jieba words", CORPUS, |a| a.corpus.has_documents(), true),
-    command!(A::Start, [Char('r')], "运行" "run", "从未完成的一步开始运行整条流水线" "run the stages that are not up to date", ALL, |a| !a.run.busy(), true),
+    command!(A::Start, [Char('r')], "运行" "run", "从未完成的一步开始运行整条流水线" "run the stages that are not up to date", PIPELINE, |a| !a.run.busy(), true),
     command!(A::Cancel, [Char('c')], "取消" "cancel", "停止运行（先询问），已完成的保留" "stop the run (asks first), keep what is done", ALL, |a| a.run.busy(), true),
     command!(A::Rejects, [Char('x')], "拒收" "rejects", "导入时拒收的行：文件、行号、原因、原文" "rows that ingest set aside, and why", RUN, ALWAYS, true),
+    command!(A::OpenDocument, [Enter], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, |a| a.experiments.can_open(), true),
+    command!(A::PreviousStrategy, [Left, Char('h')], "前一策略" "before", "文档：前一个策略" "in a document: the strategy before", EXPERIMENTS, |a| a.experiments.can_go_back(), false),
+    command!(A::NextStrategy, [Right, Char('l')], "后一策略" "strategy", "文档：后一个策略" "in a document: the next strategy", EXPERIMENTS, |a| a.experiments.can_go_back(), true),
+    command!(A::Next, [Char(']'), Char('n')], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, |a| a.experiments.has_next(), true),
+    command!(A::Previous, [Char('['), Char('p')], "上一个" "previous", "上一个实验；文档中为上一篇" "the experiment before; in a document the one before", EXPERIMENTS, |a| a.experiments.has_next(), false),
+    command!(A::RunExperiments, [Char('r')], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.run.busy() && a.workspace.laboratory.is_some(), true),
     command!(A::Left, [Left, Char('h')], "前一日" "day before", "光标移到前一个日期" "move the cursor to the date before", FACTOR, |a| a.factor.has_dates(), false),
     command!(A::Right, [Right, Char('l')], "后一日" "day after", "光标移到后一个日期" "move the cursor to the date after", FACTOR, |a| a.factor.has_dates(), false),
     command!(A::NextFactor, [Char(']'), Char('n')], "下一因子" "next factor", "看下一个因子" "look at the next factor", FACTOR, |a| a.workspace.factors.len() > 1, true),
@@ -102,6 +116,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!(A::Show(Page::Corpus), [Char('1')], "语料" "corpus", "语料页" "the corpus page", ALL, ALWAYS, false),
     command!(A::Show(Page::Run), [Char('2')], "运行" "run", "运行页" "the run page", ALL, ALWAYS, false),
     command!(A::Show(Page::Factor), [Char('3')], "因子" "factor", "因子页" "the factor page", ALL, ALWAYS, false),
+    command!(A::Show(Page::Experiments), [Char('4')], "实验" "experiments", "实验页" "the page of experiments", ALL, ALWAYS, false),
     command!(A::NextPage, [Tab, BackTab], "换页" "pages", "下一页" "the next page", ALL, ALWAYS, true),
     command!(A::Copy, [Char('y')], "复制命令" "copy", "复制无界面等价命令（终端须支持 OSC 52）" "copy the command without a screen (OSC 52)", ALL, ALWAYS, false),
     command!(A::Language, [Char('L')], "English" "中文", "切换中文与英文" "switch between Chinese and English", ALL, ALWAYS, true),

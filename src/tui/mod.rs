@@ -1,4 +1,4 @@
-//! The terminal workbench: the corpus, the run and the factor of one project, on a screen of 60 x 16 cells or more.
+//! The terminal workbench: the corpus, the run, the factor and the experiments of one project, on a screen of 60 x 16 cells or more.
 //!
 //! An event becomes an intent (`intent`, pure), an intent changes the state (`app`), the state becomes a picture
 //! (`view`, which changes nothing). Keys, ticks and finished work arrive through one channel; whatever reads files
@@ -8,10 +8,14 @@
 //! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.
 
 mod app;
+#[cfg(test)]
+mod bench;
 mod commands;
 mod corpus;
 mod event;
+mod experiments;
 mod factor;
+mod laboratory;
 mod look;
 mod reading;
 mod run;
@@ -32,6 +36,7 @@ use crate::project::Project;
 use crate::{figures, width};
 
 pub use crate::language::Language;
+pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
@@ -68,6 +73,8 @@ pub struct Workspace {
     pub marker: Option<Marker>,
     /// What an earlier run said.
     pub reports: LastReports,
+    /// The truncation laboratory; none where the configuration has no experiments.
+    pub laboratory: Option<Laboratory>,
     /// Language to begin with; a key changes it.
     pub language: Language,
     /// Said on every screen, for instance that the data is synthetic.

@@ -19,11 +19,12 @@ use serde::Deserialize;
 
 use super::event::Event;
 use super::factor::Picture;
-use super::{Cut, Mark, Workspace};
+use super::{Cut, Mark, Truncated, Workspace};
 use crate::backtest::Outcome;
 use crate::corpus;
 use crate::data::{Document, Kind, Report};
 use crate::disk;
+use crate::experiment::Findings;
 use crate::ingest::Log;
 use crate::job::{Ctx, Job, panic_text};
 use crate::project::Project;
@@ -48,6 +49,10 @@ pub(crate) enum Request {
     Reports,
     /// The backtest of a factor.
     Factor(String),
+    /// What the experiments found.
+    Findings,
+    /// A document of the experiment of this name, cut by its strategies.
+    Truncated(String, usize),
 }
 
 /// The document to read, and how.
@@ -74,6 +79,10 @@ pub(crate) enum Answer {
     Reports(Vec<Report>),
     /// To [`Request::Factor`]; `None` when there is no backtest of it.
     Factor(String, Result<Option<Box<Picture>>, String>),
+    /// To [`Request::Findings`].
+    Findings(Result<Vec<Findings>, String>),
+    /// To [`Request::Truncated`]; `None` when the experiment has no such document.
+    Truncated(String, usize, Result<Option<Box<Truncated>>, String>),
     /// Documents found by the search of this number, ascending; sent part by part.
     Hits(u64, Vec<u64>),
     /// The search of this number ended, well or not.
@@ -204,10 +213,16 @@ fn answer_all(workspace: &Workspace, queue: &Receiver<Request>, events: &Sender<
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
         waiting.extend(queue.try_iter());
-        // While the user runs down the table, only the document where he has arrived is worth cutting.
+        // While the user runs through documents, only the one where he has arrived is worth cutting.
         let last_text = waiting.iter().rposition(|r| matches!(r, Request::Text(_)));
+        let last_truncated = waiting.iter().rposition(|r| matches!(r, Request::Truncated(..)));
         for (i, request) in waiting.into_iter().enumerate() {
-            if matches!(request, Request::Text(_)) && Some(i) != last_text {
+            let last = match request {
+                Request::Text(_) => last_text,
+                Request::Truncated(..) => last_truncated,
+                _ => Some(i),
+            };
+            if last != Some(i) {
                 continue;
             }
             let answer = Event::Answer(Box::new(answer(workspace, request, &mut open)));
@@ -236,6 +251,17 @@ fn answer(workspace: &Workspace, request: Request, open: &mut Option<OpenPart>) 
         Request::Factor(name) => {
             let picture = guarded(|| factor(workspace, &name));
             Answer::Factor(name, picture)
+        }
+        Request::Findings => Answer::Findings(guarded(|| match &workspace.laboratory {
+            Some(laboratory) => (laboratory.findings)(),
+            None => Ok(Vec::new()),
+        })),
+        Request::Truncated(name, number) => {
+            let document = guarded(|| match &workspace.laboratory {
+                Some(laboratory) => Ok((laboratory.document)(&name, number)?.map(Box::new)),
+                None => Ok(None),
+            });
+            Answer::Truncated(name, number, document)
         }
     }
 }

@@ -9,7 +9,7 @@ use super::app::{App, Dialog, Page, Question};
 use super::commands::{COMMANDS, key_name};
 use super::run::Phase;
 use super::words;
-use super::{Language, corpus, factor, look, run, width};
+use super::{Language, corpus, experiments, factor, look, run, width};
 
 /// Columns and rows below which nothing can be read.
 const LEAST: (u16, u16) = (60, 16);
@@ -37,6 +37,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
         Page::Corpus => corpus::draw(app, frame, page),
         Page::Run => run::draw(app, frame, page),
         Page::Factor => factor::draw(app, frame, page),
+        Page::Experiments => experiments::draw(app, frame, page),
     }
     frame.render_widget(status_line(app, status.width as usize), status);
     frame.render_widget(key_line(app, keys.width as usize), keys);

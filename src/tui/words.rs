@@ -11,6 +11,7 @@ words! {
     CORPUS: "语料", "Corpus";
     RUN: "运行", "Run";
     FACTOR: "因子", "Factor";
+    EXPERIMENTS: "实验", "Experiments";
 
     READING: "读取中…", "reading…";
     TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";
@@ -114,6 +115,28 @@ words! {
     VOLATILITY: "波动", "volatility";
     CALMAR: "卡玛", "Calmar";
     HIT_RATE: "胜率", "days > 0";
+    NO_LABORATORY: "还没有实验：在 workbench.toml 里写一个 [[experiment]]，写明 name 与 features。", "There are no experiments: write an [[experiment]] with its name and features in workbench.toml.";
+    NO_EXPERIMENT: "实验还没有运行过：按 r 运行。", "No experiment was run yet. Press r to run them.";
+    AFTER_EXPERIMENT_FAILED: "按 r 重试：已读过的部分不会重读。", "Press r to try again: what was read is not read twice.";
+    EXPERIMENT: "实验", "Experiment";
+    DOCUMENTS: "篇文档", "documents";
+    CELLS: "组合", "Cells";
+    FRONTIER: "前沿", "Frontier";
+    STRATEGY: "策略", "strategy";
+    FIGURE_DIFFERENCE: "差", "diff";
+    INTERVAL: "区间", "interval";
+    TOKENS: "词元", "tokens";
+    P_ADJUSTED: "校正p", "adj. p";
+    NOTHING_KEPT: "无内容", "nothing kept";
+    DOCUMENT: "文档", "Document";
+    TOKENS_OF: "词元", "tokens";
+    WINDOWS: "窗口", "windows";
+    SCORE: "得分", "score";
+    KEEPS_NOTHING: "这个策略不保留任何内容。", "This strategy keeps nothing of it.";
+    NO_STRATEGY: "这篇文档没有可看的策略。", "There is no strategy to look at for this document.";
+    NO_SUCH_DOCUMENT: "实验没有这篇文档：语料在实验之后变了。按 Esc 返回，按 r 重新运行。", "The experiment has no such document: the corpus has changed since. Press Esc to go back and r to run again.";
+    NO_OTHER_DOCUMENT: "没有更多文档", "there are no more documents";
+
     MOVE_CURSOR: "←/→ 移动日期光标，PgUp/PgDn 一个月", "←/→ move along the dates, PgUp/PgDn by a month";
 }
 

@@ -1,0 +1,198 @@
+//! Screens of the page of experiments: findings with made-up numbers, and a document of invented text cut by the true strategies.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+
+use crate::experiment::{Findings, SectionShare};
+use crate::job::Ctx;
+use crate::report::testing::{findings, large};
+use crate::structure::{Salience, Section, Sentence};
+use crate::truncate::Layout;
+use crate::tui::bench::{Bench, LARGE, SMALL, empty};
+use crate::tui::{Kept, Laboratory, Language, Truncated, Workspace};
+
+/// A report of a title, a body, a rating and a warning; sections with their text.
+const REPORT: [(Section, &str); 4] = [
+    (Section::Title, "瑞禾电气年报点评：储能放量"),
+    (Section::Body, "\n公司发布业绩快报，2023 年实现营业收入 85.1 亿元，同比增长 12.4%，净利润 7.32 亿元。"),
+    (Section::Rating, "我们认为公司储能订单充足，新产能将在二季度释放，上调盈利预测，维持“买入”评级。"),
+    (Section::Risk, "\n风险提示：原材料价格波动；下游需求不及预期；汇率变动。"),
+];
+
+/// A token a character, as strategies at 40, 80 and 160 would cut it in place of 128 and 512.
+fn document(findings: &Findings, number: usize) -> Option<Truncated> {
+    let text: String = REPORT.iter().map(|(_, text)| *text).collect::<String>().repeat(1 + 2 * number);
+    let starts: Vec<usize> = text.char_indices().map(|c| c.0).collect();
+    let mut sentences: Vec<Sentence> = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        for (section, part) in REPORT {
+            let range = at as u32..(at + part.len()) as u32;
+            sentences.push(Sentence { range, section, boilerplate: false, salience: Salience::NONE });
+            at += part.len();
+        }
+    }
+    let layout = Layout::new(starts.iter().copied(), &sentences);
+    let bytes = |tokens: &Range<usize>| starts[tokens.start]..starts.get(tokens.end).copied().unwrap_or(text.len());
+    let strategies = findings.cells.iter().enumerate().map(|(cell, found)| {
+        let shorter = found.strategy.to_string().replace("512", "80").replace("128", "40").replace("1024", "160");
+        let views = shorter.parse::<crate::truncate::Strategy>().unwrap().views(&layout, 2, 0);
+        let tokens: Vec<Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
+        let kept = tokens.iter().map(ExactSizeIterator::len).sum();
+        let share = |section, tokens, kept| SectionShare { section, tokens, kept };
+        Kept {
+            cell,
+            ranges: tokens.iter().map(bytes).collect(),
+            kept,
+            all: layout.tokens(),
+            windows: views.len(),
+            sections: vec![share(Section::Title, 13, 13), share(Section::Risk, 27, 6)],
+            score: found.figure.is_finite().then_some(0.1 * cell as f64 - 0.2),
+        }
+    });
+    let strategies = strategies.collect();
+    (number < 3).then(|| Truncated { title: REPORT[0].1.to_owned(), documents: 3, strategies, text })
+}
+
+fn laboratory(found: impl Fn() -> Result<Vec<Findings>> + Send + Sync + 'static) -> Laboratory {
+    Laboratory {
+        findings: Arc::new(found),
+        document: Arc::new(|name, number| {
+            assert_eq!(name, findings().name);
+            Ok(document(&findings(), number))
+        }),
+        run: Arc::new(|_| Ok(Vec::new())),
+    }
+}
+
+fn bench(change: impl FnOnce(&mut Workspace)) -> Bench {
+    let mut bench = Bench::open(&empty(), |workspace| {
+        workspace.laboratory = Some(laboratory(|| Ok(vec![findings(), large()])));
+        change(workspace);
+    });
+    bench.press("4");
+    bench
+}
+
+#[test]
+fn cells_stand_beside_their_frontier() {
+    let mut bench = bench(|_| ());
+    insta::assert_snapshot!("cells", bench.screen(SMALL, ""));
+    insta::assert_snapshot!("cells_large_english", bench.screen(LARGE, "Lj"));
+    insta::assert_snapshot!("many_cells", bench.screen(SMALL, "LnG"));
+    assert!(bench.screen(SMALL, "g").contains("1 / 60"));
+    assert!(bench.screen(SMALL, "<pgdn>").contains("14 / 60"), "a page is what is seen of the list");
+    assert!(bench.screen(SMALL, "p").contains("1/2"));
+}
+
+#[test]
+fn a_document_is_shown_as_each_strategy_cuts_it() {
+    let mut bench = bench(|_| ());
+    insta::assert_snapshot!("document", bench.screen(SMALL, "<enter>"));
+    insta::assert_snapshot!("document_side_by_side_english", bench.screen(LARGE, "Ll"));
+    // The strategies stand in the order of the list; the last one stays in sight with those before it.
+    let last = bench.screen(LARGE, "llllllll");
+    assert!(last.contains(" 6/6 ") && last.contains(" 4/6 "), "{last}");
+    assert!(bench.screen(SMALL, "h").contains(" 5/6 "));
+    let next = bench.screen(SMALL, "n");
+    assert!(next.contains("2 / 3") && next.contains(" 5/6 "), "the strategy stays when the document changes: {next}");
+    let end = bench.screen(SMALL, "G");
+    assert!(!end.contains("瑞禾电气年报点评：储能放量\n") && end.contains("汇率变动"), "{end}");
+    assert!(bench.screen(SMALL, "nn").contains("there are no more documents"));
+    assert!(bench.screen(SMALL, "<esc>").contains("1 / 6"), "back on the list");
+    // From the list a document opens with the cell selected there.
+    assert!(bench.screen(SMALL, "jj<enter>").contains(" 3/6 "));
+}
+
+#[test]
+fn what_is_not_there_is_told_with_the_way_out() {
+    let mut bench = bench(|w| w.laboratory = None);
+    insta::assert_snapshot!("none_configured", bench.screen(SMALL, ""));
+    let mut bench = self::bench(|w| w.laboratory = Some(laboratory(|| Ok(Vec::new()))));
+    insta::assert_snapshot!("none_yet_english", bench.screen(SMALL, "L"));
+    let mut bench = self::bench(|w| w.laboratory = Some(laboratory(|| bail!("findings.json ends too early"))));
+    assert!(bench.screen(SMALL, "").contains("findings.json ends too early"));
+    let mut bench = self::bench(|w| {
+        let laboratory = w.laboratory.as_mut().unwrap();
+        laboratory.document = Arc::new(|_, number| if number == 0 { Ok(None) } else { bail!("no such part") });
+    });
+    assert!(bench.screen(SMALL, "<enter>").contains("实验没有这篇文档"));
+    let mut bench = self::bench(|w| w.laboratory.as_mut().unwrap().document = Arc::new(|_, _| panic!("no layout")));
+    assert!(bench.screen(SMALL, "<enter>").contains("internal error: no layout"));
+    let mut bench = self::bench(|w| {
+        w.laboratory.as_mut().unwrap().document = Arc::new(|_, _| Ok(Some(Truncated::default())));
+    });
+    assert!(bench.screen(SMALL, "<enter>").contains("没有可看的策略"));
+}
+
+fn runs(run: impl Fn(&Ctx) -> Result<()> + Send + Sync + 'static) -> Bench {
+    bench(|w| {
+        w.laboratory.as_mut().unwrap().run = Arc::new(move |ctx| {
+            run(ctx)?;
+            Ok(Vec::new())
+        });
+    })
+}
+
+#[test]
+fn a_run_is_told_of_on_the_page_while_it_lasts_and_when_it_failed() {
+    let mut bench = runs(|ctx| {
+        ctx.stage("experiment", "windows", Some(1200), || {
+            loop {
+                ctx.advance(0)?;
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        })?;
+        Ok(())
+    });
+    bench.press("r");
+    bench.wait_until(|app| !app.run.stages.is_empty());
+    let screen = bench.screen(SMALL, "");
+    assert!(screen.contains("进行中") && screen.contains("experiment 0 / 1,200 windows · 0."), "{screen}");
+    assert!(screen.contains("tail:512"), "the cells of before stay in sight: {screen}");
+    bench.press("cy");
+    bench.finish();
+    assert!(bench.screen(SMALL, "").contains("已按要求停止"));
+
+    let mut bench = runs(|_| Err(anyhow::anyhow!("54.0 % of the test documents train").context("experiment long")));
+    bench.press("r");
+    bench.finish();
+    insta::assert_snapshot!("failed", bench.screen(SMALL, ""));
+    let mut bench = bench_without_findings_that_fails();
+    insta::assert_snapshot!("failed_without_findings_english", bench.screen(LARGE, "L"));
+}
+
+fn bench_without_findings_that_fails() -> Bench {
+    let mut bench = bench(|w| {
+        let mut laboratory = laboratory(|| Ok(Vec::new()));
+        laboratory.run = Arc::new(|_| bail!("no feature is called tone"));
+        w.laboratory = Some(laboratory);
+    });
+    bench.press("r");
+    bench.finish();
+    bench
+}
+
+#[test]
+fn a_finished_run_brings_its_findings_and_keeps_the_experiment_that_was_shown() {
+    let mut bench = bench(|_| ());
+    assert!(bench.screen(SMALL, "n").contains("2/2"));
+    bench.press("r");
+    bench.finish();
+    let screen = bench.screen(SMALL, "");
+    assert!(screen.contains("2/2") && screen.contains("large"), "{screen}");
+    assert_eq!(bench.app.language, Language::Zh);
+}
+
+#[test]
+fn no_key_breaks_any_size() {
+    for size in [(60, 16), SMALL, (109, 20), LARGE, (300, 90), (1, 1)] {
+        let mut bench = bench(|_| ());
+        bench.screen(size, "");
+        for key in ["j", "G", "<enter>", "l", "<pgdn>", "G", "n", "p", "h", "b", "L", "<esc>", "g", "r", "?", "<esc>"] {
+            bench.screen(size, key);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What the workbench is told of experiments: their findings, and single documents as strategies cut them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use super::Runner;
+use crate::experiment::{Findings, SectionShare};
+
+/// The findings of all experiments, in the order of the configuration; those that were not run yet are left out.
+pub type AllFindings = Arc<dyn Fn() -> Result<Vec<Findings>> + Send + Sync>;
+
+/// Document number so and so of an experiment, cut by its strategies; none when the experiment has no such document.
+pub type Truncator = Arc<dyn Fn(&str, usize) -> Result<Option<Truncated>> + Send + Sync>;
+
+/// The truncation laboratory as the workbench opens it. Both functions are called on the thread that reads for the screen.
+#[derive(Clone)]
+pub struct Laboratory {
+    /// What the experiments found.
+    pub findings: AllFindings,
+    /// A document under the strategies of an experiment.
+    pub document: Truncator,
+    /// Runs the experiments; called on a thread of its own each time the user asks for it.
+    pub run: Runner,
+}
+
+/// A document of an experiment, cut by each strategy.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Truncated {
+    /// Its title.
+    pub title: String,
+    /// The text that models read. All ranges are bytes of it.
+    pub text: String,
+    /// Documents of the experiment.
+    pub documents: usize,
+    /// What each cell of the experiment keeps of it.
+    pub strategies: Vec<Kept>,
+}
+
+/// What one cell keeps of a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// The number of the cell among those of the findings.
+    pub cell: usize,
+    /// Bytes kept: half-open, ascending, apart, on character boundaries. What several windows hold stands once.
+    pub ranges: Vec<Range<usize>>,
+    /// Tokens kept, each counted once.
+    pub kept: usize,
+    /// Tokens of the document.
+    pub all: usize,
+    /// Windows that it is read in.
+    pub windows: usize,
+    /// How much of each section is kept.
+    pub sections: Vec<SectionShare>,
+    /// What the cell's model says of the document; none where it says nothing, or was not asked.
+    pub score: Option<f64>,
+}
