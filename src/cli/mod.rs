@@ -15,7 +15,7 @@ pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
-pub use project::{Backtest, Boilerplate, Demo, Drift, Project, Run, Store, StoreAction};
+pub use project::{Backtest, Boilerplate, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
 pub use read::Read;
 pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use train::{
@@ -76,6 +76,8 @@ pub enum Command {
     Factor(Project),
     /// Test the factors, or anybody's factor table with --factor and --prices.
     Backtest(Backtest),
+    /// Compare strategies of truncation by what comes of them: a factor's RankIC, or labels.
+    Experiment(Experiment),
     /// Write factor and backtest tables for other tools.
     Export(Project),
     /// Show what is read of PDF, HTML, DOCX and text files: title, date, quality; write their text.

@@ -93,6 +93,20 @@ pub struct Backtest {
     pub allow_lookahead: bool,
 }
 
+/// Flags of `experiment`.
+#[derive(Debug, Args)]
+pub struct Experiment {
+    /// Which project.
+    #[command(flatten)]
+    pub project: Project,
+    /// The experiment; without it all of the configuration.
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Strategies and lengths as others have published them, instead of those of the configuration.
+    #[arg(long)]
+    pub preset: Option<crate::experiment::Preset>,
+}
+
 /// Flags of `drift`.
 #[derive(Debug, Args)]
 pub struct Drift {

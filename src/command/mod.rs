@@ -6,6 +6,7 @@
 mod boilerplate;
 mod demo;
 mod doctor;
+mod experiment;
 mod files;
 mod keywords;
 mod models;
@@ -52,6 +53,7 @@ pub fn run(cli: Cli) -> ExitCode {
             batch("backtest", &global, |ctx| files::backtest(&args, ctx))
         }
         Command::Backtest(args) => or_explain(project::backtest(&args, &global)),
+        Command::Experiment(args) => or_explain(experiment::run(&args, &global)),
         Command::Export(args) => or_explain(stage("export", args, Stage::Export)),
         Command::Read(args) => batch("read", &global, |ctx| read::run(&args, ctx)),
         Command::Tokenize(args) => or_explain(files::tokenize(&args, &global)),

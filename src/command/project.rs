@@ -161,7 +161,7 @@ pub(super) fn store(args: &StoreArgs, ctx: &Ctx) -> Result<Summary> {
             summary.set("dropped", dropped.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
         StoreAction::Compact => {
-            let used = pipeline::feature_sets(&project);
+            let used = pipeline::feature_sets(&config, &project);
             summary.set("compaction", store.compact(|header| used.contains(&header.id()), ctx)?);
         }
         StoreAction::Stats => {
@@ -197,7 +197,7 @@ pub(super) fn open_ui(opened: &Opened, start: Start, global: &Global, runner: Op
         seed: config.project.seed,
         tokeniser: tokeniser(segmenter),
         marker: Some(marker(opened, links)),
-        laboratory: None,
+        laboratory: super::experiment::laboratory(opened),
         reports: Arc::new(move || pipeline::last_reports(&reports)),
         language: language(config.ui.language, global.lang.as_deref())?,
         note: (!config.project.note.is_empty()).then(|| config.project.note.clone()),

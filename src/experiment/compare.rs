@@ -34,7 +34,7 @@ pub struct Observed {
 
 /// Compares the cells of `findings`, each with what was observed of it; the first is the baseline. `labelled` are the documents of
 /// labels; none for factors.
-pub fn conclude(
+pub(crate) fn conclude(
     findings: &mut Findings,
     observed: &[Observed],
     labelled: Option<&Labelled>,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::audit::Overlap;
 use super::bootstrap::{Comparison, Interval};
 use super::params::Target;
+use crate::data::Key;
 use crate::extract::Cost;
 use crate::truncate::{SectionShare, Strategy};
 
@@ -70,6 +71,8 @@ pub struct Cell {
     pub cost: Cost,
     /// How much of each section it keeps.
     pub kept: Vec<SectionShare>,
+    /// The set of the store that has what the model gave of each document.
+    pub set: Option<Key>,
 }
 
 /// A cell that could not be.

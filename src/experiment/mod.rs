@@ -14,7 +14,8 @@ mod params;
 
 pub use audit::Overlap;
 pub use bootstrap::{Comparison, Interval};
-pub use compare::{Observed, conclude};
+pub use compare::Observed;
+pub(crate) use compare::conclude;
 pub use findings::{Cell, Findings, Skipped};
 pub(crate) use labels::{DenseRows, Labelled};
 pub use params::{LengthUnit, OverlapRule, Params, Preset, Target};

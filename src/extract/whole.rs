@@ -1,11 +1,15 @@
 //! Documents as they are, with their sentences: what experiments look at beside features.
 
+use std::ops::Range;
+
 use anyhow::{Context, Result, ensure};
+use rayon::prelude::*;
 
 use super::Inputs;
 use super::cost::Cost;
 use super::reading::{draw_of, layout};
 use crate::clean::{CleanDocument, clean_from_frame};
+use crate::corpus::Parts;
 use crate::data::Kind;
 use crate::disk;
 use crate::job::Ctx;
@@ -14,7 +18,6 @@ use crate::market::Code;
 use crate::structure::{Sentence, sentences_of_part};
 use crate::text::{Cut, Mode, Segmenter};
 use crate::truncate::{Layout, SectionCounts, SectionShare, Strategy, View};
-use rayon::prelude::*;
 
 /// A document, its text and its sentences.
 pub struct WholeDocument {
@@ -31,15 +34,15 @@ pub struct WholeDocument {
 }
 
 /// The documents of part `i`, in order.
-pub fn read_whole(inputs: &Inputs<'_>, i: usize, ctx: &Ctx) -> Result<Vec<WholeDocument>> {
-    let docs = clean_from_frame(&disk::read_parquet(&inputs.clean.path(i), None)?)
-        .with_context(|| format!("cannot use {}", inputs.clean.path(i).display()))?;
-    let links = links_of_part(&inputs.links.path(i))?;
-    let sentences = sentences_of_part(&inputs.sentences.path(i))?;
+pub fn read_whole(clean: &Parts, links: &Parts, sentences: &Parts, i: usize, seed: u64) -> Result<Vec<WholeDocument>> {
+    let docs = clean_from_frame(&disk::read_parquet(&clean.path(i), None)?)
+        .with_context(|| format!("cannot use {}", clean.path(i).display()))?;
+    let links = links_of_part(&links.path(i))?;
+    let sentences = sentences_of_part(&sentences.path(i))?;
     ensure!(sentences.len() == docs.len(), "the sentences of part {i} are not those of its documents: run again");
     let whole = |((row, clean), sentences): ((u32, CleanDocument), Vec<Sentence>)| {
         let text = format!("{}\n{}", clean.document.title, clean.document.body);
-        let draw = draw_of(ctx.seed(), &clean.document.doc_id);
+        let draw = draw_of(seed, &clean.document.doc_id);
         WholeDocument { codes: codes_of(&links, row), text, sentences, draw, clean }
     };
     Ok((0..).zip(docs).zip(sentences).map(whole).collect())
@@ -48,7 +51,7 @@ pub fn read_whole(inputs: &Inputs<'_>, i: usize, ctx: &Ctx) -> Result<Vec<WholeD
 impl WholeDocument {
     /// What a strategy keeps of it, in tokens of `words`, or of characters where the strategy counts these: the layout, its views, and
     /// the bytes of each token.
-    pub fn views(&self, strategy: &Strategy, words: &Segmenter) -> (Layout, Vec<View>, Vec<std::ops::Range<usize>>) {
+    pub fn views(&self, strategy: &Strategy, words: &Segmenter) -> (Layout, Vec<View>, Vec<Range<usize>>) {
         let counter = match strategy.characters {
             true => words.recut(Mode::Char, Cut::Precise),
             false => words.recut(words.mode(), Cut::Precise),
@@ -73,7 +76,7 @@ pub fn audit(
     let characters = words.recut(Mode::Char, Cut::Precise);
     let mut all = vec![(Cost::default(), SectionCounts::default()); strategies.len()];
     for part in 0..inputs.clean.files()?.len() {
-        let documents = read_whole(inputs, part, ctx)?;
+        let documents = read_whole(inputs.clean, inputs.links, inputs.sentences, part, ctx.seed())?;
         let read = |kind| kinds.is_empty() || kinds.contains(&kind);
         let one = |document: &WholeDocument| {
             let lay = |segmenter: &Segmenter| {

@@ -28,7 +28,7 @@ use crate::structure::Measure;
 use crate::truncate::Needs;
 use crate::{backtest, clean, disk, export, ingest, link, structure};
 pub use drift::{Drifted, drift};
-pub use experiment::{experiments, findings};
+pub use experiment::{Looked, experiments, findings, look_at};
 use state::{State, Step};
 
 /// Version of the stages' code; raising it makes every project compute everything again.
@@ -111,9 +111,11 @@ pub fn last_reports(project: &Project) -> Vec<Report> {
     State::read(project).reports()
 }
 
-/// The feature sets that a project's finished stages refer to.
-pub fn feature_sets(project: &Project) -> BTreeSet<Key> {
-    State::read(project).all_made()
+/// The feature sets that a project's finished stages and experiments refer to.
+pub fn feature_sets(config: &Config, project: &Project) -> BTreeSet<Key> {
+    let of_cells =
+        findings(config, project).into_iter().flat_map(|findings| findings.cells).filter_map(|cell| cell.set);
+    State::read(project).all_made().into_iter().chain(of_cells).collect()
 }
 
 /// The backtests that a project has, in the order of the configuration.

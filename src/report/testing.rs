@@ -6,8 +6,10 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
 
-use crate::experiment::{Cell, Comparison, Cost, Findings, Interval, Overlap, OverlapRule, SectionShare, Skipped};
+use crate::experiment::{Cell, Comparison, Findings, Interval, Overlap, OverlapRule, Skipped};
+use crate::extract::Cost;
 use crate::structure::Section;
+use crate::truncate::SectionShare;
 use crate::truncate::Strategy;
 
 /// A cell with an interval of 0.01 to both sides; `against` = the baseline's figure and the corrected p.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::Runner;
-use crate::experiment::{Findings, SectionShare};
+use crate::experiment::Findings;
+use crate::truncate::SectionShare;
 
 /// The findings of all experiments, in the order of the configuration; those that were not run yet are left out.
 pub type AllFindings = Arc<dyn Fn() -> Result<Vec<Findings>> + Send + Sync>;

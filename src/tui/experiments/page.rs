@@ -131,7 +131,7 @@ fn score(app: &App, kept: &Kept) -> String {
 
 /// How much of each section is kept: `title 100 % risk 0 %`.
 fn shares(app: &App, kept: &Kept) -> String {
-    let share = |share: &crate::experiment::SectionShare| {
+    let share = |share: &crate::truncate::SectionShare| {
         let percent = 100.0 * share.kept as f64 / share.tokens.max(1) as f64;
         format!("{} {percent:.0}%", app.say(report::section(share.section)))
     };

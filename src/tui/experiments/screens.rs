@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
-use crate::experiment::{Findings, SectionShare};
+use crate::experiment::Findings;
 use crate::job::Ctx;
 use crate::report::testing::{findings, large};
 use crate::structure::{Salience, Section, Sentence};
 use crate::truncate::Layout;
+use crate::truncate::SectionShare;
 use crate::tui::bench::{Bench, LARGE, SMALL, empty};
 use crate::tui::{Kept, Laboratory, Language, Truncated, Workspace};
 

@@ -1,0 +1,136 @@
+//! The truncation laboratory, in the workbench or as a batch.
+
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+
+use anyhow::{Context, Result};
+
+use super::is_batch;
+use super::project::{Opened, open_ui};
+use crate::cli::{Experiment, Global};
+use crate::disk;
+use crate::experiment::{Findings, Params, Preset};
+use crate::headless::{self, Summary};
+use crate::job::Ctx;
+use crate::pipeline;
+use crate::report::experiment_html;
+use crate::store::Store;
+use crate::text::Segmenter;
+use crate::truncate::SectionCounts;
+use crate::tui::{Kept, Laboratory, Start, Truncated};
+
+/// Runs the experiments of a project.
+pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
+    let opened = Opened::read(&args.project.config, "experiment", global).map(|mut opened| {
+        if let Some(preset) = args.preset.filter(|preset| *preset != Preset::None) {
+            opened.config.experiment.iter_mut().for_each(|params| params.preset = preset);
+        }
+        opened
+    });
+    let name = args.name.clone();
+    if !is_batch(global) {
+        let opened = opened?;
+        let run = opened.clone();
+        let runner = Arc::new(move |ctx: &Ctx| Ok(experiments(&run, name.as_deref(), ctx)?.0));
+        return open_ui(&opened, Start::Run, global, Some(runner));
+    }
+    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
+    Ok(headless::run("experiment", &ctx, |ctx| {
+        let opened = opened?;
+        let (reports, findings, pages) = experiments(&opened, name.as_deref(), ctx)?;
+        let mut summary = Summary::default();
+        summary.set("project", &opened.config.project.name);
+        if !opened.config.project.note.is_empty() {
+            summary.set("note", &opened.config.project.note);
+        }
+        summary.partial = findings.iter().any(|found| !found.skipped.is_empty());
+        summary.set("stages", reports);
+        summary.set("experiments", findings);
+        summary.set("pages", pages);
+        Ok(summary)
+    }))
+}
+
+type Ran = (Vec<crate::data::Report>, Vec<Findings>, Vec<String>);
+
+/// Runs experiments, and writes the page of each among the exports.
+fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<Ran> {
+    let config = &opened.config;
+    let (reports, findings) = pipeline::experiments(config, &opened.base, name, ctx)?;
+    let mut pages = Vec::new();
+    for found in &findings {
+        let path = opened.base.join(&config.project.exports).join("experiments").join(format!("{}.html", found.name));
+        let page = experiment_html(found, &config.project.note)?;
+        disk::write_atomic(&path, |out| Ok(std::io::Write::write_all(out, page.as_bytes())?))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        pages.push(path.display().to_string());
+    }
+    Ok((reports, findings, pages))
+}
+
+/// The laboratory as the workbench opens it; none where the configuration has no experiments.
+pub(super) fn laboratory(opened: &Opened) -> Option<Laboratory> {
+    if opened.config.experiment.is_empty() {
+        return None;
+    }
+    let [ran, found, looked] = [opened.clone(), opened.clone(), opened.clone()];
+    let words = OnceLock::new();
+    Some(Laboratory {
+        findings: Arc::new(move || {
+            Ok(pipeline::findings(&found.config, &pipeline::project(&found.config, &found.base)))
+        }),
+        document: Arc::new(move |name, number| {
+            let segmenter =
+                || Segmenter::new(&looked.config.tokenizer, &looked.base).map_err(|error| format!("{error:#}"));
+            let words = words.get_or_init(segmenter).as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
+            let params = looked.config.experiment.iter().find(|params| params.name == name);
+            truncated(&looked, params.context("there is no such experiment")?, number, words)
+        }),
+        run: Arc::new(move |ctx: &Ctx| Ok(experiments(&ran, None, ctx)?.0)),
+    })
+}
+
+/// A document as the strategies of an experiment cut it. Tokens are words, or characters where strategies count these.
+fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
+    let config = &opened.config;
+    let project = pipeline::project(config, &opened.base);
+    let found = pipeline::findings(config, &project).into_iter().find(|found| found.name == params.name);
+    let Some(found) = found else { return Ok(None) };
+    let Some(looked) = pipeline::look_at(config, &project, params, number)? else { return Ok(None) };
+    // While a run has the store, there are no scores to be seen.
+    let store = Store::open(&project.store()).ok();
+    let mut strategies = Vec::with_capacity(found.cells.len());
+    for (cell, of) in found.cells.iter().enumerate() {
+        let (layout, views, tokens) = looked.document.views(&of.strategy, words);
+        let mut seen: Vec<std::ops::Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
+        seen.sort_by_key(|range| range.start);
+        let mut kept: Vec<std::ops::Range<usize>> = Vec::new();
+        for range in seen {
+            match kept.last_mut().filter(|last| range.start <= last.end) {
+                Some(last) => last.end = last.end.max(range.end),
+                None => kept.push(range),
+            }
+        }
+        let mut sections = SectionCounts::default();
+        sections.add(&layout, &views);
+        let score = match (&store, of.set) {
+            (Some(store), Some(set)) => looked.score(store, set)?,
+            _ => None,
+        };
+        strategies.push(Kept {
+            cell,
+            kept: kept.iter().map(ExactSizeIterator::len).sum(),
+            ranges: kept.iter().map(|range| tokens[range.start].start..tokens[range.end - 1].end).collect(),
+            all: tokens.len(),
+            windows: views.len(),
+            sections: sections.shares(),
+            score,
+        });
+    }
+    Ok(Some(Truncated {
+        title: looked.document.clean.document.title.clone(),
+        text: looked.document.text,
+        documents: looked.documents,
+        strategies,
+    }))
+}

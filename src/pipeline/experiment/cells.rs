@@ -1,0 +1,235 @@
+//! One cell of an experiment: a feature truncated by a strategy, and what is observed of it.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use rustc_hash::FxHashMap;
+use serde_json::json;
+
+use super::{Laboratory, VERSION, compute, kept};
+use crate::data::{Key, Report};
+use crate::experiment::{DenseRows, Labelled, Observed, Target};
+use crate::extract::{self, Cost, Feature, Inputs, Model};
+use crate::model::{Csr, EstimatorParams, FoldCounts, FoldFeatures, Method, Split};
+use crate::store::{RowKind, Rows, SetSpec, Values};
+use crate::structure::sentences_of_part;
+use crate::{backtest, factor};
+
+impl Laboratory<'_> {
+    /// What is observed of one cell, and the reports of the stages that ran for it.
+    pub(super) fn cell(
+        &self,
+        cell: &Feature,
+        cost: &Cost,
+        inputs: &Inputs<'_>,
+        labels: Option<(&Labelled, &[Split])>,
+    ) -> Result<(Observed, Vec<Report>)> {
+        let Laboratory { run, params, .. } = self;
+        let config = run.config;
+        let rules = match params.target {
+            Target::Factor => {
+                json!([self.factor_params()?, params.horizon, config.backtest, config.market, run.prices, params.kinds])
+            }
+            Target::Label | Target::Rating => json!([labels.map(|(l, s)| label_key(l, s))]),
+        };
+        let files = run.files_named_in(cell)?;
+        let key = Key::of_json(&(
+            VERSION,
+            "cell",
+            cell,
+            rules,
+            &config.tokenizer,
+            run.corpus,
+            run.structure,
+            files,
+            run.ctx.seed(),
+        ));
+        let mut reports = Vec::new();
+        let path = self.folder().join("cells").join(format!("{}.json", key.hex()));
+        let observed = kept(&path, key, || match labels {
+            None => self.factor_cell(cell, cost, inputs, &mut reports),
+            Some((labelled, splits)) => self.label_cell(cell, cost, inputs, labelled, splits, &mut reports),
+        })?;
+        Ok((observed, reports))
+    }
+
+    /// The rows of a cell's feature, and what they cost.
+    fn extracted(
+        &self,
+        cell: &Feature,
+        cost: &Cost,
+        inputs: &Inputs<'_>,
+        reports: &mut Vec<Report>,
+    ) -> Result<(Key, Cost)> {
+        let run = self.run;
+        let (mut set, started) = (Key::default(), Instant::now());
+        reports.push(run.ctx.stage(&cell.name, "docs", run.documents, || {
+            let (id, report) = extract::run(cell, inputs, self.store, run.ctx)?;
+            set = id;
+            Ok(report)
+        })?);
+        let of_model = reports.last().and_then(|report| report.facts.get("cost").cloned());
+        let cost = match of_model {
+            Some(cost) => serde_json::from_value(cost)?,
+            None => native(cost, started),
+        };
+        Ok((set, cost))
+    }
+
+    fn factor_cell(
+        &self,
+        cell: &Feature,
+        cost: &Cost,
+        inputs: &Inputs<'_>,
+        reports: &mut Vec<Report>,
+    ) -> Result<Observed> {
+        let run = self.run;
+        let market = inputs.market.context("factors need prices: add a [[source]] with table = \"prices\"")?;
+        let (set, cost) = self.extracted(cell, cost, inputs, reports)?;
+        let rules = self.factor_params()?;
+        let column = match rules.source() {
+            (name, Some(column)) if cell.name.starts_with(&format!("{name} · ")) => Some(column.to_owned()),
+            _ if cell.model == Model::Onnx => Some("tone".to_owned()),
+            _ => None,
+        };
+        let source = column.map_or_else(String::new, |column| format!("{}.{column}", cell.name.replace('.', " ")));
+        let rules = factor::Params {
+            name: cell.name.clone(),
+            kinds: cell.kinds.clone(),
+            feature: if source.is_empty() { "cell".to_owned() } else { source },
+            ..rules
+        };
+        let (factor, _) = compute(&rules, set, self.store, market, &run.project, run.config, run.ctx)?;
+        let (outcome, _) = backtest::run(&factor, market, &run.config.backtest, run.ctx)?;
+        let series = outcome.ic.iter().find(|series| series.horizon == self.params.horizon);
+        let series = series.context("the backtest has the horizon")?;
+        let (ic, rank_ic) = (&series.ic_summary, &series.rank_ic_summary);
+        let figures = [
+            ("ic", ic.mean),
+            ("icir", ic.icir),
+            ("rank_ic", rank_ic.mean),
+            ("rank_icir", rank_ic.icir),
+            ("rank_ic_t", rank_ic.t_nw),
+        ];
+        let there = |(name, value): (&str, f64)| value.is_finite().then(|| (name.to_owned(), value));
+        let pairs = series.dates.iter().copied().zip(series.rank_ic.iter().copied());
+        Ok(Observed {
+            figures: figures.into_iter().filter_map(there).collect(),
+            cost,
+            set: Some(set),
+            rank_ic: pairs.filter(|(_, ic)| ic.is_finite()).collect(),
+            called: Vec::new(),
+        })
+    }
+
+    fn label_cell(
+        &self,
+        cell: &Feature,
+        cost: &Cost,
+        inputs: &Inputs<'_>,
+        labelled: &Labelled,
+        splits: &[Split],
+        reports: &mut Vec<Report>,
+    ) -> Result<Observed> {
+        let ctx = self.run.ctx;
+        if dense(cell.model) {
+            let (set, cost) = self.extracted(cell, cost, inputs, reports)?;
+            let rows = self.rows(set, labelled)?;
+            let observed = self.called(cell, &rows, labelled, splits, cost)?;
+            self.store.remove(&set)?;
+            return Ok(observed);
+        }
+        let started = Instant::now();
+        let mut counts = None;
+        reports.push(ctx.stage(&cell.name, "docs", self.run.documents, || {
+            let found = extract::counts(cell, inputs, ctx)?;
+            let read = found.read.iter().filter(|read| **read).count() as u64;
+            let mut report = Report { rows_in: found.read.len() as u64, rows_out: read, ..Report::new(&cell.name) };
+            report.drop_rows("not read, or nothing kept", report.rows_in - read);
+            counts = Some(found);
+            Ok(report)
+        })?);
+        let counts = counts.context("a finished stage has counts")?;
+        let mut of_labelled = Csr::new(counts.counts.cols());
+        labelled.documents.iter().for_each(|&document| of_labelled.push_row(counts.counts.row(document).iter()));
+        let rows = FoldCounts { counts: &of_labelled, titles: &counts.titles, params: &cell.tfidf, ctx };
+        self.called(cell, &rows, labelled, splits, native(cost, started))
+    }
+
+    /// Calls the labels, and keeps the scores in the store.
+    fn called(
+        &self,
+        cell: &Feature,
+        rows: &impl FoldFeatures,
+        labelled: &Labelled,
+        splits: &[Split],
+        cost: Cost,
+    ) -> Result<Observed> {
+        let estimator = cell.estimator().filter(|estimator| estimator.method != Method::Ridge);
+        let estimator = estimator.unwrap_or(EstimatorParams {
+            method: Method::Logistic,
+            linear: cell.linear.clone(),
+            class_weight: cell.class_weight,
+            ..EstimatorParams::default()
+        });
+        let called = labelled.call(rows, splits, &estimator, self.run.ctx)?;
+        let spec = SetSpec {
+            name: cell.name.clone(),
+            kind: RowKind::Dense { dim: 1 },
+            params: json!([VERSION, "scores", self.params.name, cell, label_key(labelled, splits), self.run.corpus]),
+            fitted_until: None,
+        };
+        let mut of_document: FxHashMap<usize, f32> = FxHashMap::default();
+        of_document.extend(labelled.documents.iter().copied().zip(called.scores.iter().copied()));
+        let writer = self.store.writer(&spec)?;
+        let (mut order, mut first) = (Vec::new(), 0);
+        for part in 0..self.run.project.clean().files()?.len() {
+            let rows = sentences_of_part(&self.run.project.structure().path(part))?.len();
+            let scores = (first..first + rows).map(|at| of_document.get(&at).copied().unwrap_or(f32::NAN)).collect();
+            let key = Key::of_json(&(part, rows));
+            writer.put(key, &Rows::dense(vec![key; rows], 1, scores))?;
+            order.push(key);
+            first += rows;
+        }
+        let set = writer.finish(&order, json!({"columns": ["score"]}))?.id();
+        Ok(Observed { figures: called.figures, cost, set: Some(set), rank_ic: Vec::new(), called: called.called })
+    }
+
+    /// The rows of the labelled documents.
+    fn rows(&self, set: Key, labelled: &Labelled) -> Result<DenseRows> {
+        let set = self.store.set(&set)?.context("the rows that were just made are gone from the store")?;
+        let (mut all, mut width) = (Vec::new(), 0);
+        for rows in set.batches() {
+            let Values::Dense { dim, data } = rows?.values else { bail!("rows of a cell are dense") };
+            width = dim;
+            all.extend(data);
+        }
+        let of = labelled.documents.iter().flat_map(|&at| all[at * width..(at + 1) * width].iter().copied());
+        Ok(DenseRows { dim: width, data: of.collect() })
+    }
+}
+
+/// The cost of a native model: what strategies keep, in words or characters, and the time that it took.
+fn native(kept: &Cost, started: Instant) -> Cost {
+    Cost {
+        tokens_read: kept.tokens,
+        seconds: started.elapsed().as_secs_f64(),
+        device: "cpu".to_owned(),
+        ..kept.clone()
+    }
+}
+
+/// Whether a model's rows are dense and hang on their own document alone.
+pub(super) fn dense(model: Model) -> bool {
+    matches!(model, Model::Lexicon | Model::Onnx)
+}
+
+/// Whether a model weighs words.
+pub(super) fn counted(model: Model) -> bool {
+    matches!(model, Model::Tfidf | Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted)
+}
+
+fn label_key(labelled: &Labelled, splits: &[Split]) -> Key {
+    let splits: Vec<_> = splits.iter().map(|split| (&split.train, &split.test)).collect();
+    Key::of_json(&(&labelled.documents, &labelled.class, &labelled.names, splits))
+}

@@ -1,0 +1,289 @@
+//! Experiments: the same documents by every strategy of truncation, through the stages that features and factors go through.
+//!
+//! A cell is a feature that is truncated by the cell's strategy. What was observed of it is kept in a file of its own, so that an
+//! experiment that was stopped goes on with the cell that it was in. Contextual models that put rows together from windows read
+//! each window once for all cells.
+
+mod cells;
+mod labels;
+mod look;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result, ensure};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{Run, VERSION, compute, securities};
+use crate::config::Config;
+use crate::data::{Key, Kind, Report};
+use crate::experiment::{Cell, Findings, Params, Skipped, Target, conclude};
+use crate::extract::{self, Cost, Feature, Inputs, Model};
+use crate::job::Ctx;
+use crate::market::Market;
+use crate::model::onnx::Output;
+use crate::store::Store;
+use crate::truncate::{SectionShare, Strategy};
+use crate::{disk, factor};
+
+use cells::{counted, dense};
+pub use look::{Looked, look_at};
+
+/// Runs the experiments of a configuration, or the one of this name, and gives the reports of the stages and the findings.
+pub fn experiments(
+    config: &Config,
+    base: &Path,
+    name: Option<&str>,
+    ctx: &Ctx,
+) -> Result<(Vec<Report>, Vec<Findings>)> {
+    let chosen: Vec<&Params> = config.experiment.iter().filter(|p| name.is_none_or(|name| p.name == name)).collect();
+    let known: Vec<&str> = config.experiment.iter().map(|params| params.name.as_str()).collect();
+    ensure!(!known.is_empty(), "there is no [[experiment]] in the configuration: say what is to be compared");
+    ensure!(
+        !chosen.is_empty(),
+        "there is no experiment {:?}; there are: {}",
+        name.unwrap_or_default(),
+        known.join(", ")
+    );
+    let mut run = Run::begin(config, base, ctx)?;
+    run.ingest()?;
+    run.clean()?;
+    run.link()?;
+    run.structure()?;
+    if run.project.prices().exists() {
+        run.market = Some(Market::read(&run.project.prices(), &securities(&run.project)?)?);
+    }
+    let store = Store::open(&run.project.store())?;
+    let mut findings = Vec::new();
+    for params in chosen {
+        let shared = Mutex::new(Vec::new());
+        let laboratory = Laboratory { run: &run, params, store: &store, shared: &shared };
+        let (found, reports) = laboratory.run().with_context(|| format!("experiment {:?}", params.name))?;
+        for windows in shared.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            store.remove(windows)?;
+        }
+        disk::write_json(&run.project.experiment(&params.name).join("findings.json"), &found)?;
+        findings.push(found);
+        run.reports.extend(reports);
+    }
+    Ok((run.reports, findings))
+}
+
+/// The findings that a project has, in the order of the configuration.
+pub fn findings(config: &Config, project: &crate::project::Project) -> Vec<Findings> {
+    let read = |params: &Params| disk::read_json(&project.experiment(&params.name).join("findings.json")).ok();
+    config.experiment.iter().filter_map(read).collect()
+}
+
+/// What was made under a key, kept in a file.
+#[derive(Serialize, Deserialize)]
+struct Kept<T> {
+    key: Key,
+    made: T,
+}
+
+/// What of the file stands for this key, or what `make` makes.
+fn kept<T: Serialize + DeserializeOwned>(path: &Path, key: Key, make: impl FnOnce() -> Result<T>) -> Result<T> {
+    if let Ok(kept) = disk::read_json::<Kept<T>>(path)
+        && kept.key == key
+    {
+        return Ok(kept.made);
+    }
+    let made = make()?;
+    let kept = Kept { key, made };
+    disk::write_json(path, &kept)?;
+    Ok(kept.made)
+}
+
+/// One experiment under way.
+struct Laboratory<'a> {
+    run: &'a Run<'a>,
+    params: &'a Params,
+    store: &'a Store,
+    shared: &'a Mutex<Vec<Key>>,
+}
+
+impl Laboratory<'_> {
+    fn run(&self) -> Result<(Findings, Vec<Report>)> {
+        let Laboratory { run, params, .. } = self;
+        let (config, ctx) = (run.config, run.ctx);
+        let sentences = run.project.structure();
+        let (clean, links) = (run.project.clean(), run.project.links());
+        let inputs = Inputs {
+            clean: &clean,
+            links: &links,
+            sentences: &sentences,
+            corpus: run.corpus,
+            market: run.market.as_ref(),
+            prices: run.prices,
+            cutoff: config.market.cutoff,
+            tokenizer: &config.tokenizer,
+            onnx: &config.onnx,
+            base: run.base,
+            shared: Some(self.shared),
+        };
+        let grid = params.grid()?;
+        let mut reports = Vec::new();
+        let audit = self.audit(&grid, &inputs, &mut reports)?;
+        let mut findings = Findings {
+            name: params.name.clone(),
+            target: params.target,
+            documents: audit.first().map_or(0, |(cost, _)| cost.documents),
+            ..Findings::default()
+        };
+        ensure!(findings.documents > 0, "no document is of the kinds that are read ({:?})", params.kinds);
+        let labelled = match params.target {
+            Target::Factor => {
+                let (factor, horizon) = (self.factor_params()?, params.horizon);
+                ensure!(
+                    config.backtest.horizons.contains(&horizon),
+                    "horizon = {horizon} is none of [backtest] horizons = {:?}; add it there",
+                    config.backtest.horizons
+                );
+                findings.measure = "rank_ic".to_owned();
+                findings.factor = Some((factor.name.clone(), horizon));
+                None
+            }
+            Target::Label | Target::Rating => {
+                let (labelled, overlap) = self.labelled(&inputs, &mut findings)?;
+                findings.measure = "macro_f1".to_owned();
+                findings.overlap = overlap;
+                Some(labelled)
+            }
+        };
+        let mut report = Report::new(&format!("experiment {}", params.name));
+        let splits = match &labelled {
+            Some(labelled) => labelled.splits(params, ctx.seed(), &mut report)?,
+            None => Vec::new(),
+        };
+        let mut observed = Vec::new();
+        for name in &params.features {
+            let feature = self.feature(name)?;
+            for (strategy, (cost, sections)) in grid.iter().zip(&audit) {
+                let cell = Feature {
+                    name: format!("{name} · {strategy}"),
+                    truncate: strategy.clone(),
+                    kinds: self.kinds(feature),
+                    ..feature.clone()
+                };
+                if let Err(error) = cell.check().and_then(|()| self.suits(&cell)) {
+                    ensure!(
+                        !findings.cells.is_empty() || strategy != &grid[0],
+                        "the baseline {strategy} cannot be read by {name:?}: {error:#}"
+                    );
+                    let reason = format!("{error:#}");
+                    findings.skipped.push(Skipped { feature: name.clone(), strategy: strategy.to_string(), reason });
+                    continue;
+                }
+                let labels = labelled.as_ref().map(|labelled| (labelled, splits.as_slice()));
+                let (made, stage) = self.cell(&cell, cost, &inputs, labels)?;
+                reports.extend(stage);
+                findings.cells.push(Cell {
+                    feature: name.clone(),
+                    strategy: strategy.clone(),
+                    family: strategy.family(),
+                    limit: strategy.limit(0),
+                    figures: made.figures.clone(),
+                    cost: made.cost.clone(),
+                    set: made.set,
+                    kept: sections.clone(),
+                    ..Cell::default()
+                });
+                observed.push(made);
+            }
+        }
+        ensure!(observed.len() > 1, "there is nothing to compare: {:?}", findings.skipped);
+        let done = ctx.stage(&report.stage.clone(), "cells", Some(observed.len() as u64), || {
+            conclude(&mut findings, &observed, labelled.as_ref(), params, ctx)?;
+            ctx.advance(observed.len() as u64)?;
+            report.rows_in = (findings.cells.len() + findings.skipped.len()) as u64;
+            report.rows_out = findings.cells.len() as u64;
+            report.drop_rows("cannot be read so", findings.skipped.len() as u64);
+            report.fact("observations", findings.observations);
+            Ok(report)
+        })?;
+        reports.push(done);
+        Ok((findings, reports))
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.run.project.experiment(&self.params.name)
+    }
+
+    fn feature(&self, name: &str) -> Result<&Feature> {
+        let features = &self.run.config.feature;
+        let known = || features.iter().map(|feature| feature.name.as_str()).collect::<Vec<_>>().join(", ");
+        features
+            .iter()
+            .find(|feature| feature.name == *name)
+            .with_context(|| format!("there is no [[feature]] {name:?}; there are: {}", known()))
+    }
+
+    fn kinds(&self, feature: &Feature) -> Vec<Kind> {
+        if self.params.kinds.is_empty() { feature.kinds.clone() } else { self.params.kinds.clone() }
+    }
+
+    /// What all strategies keep of the documents.
+    fn audit(
+        &self,
+        grid: &[Strategy],
+        inputs: &Inputs<'_>,
+        reports: &mut Vec<Report>,
+    ) -> Result<Vec<(Cost, Vec<SectionShare>)>> {
+        let Laboratory { run, params, .. } = self;
+        let kinds = self.kinds(self.feature(&params.features[0])?);
+        let key = Key::of_json(&(VERSION, "audit", grid, &kinds, &run.config.tokenizer, run.structure, run.ctx.seed()));
+        kept(&self.folder().join("audit.json"), key, || {
+            let mut audit = Vec::new();
+            let name = format!("strategies of {}", params.name);
+            reports.push(run.ctx.stage(&name, "docs", run.documents, || {
+                audit = extract::audit(grid, &kinds, inputs, run.ctx)?;
+                let documents = audit.first().map_or(0, |(cost, _)| cost.documents);
+                Ok(Report { rows_in: documents, rows_out: documents, ..Report::new(&name) })
+            })?);
+            Ok(audit)
+        })
+    }
+
+    /// The factor whose rules are used.
+    fn factor_params(&self) -> Result<factor::Params> {
+        let factors = &self.run.config.factor;
+        if let Some(name) = &self.params.factor {
+            let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
+            let found = factors.iter().find(|factor| factor.name == *name);
+            return found.cloned().with_context(|| {
+                format!("there is no [[factor]] {name:?} whose rules could be used; there are: {}", known.join(", "))
+            });
+        }
+        let of_feature = |factor: &&factor::Params| self.params.features.iter().any(|name| factor.source().0 == name);
+        let found = factors.iter().find(of_feature).cloned();
+        Ok(found.unwrap_or_else(|| factor::Params { name: "default".to_owned(), ..factor::Params::default() }))
+    }
+
+    /// Fails where a feature gives nothing that the target could be judged by.
+    fn suits(&self, cell: &Feature) -> Result<()> {
+        let model = cell.model;
+        match self.params.target {
+            Target::Factor => {
+                ensure!(
+                    !matches!(
+                        model,
+                        Model::Tfidf | Model::Lsa | Model::Vectors | Model::Word2vec | Model::Glove | Model::FastText
+                    ),
+                    "its rows are vectors, of which no factor is made; take a model with a score, or target = \"label\""
+                );
+                ensure!(
+                    model != Model::Onnx || cell.onnx.output != Output::Embedding,
+                    "onnx.output = \"embedding\" gives vectors, of which no factor is made; take \"scores\", or target = \"label\""
+                );
+            }
+            Target::Label | Target::Rating => ensure!(
+                dense(model) || counted(model),
+                "its values hang on returns or on the past; labels are told from words (tfidf, logistic, bayes, svm, boosted, ridge), \
+                 lexicon and onnx"
+            ),
+        }
+        Ok(())
+    }
+}
