@@ -91,7 +91,10 @@ mod tests {
             accept: Vec::new(),
             refuse: Vec::new(),
         };
-        let failed = |args: &Args| format!("{:#}", run(args).err().expect("this cannot work"));
+        let failed = |args: &Args| match run(args) {
+            Ok(_) => panic!("this cannot work"),
+            Err(error) => format!("{error:#}"),
+        };
         assert!(failed(&args).contains("run inkstone structure"));
         let row = |id: &str, publisher: &str| {
             format!(

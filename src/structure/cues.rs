@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::Section;
 
@@ -222,7 +222,8 @@ const CUES: [(u16, &[&str]); 13] = [
 static FINDER: LazyLock<(AhoCorasick, Vec<u16>)> = LazyLock::new(|| {
     let (words, bits): (Vec<&str>, Vec<u16>) =
         CUES.iter().flat_map(|(bit, words)| words.iter().map(|&word| (word, *bit))).unzip();
-    let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(words);
+    let finder =
+        AhoCorasick::builder().kind(Some(AhoCorasickKind::DFA)).match_kind(MatchKind::LeftmostLongest).build(words);
     (finder.expect("the cues are constants of few bytes"), bits)
 });
 
@@ -237,8 +238,16 @@ pub(super) fn says_law(bits: u16) -> bool {
     bits & cue::LEGAL != 0
 }
 
-/// Characters of the longest sentence that a request to read the legal notes makes one of them.
+/// Whether a request to read the legal notes is all that a sentence says: layout may join such a note to the text below it.
+fn is_note(sentence: &str) -> bool {
+    let (_, notes) = CUES.iter().find(|(bit, _)| *bit == cue::NOTES).expect("the table has a row for notes");
+    let end = notes.iter().filter_map(|note| Some(sentence.rfind(note)? + note.len())).max();
+    end.is_some_and(|end| sentence[end..].chars().count() <= BEHIND_A_NOTE && sentence.chars().count() <= LONGEST_NOTE)
+}
+
+/// Characters of the longest note that points to the legal notes, and of what follows their name in it: 条款部分。
 const LONGEST_NOTE: usize = 60;
+const BEHIND_A_NOTE: usize = 6;
 
 /// What makes a sentence one of a section by itself; `bits` are all cues in it, `whole_line` says that it is all of its line.
 pub(super) fn told(sentence: &str, bits: u16, whole_line: bool) -> Option<Section> {
@@ -250,8 +259,7 @@ pub(super) fn told(sentence: &str, bits: u16, whole_line: bool) -> Option<Sectio
     }
     let shape = Shape::of(sentence);
     let prose = sentence.ends_with(['。', '！', '？', '；']);
-    // Layout may join a note on the page's edge to the text beside it.
-    let law = has(cue::LEGAL) || (has(cue::NOTES | cue::READ) && shape.characters <= LONGEST_NOTE);
+    let law = has(cue::LEGAL) || (has(cue::NOTES | cue::READ) && is_note(sentence));
     let meaning = has(cue::MONTHS | cue::AGAINST) && (has(cue::GRADE) || has(cue::RATING));
     if has(cue::CONTACT) && (!prose || shape.characters <= 80) && !law {
         return Some(Section::Header);

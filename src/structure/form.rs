@@ -85,7 +85,7 @@ impl Former {
                 if let Some(name) = names.iter().find(|name| left.starts_with(**name)) {
                     self.form.push(NAME);
                     rest = left[name.len()..].chars();
-                } else if c.is_alphanumeric() {
+                } else if is_letter(c) {
                     self.form.push(c.to_ascii_lowercase());
                     letters += 1;
                 }
@@ -99,6 +99,17 @@ fn hash_of(form: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&blake3::hash(form).as_bytes()[..8]);
     u64::from_le_bytes(bytes)
+}
+
+/// Whether a character counts: a letter, a digit or a Chinese character. Most are told without a look into the tables of Unicode.
+#[inline]
+pub(super) fn is_letter(c: char) -> bool {
+    match c {
+        '\u{4E00}'..='\u{9FFF}' => true,
+        '\0'..='\u{7F}' => c.is_ascii_alphanumeric(),
+        '。' | '，' | '、' | '：' | '；' | '（' | '）' | '“' | '”' => false,
+        _ => c.is_alphanumeric(),
+    }
 }
 
 /// Whether a mark goes on with the figure before it: a point, a comma, a dash, or the marks of a date, before another digit.

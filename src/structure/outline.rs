@@ -247,6 +247,8 @@ mod tests {
     fn news_of_ratings_law_and_telephones_is_no_header_and_no_disclaimer() {
         let text = "公司公告\n公司因年报存在虚假记载被处罚，投资者可索赔。\n公司电话业务收入增长3.5%。\n公司主体信用评级维持AA+。\n净利润增长";
         assert_eq!(sections(text), [Title, Body, Body, Body, Body]);
+        let text = "标题\n请务必阅读正文之后的免责条款部分\n请参阅最后一页的免责声明公司业绩符合预期。";
+        assert_eq!(sections(text), [Title, Disclaimer, Body], "a note that layout joined to the text");
     }
 
     #[test]

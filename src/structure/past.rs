@@ -20,6 +20,7 @@ use chrono::NaiveDateTime;
 use memmap2::Mmap;
 use rustc_hash::FxHasher;
 
+use super::form::is_letter;
 use super::params::{Measure, Params};
 use super::table::Salience;
 use crate::disk::{self, Scratch};
@@ -114,7 +115,7 @@ fn shingles(sentence: &str, mut give: impl FnMut(u32)) {
             (hash ^ last[(count + i) % SHINGLE]).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23)
         }))
     };
-    for c in sentence.chars().filter(|c| c.is_alphanumeric()) {
+    for c in sentence.chars().filter(|&c| is_letter(c)) {
         last[count % SHINGLE] = u64::from(u32::from(c));
         count += 1;
         if count >= SHINGLE {
