@@ -367,7 +367,7 @@ mod tests {
             assert_eq!(contained(|| 7).unwrap(), 7);
             panic!("expected, and not to be seen");
         });
-        assert_eq!(panic_text(panic.map(|()| ()).unwrap_err().as_ref()), "expected, and not to be seen");
+        assert_eq!(panic_text(panic.unwrap_err().as_ref()), "expected, and not to be seen");
         assert!(!CONTAINED.get());
     }
 
