@@ -362,6 +362,16 @@ mod tests {
     }
 
     #[test]
+    fn what_panics_in_a_container_is_given_back_and_the_thread_goes_on() {
+        let panic = contained(|| {
+            assert_eq!(contained(|| 7).unwrap(), 7);
+            panic!("expected, and not to be seen");
+        });
+        assert_eq!(panic_text(panic.unwrap_err().as_ref()), "expected, and not to be seen");
+        assert!(!CONTAINED.get());
+    }
+
+    #[test]
     fn a_job_ends_once_whether_it_succeeds_fails_or_panics() {
         let job = Job::spawn("ok", ctx(), |_| Ok(7)).unwrap();
         assert!(matches!(job.wait(SOON), JobState::Done(7)));

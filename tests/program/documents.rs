@@ -46,7 +46,7 @@ fn read_says_what_it_read_and_writes_the_text() {
     assert_says(file(&json, "scan.pdf")["reason"].as_str().unwrap(), &["needs OCR"]);
     let garbled = file(&json, "garbled.pdf");
     assert_says(garbled["reason"].as_str().unwrap(), &["10 %", "[ingest] max_garbled"]);
-    assert_says(garbled["detail"].as_str().unwrap(), &["77.", "% garbled"]);
+    assert_says(garbled["detail"].as_str().unwrap(), &["0.0 % unmapped", "% garbled"]);
     let text = fs::read_to_string(folder.path().join("text/columns.txt")).unwrap();
     assert!(
         text.starts_with("标题：星河材料：订单回暖，拐点已现\n时间：2024-03-15 23:59:59\n\n2024 年 03 月 15 日\n"),

@@ -13,6 +13,8 @@ const WORD_GAP: f32 = 0.22;
 /// A gap from which on glyphs belong to different fragments, in ems.
 const CELL_GAP: f32 = 1.0;
 
+/// Marks that leave half of their place empty.
+const MARKS: [char; 10] = ['。', '，', '、', '；', '：', '）', '》', '”', '！', '？'];
 /// Share of the page's width, on either side, where banners stand.
 const EDGE: f32 = 0.12;
 /// Characters of a banner at the least.
@@ -137,7 +139,7 @@ impl Open {
         let raised = glyph.size.min(self.last.size) < 0.8 * em;
         let drop = (glyph.y - self.last.y).abs();
         let limit = if raised { 0.5 } else { 0.15 } * em;
-        drop <= limit && gap >= -0.5 * em && gap < CELL_GAP * em
+        drop <= limit && gap >= -overlap(&self.fragment.text).max(0.5) * em && gap < CELL_GAP * em
     }
 
     fn push(&mut self, glyph: &Glyph) {
@@ -163,6 +165,11 @@ impl Open {
     }
 }
 
+/// How far what follows may stand over the end of a text, in ems: a mark takes half of its place when lines are set tight.
+fn overlap(text: &str) -> f32 {
+    if text.ends_with(MARKS) { 0.7 } else { 0.3 }
+}
+
 /// Joins fragments that were drawn apart and stand side by side as words do.
 fn merge(mut fragments: Vec<Fragment>) -> Vec<Fragment> {
     fragments.sort_by(|a, b| a.y.total_cmp(&b.y).then(a.x0.total_cmp(&b.x0)));
@@ -173,10 +180,9 @@ fn merge(mut fragments: Vec<Fragment>) -> Vec<Fragment> {
             let em = left.size.max(fragment.size);
             let gap = fragment.x0 - left.x1;
             // A mark is often drawn narrower than its place.
-            let limit =
-                if left.text.ends_with(['。', '，', '、', '；', '：', '）', '》', '”']) { 1.1 } else { 0.6 };
+            let limit = if left.text.ends_with(MARKS) { 1.1 } else { 0.6 };
             left.level_with(&fragment)
-                && (-0.3 * em..limit * em).contains(&gap)
+                && (-overlap(&left.text) * em..limit * em).contains(&gap)
                 && left.size.min(fragment.size) > 0.7 * em
         });
         match neighbour {
@@ -228,6 +234,14 @@ mod tests {
         glyphs.extend(run("另一行", 60.0, 120.0));
         glyphs.extend(run("先来", 60.0, 100.0));
         assert_eq!(texts(&glyphs), ["先来在后", "另一行"]);
+    }
+
+    #[test]
+    fn marks_that_are_set_tight_part_nothing() {
+        let mut glyphs = run("平台认证。", 60.0, 100.0);
+        glyphs.extend(run("控制器，", 104.0, 100.0));
+        glyphs.extend(run("产品", 147.0, 100.0));
+        assert_eq!(texts(&glyphs), ["平台认证。控制器，产品"]);
     }
 
     #[test]

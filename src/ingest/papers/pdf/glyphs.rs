@@ -4,11 +4,14 @@
 //! up or down is turned, so that its text is level; text that then still is not level is left out (vertical banners,
 //! watermarks), as is text outside of the page.
 
+use std::io::Read;
 use std::panic::resume_unwind;
 
+use flate2::read::ZlibDecoder;
 use hayro_interpret::font::{Glyph as Drawn, GlyphRun};
 use hayro_interpret::hayro_cmap::BfString;
-use hayro_interpret::hayro_syntax::object::DateTime;
+use hayro_interpret::hayro_syntax::object::dict::keys::{FILTER, IMAGE, SUBTYPE};
+use hayro_interpret::hayro_syntax::object::{Array, DateTime, Dict, Name, Object};
 use hayro_interpret::hayro_syntax::page::Page as PdfPage;
 use hayro_interpret::hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use hayro_interpret::kurbo::{Affine, BezPath, Point, Rect};
@@ -19,6 +22,8 @@ use hayro_interpret::{
 
 use rustc_hash::FxHashSet;
 
+/// Bytes of a packed stream below which it cannot unpack to much: a byte holds a thousand at the most.
+const SMALL_STREAM: usize = 1 << 16;
 /// Things drawn on one page at the most; a page with more is no page of a document.
 const DRAWN_LIMIT: usize = 2_000_000;
 
@@ -91,6 +96,31 @@ impl File {
         self.0.pages().len()
     }
 
+    /// Whether what is packed in the file, its pictures aside, unpacks to more than `limit` bytes; the interpreter unpacks without
+    /// measure.
+    pub(super) fn unpacks_over(&self, limit: u64) -> bool {
+        let mut unpacked = 0;
+        for object in self.0.objects() {
+            let Object::Stream(stream) = object else { continue };
+            let packings = packings(stream.dict());
+            let picture = stream.dict().get::<Name<'_>>(SUBTYPE).is_some_and(|name| name.as_ref() == IMAGE);
+            let raw = stream.raw_data();
+            if packings == 0 || picture || (packings == 1 && raw.len() < SMALL_STREAM) {
+                continue;
+            }
+            let mut inside: Box<dyn Read> = Box::new(&*raw);
+            for _ in 0..packings {
+                inside = Box::new(ZlibDecoder::new(inside));
+            }
+            // A stream that breaks off is the interpreter's to judge.
+            unpacked += copied(inside.take(limit + 1 - unpacked));
+            if unpacked > limit {
+                return true;
+            }
+        }
+        false
+    }
+
     pub(super) fn record(&self) -> Record {
         let metadata = self.0.metadata();
         let written = |d: DateTime| {
@@ -117,6 +147,24 @@ impl File {
             take(page_of(page, &cache, cancelled));
         }
     }
+}
+
+/// How often a stream is packed by Flate.
+fn packings(stream: &Dict<'_>) -> usize {
+    let flate = |name: &Name<'_>| matches!(name.as_ref(), b"FlateDecode" | b"Fl");
+    match stream.get::<Name<'_>>(FILTER) {
+        Some(name) => usize::from(flate(&name)),
+        None => stream.get::<Array<'_>>(FILTER).map_or(0, |names| names.iter::<Name<'_>>().filter(flate).count()),
+    }
+}
+
+/// How many bytes a reader gives before it ends or fails.
+fn copied(mut from: impl Read) -> u64 {
+    let (mut buffer, mut total) = (vec![0; 1 << 16], 0);
+    while let Ok(n @ 1..) = from.read(&mut buffer) {
+        total += n as u64;
+    }
+    total
 }
 
 /// A text string of a PDF: UTF-16 or UTF-8 by its mark, else of one byte a character, whose upper half is only read as ASCII's.

@@ -17,7 +17,7 @@ pub(super) use self::title::sensible as sensible_title;
 use self::glyphs::{Closed, File, Record, Stop};
 use super::dates;
 use super::quality::{Census, Quality};
-use super::{Limits, Paper, Refused, Stopped};
+use super::{FILE_LIMIT, Limits, Paper, Refused, Stopped};
 use crate::ingest::reason;
 use crate::job;
 
@@ -67,6 +67,9 @@ fn drawn(bytes: Vec<u8>, limits: &Limits, cancelled: &dyn Fn() -> bool) -> Resul
     limits.check_pages(pages)?;
     if pages == 0 {
         return Err(Refused::new(reason::DAMAGED_PDF, "no pages"));
+    }
+    if file.unpacks_over(FILE_LIMIT) {
+        return Err(Refused { pages, ..Refused::new(reason::UNPACKS_TOO_LARGE, "") });
     }
     let (mut sheets, mut census) = (Vec::with_capacity(pages), Census::default());
     let (mut blank, mut images) = (0, 0);
