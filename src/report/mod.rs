@@ -24,5 +24,6 @@ pub use finding::finding;
 pub(crate) use finding::{DECIMALS, Standing, interval, label, probability, standing, tokens};
 pub use frontier::frontier_svg;
 pub use html::experiment_html;
+pub(crate) use terminal::wrapped;
 pub use terminal::{Line, Piece, Tone, best_first, experiment_lines, frontier_chart, frontier_legend, mark_of};
 pub(crate) use words::{measure, section};

@@ -127,7 +127,8 @@ pub fn experiment_lines(findings: &Findings, width: usize, language: Language) -
     lines
 }
 
-fn wrapped(text: &str, width: usize, tone: Tone) -> Vec<Line> {
+/// A text in lines of at most this many cells.
+pub(crate) fn wrapped(text: &str, width: usize, tone: Tone) -> Vec<Line> {
     let glyphs: Vec<Glyph<'_>> = width::glyphs(text).collect();
     let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>();
     // A space that was between two words is none at the beginning of a line.

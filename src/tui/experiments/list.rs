@@ -14,15 +14,19 @@ use crate::tui::app::App;
 use crate::tui::run::Phase;
 use crate::tui::{figures, look, width, words};
 
-/// Lines of the finding with its frame.
-const FINDING: u16 = 5;
+/// Lines of the finding with its frame, and where there is room for more.
+const FINDING: [u16; 2] = [5, 7];
+/// Height of a page that has room for more.
+const TALL: u16 = 30;
 
 /// Colours of families of strategies; more than these share them.
 const SERIES: [Color; 6] = [Color::Cyan, Color::Yellow, Color::Green, Color::Magenta, Color::Blue, Color::Red];
 
 /// Finding, list and chart.
 fn panes(page: Rect) -> [Rect; 3] {
-    let [finding, below] = Layout::vertical([Constraint::Length(FINDING), Constraint::Min(0)]).areas(page);
+    let [finding, below] =
+        Layout::vertical([Constraint::Length(FINDING[usize::from(page.height >= TALL)]), Constraint::Min(0)])
+            .areas(page);
     let share = if page.width >= 110 { 52 } else { 55 };
     let [list, chart] = Layout::horizontal([Constraint::Percentage(share), Constraint::Min(0)]).areas(below);
     [finding, list, chart]
@@ -83,12 +87,25 @@ fn draw_experiment(app: &App, experiments: &Experiments, findings: &Findings, fr
         return page::draw(app, findings, open, frame, area);
     }
     let [finding, list, chart] = panes(area);
-    let text = vec![Line::raw(report::finding(findings, app.language))];
     let block = look::pane(title(app, experiments, findings), false);
-    let lines = state(app).unwrap_or(text);
+    let inner = block.inner(finding);
+    let lines = state(app).unwrap_or_else(|| told(&report::finding(findings, app.language), inner));
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), finding);
     draw_list(app, experiments, findings, frame, list);
     draw_chart(app, findings, frame, chart);
+}
+
+/// A text in the lines of an area; where it is longer, the last one says so.
+fn told<'a>(text: &str, area: Rect) -> Vec<Line<'a>> {
+    let (width, height) = (area.width as usize, area.height as usize);
+    let mut lines: Vec<String> = report::wrapped(text, width, Tone::Plain).iter().map(ToString::to_string).collect();
+    if lines.len() > height {
+        lines.truncate(height);
+        if let Some(last) = lines.last_mut() {
+            *last = width::cut(&format!("{}…", width::cut(last, width.saturating_sub(1)).trim_end_matches('…')), width);
+        }
+    }
+    lines.into_iter().map(Line::raw).collect()
 }
 
 fn title<'a>(app: &App, experiments: &Experiments, findings: &Findings) -> Line<'a> {

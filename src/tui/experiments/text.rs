@@ -73,9 +73,9 @@ mod tests {
             .collect();
         assert_eq!(texts[0], [("公", false), ("司发布", true)]);
         assert_eq!(texts[1], [("公告", false)]);
-        assert_eq!(texts[2][0], ("风险提", true));
+        assert_eq!(texts[2], [("风险提", true)]);
         let shares: Vec<Share> = lines.iter().map(|line| share(line, &kept)).collect();
-        assert_eq!(shares[..3], [Share::Part, Share::None, Share::Part]);
+        assert_eq!(shares[..3], [Share::Part, Share::None, Share::Whole]);
         assert_eq!(share(&lines[0], &[0..40]), Share::Whole);
         assert_eq!(share(&Vec::new(), &[0..40]), Share::None);
     }
