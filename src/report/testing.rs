@@ -141,7 +141,8 @@ pub(crate) fn texts(svg: &str) -> Vec<String> {
         match reader.read_event().unwrap() {
             Event::Start(tag) => open.push(tag.name().as_ref().to_owned()),
             Event::End(_) => {
-                if open.pop().unwrap() == "text" {
+                let closed = open.pop().unwrap();
+                if closed == "text" {
                     found.push(std::mem::take(&mut text).trim().to_owned());
                 }
             }

@@ -16,9 +16,11 @@ use crate::tui::{Kept, figures, look, width, words};
 const LEAST: u16 = 40;
 /// Columns at most: more would have no room for sentences.
 const MOST: usize = 3;
-/// Lines of the head, of frames, and of the sections above the text.
+/// Lines of the head, and of the sections above the text.
 const HEAD: u16 = 1;
-const AROUND: u16 = HEAD + 3;
+const SECTIONS: u16 = 2;
+/// Lines around the text, those of the frame with them.
+const AROUND: u16 = HEAD + SECTIONS + 2;
 
 /// Strategies that stand side by side on a page of this width.
 pub(super) fn columns(width: u16, strategies: usize) -> usize {
@@ -94,8 +96,9 @@ fn draw_column(app: &App, findings: &Findings, open: &Open, column: &Column<'_>,
         .title_bottom(Line::styled(score(app, kept), look::KEY).right_aligned());
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let [sections, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
-    frame.render_widget(Line::styled(width::cut(&shares(app, kept), sections.width as usize), look::DIM), sections);
+    let [sections, body] = Layout::vertical([Constraint::Length(SECTIONS), Constraint::Min(0)]).areas(inner);
+    let shares = shares(app, kept, sections.width as usize).into_iter().map(|line| Line::styled(line, look::DIM));
+    frame.render_widget(Paragraph::new(shares.collect::<Vec<_>>()), sections);
     if kept.ranges.is_empty() {
         return frame.render_widget(Line::styled(app.say(words::KEEPS_NOTHING), look::NOTE), body);
     }
@@ -129,11 +132,17 @@ fn score(app: &App, kept: &Kept) -> String {
     kept.score.map(|score| format!(" {} {} ", app.say(words::SCORE), figures::signed(score, 4))).unwrap_or_default()
 }
 
-/// How much of each section is kept: `title 100 % risk 0 %`.
-fn shares(app: &App, kept: &Kept) -> String {
-    let share = |share: &crate::truncate::SectionShare| {
+/// How much of each section is kept, in lines of at most this many cells: `title 100% risk 0%`.
+fn shares(app: &App, kept: &Kept, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for share in &kept.sections {
         let percent = 100.0 * share.kept as f64 / share.tokens.max(1) as f64;
-        format!("{} {percent:.0}%", app.say(report::section(share.section)))
-    };
-    kept.sections.iter().map(share).collect::<Vec<_>>().join(" ")
+        let text = format!("{} {percent:.0}%", app.say(report::section(share.section)));
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => *line = text,
+            Some(line) if width::width(line) + 1 + width::width(&text) <= columns => *line += &format!(" {text}"),
+            _ => lines.push(text),
+        }
+    }
+    lines
 }
