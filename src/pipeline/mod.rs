@@ -24,7 +24,6 @@ use crate::job::Ctx;
 use crate::market::{Code, Market, Security, securities_from_frame};
 use crate::project::Project;
 use crate::store::Store;
-use crate::structure::Measure;
 use crate::truncate::Needs;
 use crate::{backtest, clean, disk, export, ingest, link, structure};
 pub use drift::{Drifted, drift};
@@ -91,14 +90,14 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
     Ok(run.reports)
 }
 
-/// The measures of salience that a configuration needs of its sentences; `None` when nothing is to be known of sentences.
-fn needs_structure(config: &Config) -> Option<BTreeSet<Measure>> {
+/// What a configuration needs to know of sentences: whether its features or the user want them, and by which measures they are
+/// salient. Measures that experiments need are among these always, so that an experiment makes no feature compute again.
+fn needs_structure(config: &Config) -> Needs {
     let asked =
         Needs { sentences: config.structure.enabled, salience: config.structure.salience.iter().copied().collect() };
     let strategies = config.experiment.iter().flat_map(|experiment| experiment.grid().unwrap_or_default());
-    let of_experiments = strategies.map(|strategy| Needs { sentences: true, ..strategy.needs() });
-    let needs = config.feature.iter().map(Feature::needs).chain(of_experiments).fold(asked, Needs::and);
-    needs.sentences.then_some(needs.salience)
+    let of_experiments = strategies.map(|strategy| Needs { sentences: false, ..strategy.needs() });
+    config.feature.iter().map(Feature::needs).chain(of_experiments).fold(asked, Needs::and)
 }
 
 /// The project of a configuration.
@@ -215,10 +214,15 @@ impl<'a> Run<'a> {
     }
 
     fn structure(&mut self) -> Result<()> {
-        let Some(needs) = needs_structure(self.config) else { return Ok(()) };
+        let needs = needs_structure(self.config);
+        if needs.sentences { self.structure_of(needs) } else { Ok(()) }
+    }
+
+    /// The stage, whether features need it or not.
+    fn structure_of(&mut self, needs: Needs) -> Result<()> {
         let (config, base, ctx, project) = (self.config, self.base, self.ctx, self.project.clone());
         let (clean, out) = (project.clean(), project.structure());
-        let params = structure::Params { salience: needs.into_iter().collect(), ..config.structure.clone() };
+        let params = structure::Params { salience: needs.salience.into_iter().collect(), ..config.structure.clone() };
         let decisions = params.decisions.as_ref().map(|file| hash_if_there(&base.join(file))).transpose()?;
         let mut tokenizer = None;
         if params.cuts_words() {

@@ -7,6 +7,7 @@ mod bad_input;
 mod demo;
 mod desk;
 mod documents;
+mod experiment;
 #[cfg(unix)]
 mod fronts;
 #[cfg(unix)]

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Run, VERSION, compute, securities};
+use super::{Run, VERSION, compute, needs_structure, securities};
 use crate::config::Config;
 use crate::data::{Key, Kind, Report};
 use crate::experiment::{Cell, Findings, Params, Skipped, Target, conclude};
@@ -50,7 +50,7 @@ pub fn experiments(
     run.ingest()?;
     run.clean()?;
     run.link()?;
-    run.structure()?;
+    run.structure_of(needs_structure(config))?;
     if run.project.prices().exists() {
         run.market = Some(Market::read(&run.project.prices(), &securities(&run.project)?)?);
     }
