@@ -169,3 +169,127 @@ impl Pieces<'_> {
         combine(over, &made, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use chrono::{NaiveDate, NaiveDateTime};
+
+    use super::*;
+    use crate::data::{Kind, Report};
+    use crate::extract::Model;
+    use crate::extract::tests::Corpus;
+    use crate::model::onnx::OnnxParams;
+    use crate::model::onnx::testing::graph;
+
+    const FIRST: &str = "公司订单增长，产能利用率提升。毛利率下滑，费用增加。海外收入同比增长。现金流为负，应收款增加。\
+                         管理层预计下半年好转。我们维持买入评级。";
+    const SECOND: &str = "风险提示：需求不及预期。新产线投产，成本下降。净利润同比下降，毛利率下滑。";
+
+    fn corpus() -> Corpus {
+        let corpus = Corpus::new(0);
+        let day = |day| NaiveDate::from_ymd_opt(2024, 1, day).unwrap().and_hms_opt(10, 0, 0).unwrap();
+        let texts: Vec<(NaiveDateTime, Kind, &'static str, &'static str)> = vec![
+            (day(1), Kind::Report, "点评", FIRST),
+            (day(2), Kind::Report, "", SECOND),
+            (day(3), Kind::Report, "", ""),
+        ];
+        corpus.put(&texts, 3);
+        corpus.structure(&[]);
+        corpus
+    }
+
+    fn feature(truncate: &str, compose: usize) -> Feature {
+        let onnx = OnnxParams {
+            model: graph("bert"),
+            batch_tokens: 64,
+            compose,
+            fitted_until: NaiveDate::from_ymd_opt(2023, 12, 31),
+            ..OnnxParams::default()
+        };
+        Feature {
+            name: "bert".into(),
+            model: Model::Onnx,
+            truncate: truncate.parse().unwrap(),
+            onnx,
+            ..Feature::default()
+        }
+    }
+
+    fn cost(report: &Report) -> Cost {
+        serde_json::from_value(report.facts["cost"].clone()).unwrap()
+    }
+
+    fn near(a: &[f32], b: &[f32]) -> bool {
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5)
+    }
+
+    #[test]
+    fn what_is_cut_by_sentences_is_read_as_what_the_encoder_cuts() {
+        let corpus = corpus();
+        let (place, report) = corpus.run(&feature("head:16", 0));
+        // Nothing is boilerplate yet, so both keep the same.
+        let (cut, of_cut) = corpus.run(&feature("head:16 -boilerplate", 0));
+        let rows = |set| corpus.rows(set);
+        assert!(near(&rows(place)[0], &rows(cut)[0]) && near(&rows(place)[1], &rows(cut)[1]));
+        assert_eq!((cost(&report).tokens, cost(&of_cut).tokens), (32, 32));
+        assert!(rows(cut)[2][0].is_nan());
+        let (dropped, report) = corpus.run(&feature("tail:16", 0));
+        assert!(!near(&rows(dropped)[0], &rows(place)[0]));
+        assert_eq!(report.rows_out, 2);
+    }
+
+    #[test]
+    fn windows_are_read_once_for_all_strategies() {
+        let corpus = corpus();
+        let sliding = cost(&corpus.run(&feature("windows:24/12", 0)).1);
+        assert_eq!((sliding.tokens, sliding.documents), (sliding.tokens_read, 3));
+        let shared = Mutex::new(Vec::new());
+        let strategies = [
+            "head:16",
+            "tail:16",
+            "middle:16",
+            "random:16",
+            "head+tail:16@0.5",
+            "sections:16@rating",
+            "head:16 -boilerplate",
+            "windows:24/12@max",
+            "sentences:24@first",
+            "none",
+        ];
+        let mut read = 0;
+        for strategy in strategies {
+            let (_, report) = corpus.run_sharing(&feature(strategy, 24), Some(&shared)).unwrap();
+            read += cost(&report).tokens_read;
+            assert!(cost(&report).tokens > 0, "{strategy}");
+        }
+        assert!(
+            read as f64 <= 1.3 * sliding.tokens_read as f64,
+            "{read} tokens for all, {} for one pass",
+            sliding.tokens_read
+        );
+        // All ten left the same windows, which whoever shares them removes.
+        let sets = shared.into_inner().unwrap();
+        assert!(sets.iter().all(|set| *set == sets[0]) && sets.len() == strategies.len());
+        assert!(corpus.store.stats().unwrap().other_bytes > 0);
+        corpus.store.remove(&sets[0]).unwrap();
+        assert_eq!(corpus.store.stats().unwrap().other_bytes, 0);
+    }
+
+    #[test]
+    fn a_row_is_put_together_from_windows_by_what_is_kept_of_each() {
+        let corpus = corpus();
+        // One window holds the second document's head and its tail.
+        let rows = |strategy: &str, compose| corpus.rows(corpus.run(&feature(strategy, compose)).0);
+        let whole = rows("none", 0);
+        assert!(near(&rows("head:8", 512)[0], &whole[0]), "a window that holds all of it");
+        let [head, tail, all] = ["head:8", "tail:8", "none"].map(|strategy| rows(strategy, 24));
+        assert!(!near(&head[0], &tail[0]) && !near(&all[0], &head[0]));
+        let between = |column: usize| {
+            let windows = rows("sentences:24@max", 0)[0][column];
+            all[0][column] <= windows + 1e-5
+        };
+        assert!((0..all[0].len()).all(between), "a mean of windows is nowhere above their maximum");
+    }
+}

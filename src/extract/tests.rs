@@ -1,5 +1,7 @@
 //! A corpus of a few lines, and what each model makes of it.
 
+use std::sync::Mutex;
+
 use chrono::{NaiveDate, NaiveDateTime};
 use serde_json::json;
 
@@ -10,6 +12,7 @@ use crate::link::{Field, Link, Via, links_to_frame};
 use crate::market::Code;
 use crate::model::{Preset, SvdParams, VectorizerParams};
 use crate::store::Values;
+use crate::structure::{self, Measure};
 use crate::text::DfLimit;
 
 /// A corpus in a folder of its own, with a store beside it.
@@ -83,6 +86,17 @@ impl Corpus {
     }
 
     pub(super) fn try_run(&self, feature: &Feature) -> Result<(Key, Report)> {
+        self.run_sharing(feature, None)
+    }
+
+    /// Finds the sentences of all parts.
+    pub(super) fn structure(&self, measures: &[Measure]) {
+        let params = structure::Params { salience: measures.to_vec(), ..structure::Params::default() };
+        let (clean, out) = (self.parts("clean"), self.parts("structure"));
+        structure::run(&clean, &out, &params, &self.tokenizer, self.dir.path(), &self.ctx).unwrap();
+    }
+
+    pub(super) fn run_sharing(&self, feature: &Feature, shared: Option<&Mutex<Vec<Key>>>) -> Result<(Key, Report)> {
         let (clean, links) = (self.parts("clean"), self.parts("links"));
         let inputs = Inputs {
             clean: &clean,
@@ -95,7 +109,7 @@ impl Corpus {
             tokenizer: &self.tokenizer,
             onnx: &crate::model::onnx::testing::section(),
             base: self.dir.path(),
-            shared: None,
+            shared,
         };
         run(feature, &inputs, &self.store, &self.ctx)
     }
@@ -119,6 +133,31 @@ impl Corpus {
 
 fn tone() -> Feature {
     Feature { name: "tone".into(), ..Feature::default() }
+}
+
+#[test]
+fn a_native_model_reads_what_any_strategy_keeps() {
+    let corpus = Corpus::new(4);
+    corpus.structure(&[Measure::Tfidf]);
+    let tone_of = |strategy: &str| {
+        let feature = Feature { truncate: strategy.parse().unwrap(), ..tone() };
+        corpus.column(corpus.run(&feature).0)[3]
+    };
+    for (strategy, expected) in [
+        ("head:8c", 0.0),
+        ("tail:5c", -1.0),
+        ("tail:5c +title", 0.0),
+        ("middle:4c", 0.0),
+        ("windows:9/9c@max", 0.0),
+        ("windows:9/9c@first", 0.0),
+        ("windows:9/9c@mean", -2.0 / 3.0),
+        ("sentences:12c@mean", -0.5),
+        ("tfidf:12c", -1.0),
+    ] {
+        assert_eq!(tone_of(strategy), expected, "{strategy}");
+    }
+    let windows = Feature { truncate: "windows:9".parse().unwrap(), model: Model::Ridge, ..tone() };
+    assert!(windows.check().unwrap_err().to_string().contains("lexicon and onnx alone"));
 }
 
 #[test]

@@ -14,6 +14,7 @@
 //! | `sentences:512@max` | all of it, in windows of whole sentences |
 //! | `head:500c`, `windows:500/300c@max` | the same with limits in characters, special tokens not counted |
 //! | `... +title` | the title comes first, whatever else is kept; of windows in each |
+//! | `... -title` | without the title |
 //! | `... -boilerplate` | without boilerplate and disclaimers, before anything else |
 //!
 //! A limit counts the special tokens that the model adds. What is kept stands in the order of the text and consists of whole
@@ -46,6 +47,8 @@ pub struct Strategy {
     pub pick: Pick,
     /// Whether the title comes first, whatever else is kept.
     pub title: bool,
+    /// Whether the title is dropped before.
+    pub drop_title: bool,
     /// Whether boilerplate and disclaimers are dropped before.
     pub drop_boilerplate: bool,
     /// Whether limits count characters instead of the model's tokens. A run of letters or digits counts as one.
@@ -134,7 +137,9 @@ impl Strategy {
     /// The strategy that only looks at places of tokens, where it is one.
     pub fn place(&self) -> Option<Truncation> {
         match self.pick {
-            Pick::Place(truncation) if !(self.title || self.drop_boilerplate || self.characters) => Some(truncation),
+            Pick::Place(truncation) if !(self.title || self.drop_title || self.drop_boilerplate || self.characters) => {
+                Some(truncation)
+            }
             _ => None,
         }
     }
@@ -169,6 +174,7 @@ impl Strategy {
         };
         Needs {
             sentences: self.title
+                || self.drop_title
                 || self.drop_boilerplate
                 || salient.is_some()
                 || matches!(self.pick, Pick::Sections { .. } | Pick::Sentences { .. }),

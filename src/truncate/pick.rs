@@ -34,9 +34,11 @@ impl Strategy {
     /// What it keeps of a document: one view, or one a window; none where nothing is left. `specials` = special tokens that the model
     /// adds to each view, `draw` = the number that chance hangs on, of seed and document.
     pub fn views(&self, layout: &Layout, specials: usize, draw: u64) -> Vec<View> {
-        let kept = |passage: &&Passage| !(self.drop_boilerplate && passage.is_boilerplate());
-        let passages: Vec<&Passage> = layout.passages().iter().filter(kept).collect();
         let is_title = |passage: &&Passage| passage.section == Section::Title;
+        let dropped = |passage: &&Passage| {
+            self.drop_boilerplate && passage.is_boilerplate() || self.drop_title && is_title(passage)
+        };
+        let passages: Vec<&Passage> = layout.passages().iter().filter(|passage| !dropped(passage)).collect();
         let (title, rest): (Vec<&Passage>, Vec<&Passage>) =
             if self.title { passages.into_iter().partition(is_title) } else { (Vec::new(), passages) };
         let room = self.limit(specials).map_or(usize::MAX, |limit| limit.saturating_sub(specials));

@@ -12,7 +12,7 @@ use crate::text::Truncation;
 /// What can be written, for messages.
 const KNOWN: &str = "none, head:512, tail:512, middle:512, random:512, head+tail:128+382, head+tail:512@0.25, \
                      sections:512@rating,summary, tfidf:512, textrank:512, novelty:512, windows:512/256@mean, sentences:512@mean, \
-                     with c behind the limit for characters (head:500c), and +title or -boilerplate behind it all";
+                     with c behind the limit for characters (head:500c), and +title, -title or -boilerplate behind it all";
 
 /// The order of sections where none is given: what a report says of its own view before what it bears it out with.
 const SECTIONS: [Section; 5] = [Section::Title, Section::Rating, Section::Summary, Section::Forecast, Section::Body];
@@ -52,7 +52,11 @@ impl FromStr for Strategy {
 
 fn parse(text: &str) -> Result<Strategy> {
     // Spaces around the signs within the first word are let pass, as they always were.
-    let modifiers = text.find(" +title").into_iter().chain(text.find(" -boilerplate")).min().unwrap_or(text.len());
+    let modifiers = [" +title", " -title", " -boilerplate"]
+        .iter()
+        .filter_map(|modifier| text.find(modifier))
+        .min()
+        .unwrap_or(text.len());
     let (word, modifiers) = text.split_at(modifiers);
     let mut word: String = word.split_whitespace().collect();
     let end = word.find('@').unwrap_or(word.len());
@@ -64,10 +68,12 @@ fn parse(text: &str) -> Result<Strategy> {
     for modifier in modifiers.split_whitespace() {
         match modifier {
             "+title" => strategy.title = true,
+            "-title" => strategy.drop_title = true,
             "-boilerplate" => strategy.drop_boilerplate = true,
             other => bail!("there is no modifier {other:?}"),
         }
     }
+    ensure!(!(strategy.title && strategy.drop_title), "the title is to be kept and dropped: choose one");
     Ok(strategy)
 }
 
@@ -156,6 +162,9 @@ impl fmt::Display for Strategy {
         }
         if self.title {
             f.write_str(" +title")?;
+        }
+        if self.drop_title {
+            f.write_str(" -title")?;
         }
         Ok(())
     }

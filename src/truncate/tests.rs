@@ -48,6 +48,8 @@ fn places_are_counted_in_what_is_left_without_boilerplate() {
     assert_eq!(kept("tail:8 -boilerplate +title", &report, 2), [vec![0..2, 33..37]]);
     assert_eq!(kept("head+tail:4+3 +title", &report, 2), [vec![0..4, 42..45]]);
     assert_eq!(kept("none -boilerplate", &report, 2), [vec![0..2, 12..37]]);
+    assert_eq!(kept("none -boilerplate -title", &report, 2), [vec![12..37]]);
+    assert_eq!(kept("head:8 -title", &report, 2), [vec![2..8]]);
 }
 
 #[test]
@@ -126,6 +128,7 @@ fn what_cannot_be_read_is_refused_with_what_can() {
         "windows:8/9",
         "windows:8@median",
         "head:8 +body",
+        "head:8 +title -title",
     ] {
         let error = format!("{:#}", text.parse::<Strategy>().unwrap_err());
         assert!(error.contains(text) && error.contains("sentences:512@mean"), "{error}");
@@ -147,11 +150,11 @@ fn strategies() -> impl Generator<Value = Strategy> {
         (1usize..80, 1usize..80, over()).prop_map(|(a, b, over)| format!("windows:{}/{}@{over}", a.max(b), a.min(b))),
         (1usize..80, over()).prop_map(|(limit, over)| format!("sentences:{limit}@{over}")),
     ];
-    (word, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(mut word, title, drop, characters)| {
+    (word, 0..3, any::<bool>(), any::<bool>()).prop_map(|(mut word, title, drop, characters)| {
         if characters && word != "none" {
             word.insert(word.find('@').unwrap_or(word.len()), 'c');
         }
-        let text = word + if drop { " -boilerplate" } else { "" } + if title { " +title" } else { "" };
+        let text = word + if drop { " -boilerplate" } else { "" } + ["", " +title", " -title"][title];
         text.parse().unwrap()
     })
 }
@@ -196,7 +199,7 @@ proptest! {
     fn what_fits_is_kept_whole_and_limits_are_used_up(
         strategy in strategies(), layout in layouts(), specials in 0usize..4, draw: u64
     ) {
-        prop_assume!(!strategy.drop_boilerplate);
+        prop_assume!(!strategy.drop_boilerplate && !strategy.drop_title);
         let views = strategy.views(&layout, specials, draw);
         let seen: usize = views.iter().map(View::len).sum();
         match strategy.limit(specials) {

@@ -167,7 +167,15 @@ impl Laboratory<'_> {
                     kinds: self.kinds(feature),
                     ..feature.clone()
                 };
-                if let Err(error) = cell.check().and_then(|()| self.suits(&cell)) {
+                let keeps = || {
+                    ensure!(
+                        cost.nothing_kept < cost.documents,
+                        "it keeps nothing of any of the {} documents",
+                        cost.documents
+                    );
+                    Ok(())
+                };
+                if let Err(error) = cell.check().and_then(|()| self.suits(&cell)).and_then(|()| keeps()) {
                     ensure!(
                         !findings.cells.is_empty() || strategy != &grid[0],
                         "the baseline {strategy} cannot be read by {name:?}: {error:#}"
