@@ -150,11 +150,11 @@ fn strategies() -> impl Generator<Value = Strategy> {
         (1usize..80, 1usize..80, over()).prop_map(|(a, b, over)| format!("windows:{}/{}@{over}", a.max(b), a.min(b))),
         (1usize..80, over()).prop_map(|(limit, over)| format!("sentences:{limit}@{over}")),
     ];
-    (word, 0..3, any::<bool>(), any::<bool>()).prop_map(|(mut word, title, drop, characters)| {
+    (word, 0u8..3, any::<bool>(), any::<bool>()).prop_map(|(mut word, title, drop, characters)| {
         if characters && word != "none" {
             word.insert(word.find('@').unwrap_or(word.len()), 'c');
         }
-        let text = word + if drop { " -boilerplate" } else { "" } + ["", " +title", " -title"][title];
+        let text = word + if drop { " -boilerplate" } else { "" } + ["", " +title", " -title"][usize::from(title)];
         text.parse().unwrap()
     })
 }

@@ -46,7 +46,9 @@ fn heavy_crates_enter_by_one_door() {
         for (path, text) in sources(&["src"]) {
             let breach = regex::Regex::new(&format!(r"\b{name}::|\buse {name}\b")).unwrap();
             let uses = text.lines().any(|line| !line.trim_start().starts_with("//") && breach.is_match(line));
-            assert!(!uses || path.starts_with(door), "{} uses {name}, whose door is {door}", path.display());
+            // What only tests are made of may use what it likes.
+            let within = path.starts_with(door) || path.ends_with("testing.rs");
+            assert!(!uses || within, "{} uses {name}, whose door is {door}", path.display());
             used |= uses;
         }
         assert!(used, "{name} is used nowhere: is the test out of date?");
