@@ -56,7 +56,7 @@ pub(super) fn draw(
     figures: impl Fn(&[u32]) -> Vec<f64> + Sync,
 ) -> Result<Vec<Vec<f64>>> {
     let one = |number: usize| {
-        if number % DRAWS_PER_CHECK == 0 {
+        if number.is_multiple_of(DRAWS_PER_CHECK) {
             ctx.check()?;
         }
         let mut rng = ChaCha8Rng::seed_from_u64(ctx.seed());

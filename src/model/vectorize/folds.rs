@@ -50,7 +50,7 @@ pub(in crate::model) fn choose_terms(
     // been given in an order that depends on later texts.
     let mut first = vec![u32::MAX; counts.cols()];
     for (at, &i) in train.iter().enumerate() {
-        if at % ROWS_PER_CHECK == 0 {
+        if at.is_multiple_of(ROWS_PER_CHECK) {
             ctx.check()?;
         }
         for (id, count) in counts.row(i).iter() {
