@@ -66,7 +66,7 @@ pub enum Command {
     Clean(Project),
     /// Tie documents to securities by code and name.
     Link(Project),
-    /// Find sentences, sections and boilerplate, if [structure] or a feature asks for them.
+    /// Find sentences, sections and boilerplate, if the configuration or a feature asks for them.
     Structure(Project),
     /// List the boilerplate that the corpus taught; accept or refuse it.
     Boilerplate(Boilerplate),

@@ -65,7 +65,7 @@ pub struct Inputs<'a> {
     pub clean: &'a Parts,
     /// Its links, part by part.
     pub links: &'a Parts,
-    /// Its sentences, part by part; there where a feature needs them ([`Feature::needs`]).
+    /// Its sentences, part by part; there where a feature needs them.
     pub sentences: &'a Parts,
     /// Key of the cleaned and linked corpus as a whole.
     pub corpus: Key,
