@@ -10,6 +10,7 @@ use super::project::{Opened, open_ui};
 use crate::cli::{Experiment, Global};
 use crate::disk;
 use crate::experiment::{Findings, Params, Preset};
+use crate::extract::Model;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
 use crate::pipeline;
@@ -90,7 +91,8 @@ pub(super) fn laboratory(opened: &Opened) -> Option<Laboratory> {
     })
 }
 
-/// A document as the strategies of an experiment cut it. Tokens are words, or characters where strategies count these.
+/// A document as the strategies of an experiment cut it. Tokens are words, or characters where strategies count these or a contextual
+/// model has tokens of its own.
 fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
     let config = &opened.config;
     let project = pipeline::project(config, &opened.base);
@@ -101,7 +103,12 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
     let store = Store::open(&project.store()).ok();
     let mut strategies = Vec::with_capacity(found.cells.len());
     for (cell, of) in found.cells.iter().enumerate() {
-        let (layout, views, tokens) = looked.document.views(&of.strategy, words);
+        let feature = config.feature.iter().find(|feature| feature.name == of.feature);
+        let strategy = match feature.map(|feature| feature.model) {
+            Some(Model::Onnx) => of.strategy.in_characters(),
+            _ => of.strategy.clone(),
+        };
+        let (layout, views, tokens) = looked.document.views(&strategy, words);
         let mut seen: Vec<std::ops::Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
         seen.sort_by_key(|range| range.start);
         let mut kept: Vec<std::ops::Range<usize>> = Vec::new();

@@ -144,6 +144,11 @@ impl Strategy {
         }
     }
 
+    /// The strategy as it is counted where a contextual model's own tokens are not at hand: in characters, which these mostly are.
+    pub fn in_characters(&self) -> Strategy {
+        Strategy { characters: true, ..self.clone() }
+    }
+
     /// How its windows become one; none where there is only one.
     pub fn over(&self) -> Option<Over> {
         match self.pick {

@@ -125,7 +125,20 @@ impl Laboratory<'_> {
         };
         let grid = params.grid()?;
         let mut reports = Vec::new();
-        let audit = self.audit(&grid, &inputs, &mut reports)?;
+        let counted_as = |feature: &Feature, strategy: &Strategy| match feature.model {
+            Model::Onnx => strategy.in_characters(),
+            _ => strategy.clone(),
+        };
+        let mut audited: Vec<Strategy> = grid.clone();
+        for name in &params.features {
+            let feature = self.feature(name)?;
+            for counted in grid.iter().map(|strategy| counted_as(feature, strategy)) {
+                if !audited.contains(&counted) {
+                    audited.push(counted);
+                }
+            }
+        }
+        let audit = self.audit(&audited, &inputs, &mut reports)?;
         let mut findings = Findings {
             name: params.name.clone(),
             target: params.target,
@@ -160,7 +173,10 @@ impl Laboratory<'_> {
         let mut observed = Vec::new();
         for name in &params.features {
             let feature = self.feature(name)?;
-            for (strategy, (cost, sections)) in grid.iter().zip(&audit) {
+            for strategy in &grid {
+                let counted = counted_as(feature, strategy);
+                let at = audited.iter().position(|audited| *audited == counted);
+                let (cost, sections) = &audit[at.context("each strategy was audited")?];
                 let cell = Feature {
                     name: format!("{name} · {strategy}"),
                     truncate: strategy.clone(),
