@@ -37,6 +37,9 @@ pub mod factor;
 
 pub mod backtest;
 pub mod experiment;
+pub mod ledger;
+pub mod lint;
+
 pub mod export;
 pub mod report;
 

@@ -10,6 +10,7 @@
 
 mod correlation;
 mod cross;
+pub mod events;
 mod ic;
 mod layers;
 mod outcome;
@@ -23,8 +24,8 @@ mod tests;
 use anyhow::{Result, bail};
 
 pub use outcome::{
-    Alignment, Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome, PortfolioFigures, Refusal,
-    Stability, YearFigures,
+    Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome,
+    Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,
 };
 pub use params::{Params, Preset};
 

@@ -2,6 +2,8 @@
 //!
 //! Returns are simple and per holding period (0.01 = 1 %). A value that does not exist is NaN in memory and null in JSON.
 
+use std::collections::BTreeMap;
+
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -40,7 +42,109 @@ pub struct Outcome {
     /// Trading days per year that annual figures are stated with.
     pub days_per_year: u32,
     /// Orders that could not be filled, by reason (suspended, locked at the limit), counted.
-    pub untradable: std::collections::BTreeMap<String, u64>,
+    pub untradable: BTreeMap<String, u64>,
+    /// Books that are held beside the long-short portfolio: each leg alone, the factor-weighted one, the best N names.
+    pub portfolios: Vec<Portfolio>,
+    /// What portfolios are compared with.
+    pub benchmark: Option<Benchmark>,
+    /// The factor among names of one size, industry or coverage.
+    pub samples: Vec<Sample>,
+    /// How much capital the long-short portfolio could take.
+    pub capacity: Capacity,
+    /// What was ordered and what could be done.
+    pub execution: Execution,
+}
+
+/// A book day by day, with its figures after costs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Portfolio {
+    /// `long`, `short`, `factor_weighted`, or `top_50` (the best 50 names).
+    pub name: String,
+    /// Dates at which the day's return was earned.
+    pub dates: Vec<NaiveDate>,
+    /// Return of the day before costs.
+    #[serde(deserialize_with = "nans")]
+    pub gross: Vec<f64>,
+    /// Return of the day after costs.
+    #[serde(deserialize_with = "nans")]
+    pub net: Vec<f64>,
+    /// `net` less the benchmark's return; empty without a benchmark.
+    #[serde(deserialize_with = "nans")]
+    pub excess: Vec<f64>,
+    /// One-way turnover of the day, share of the book.
+    #[serde(deserialize_with = "nans")]
+    pub turnover: Vec<f64>,
+    /// Figures of `net` over all dates.
+    pub total: PortfolioFigures,
+    /// Figures of `net` by calendar year.
+    pub by_year: Vec<YearFigures>,
+    /// Figures of `excess`; none without a benchmark. `sharpe` is the information ratio then.
+    pub excess_total: Option<PortfolioFigures>,
+}
+
+/// The returns that portfolios are compared with.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// A code of the price table, or `universe`: all names that traded, alike.
+    pub name: String,
+    /// Dates at which the day's return was earned.
+    pub dates: Vec<NaiveDate>,
+    /// Its returns.
+    #[serde(deserialize_with = "nans")]
+    pub returns: Vec<f64>,
+    /// Its figures.
+    pub total: PortfolioFigures,
+}
+
+/// The factor among some of the names.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Sample {
+    /// What names are told apart by: `size`, `industry` or `coverage`.
+    pub by: String,
+    /// Which of these: `small`, `middle`, `large`, the industry's name, `few`, `some`, `many`.
+    pub group: String,
+    /// Mean number of names a date.
+    #[serde(deserialize_with = "nan")]
+    pub names: f64,
+    /// Summary of the RankIC, one entry per horizon.
+    pub rank_ic: Vec<IcSummary>,
+    /// Mean of top minus bottom quantile, cut within the sample, one entry per horizon.
+    #[serde(deserialize_with = "nans")]
+    pub spread: Vec<f64>,
+}
+
+/// How much capital a portfolio could take if no order were larger than a share of the day's trade in its name.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Capacity {
+    /// The share of a day's traded value that an order may be.
+    pub share: f64,
+    /// Days with orders.
+    pub days: usize,
+    /// Capital in CNY of one leg at which the median day's orders fill in full; NaN without volumes.
+    #[serde(deserialize_with = "nan")]
+    pub median: f64,
+    /// The same for the day in twenty that takes least.
+    #[serde(deserialize_with = "nan")]
+    pub low: f64,
+}
+
+/// What was ordered and what could be done, over the books of both legs.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Execution {
+    /// Orders to buy and to sell.
+    pub orders: u64,
+    /// Those that were filled.
+    pub filled: u64,
+    /// Holdings of names that were delisted.
+    pub delisted: u64,
+    /// Return assumed on the day after a holding's last price.
+    #[serde(deserialize_with = "nan")]
+    pub delisting_return: f64,
+    /// Capital of a leg in CNY, whose orders are rounded to lots; none where books are shares of capital.
+    pub capital: Option<f64>,
+    /// Mean share of a leg's capital that rounding to lots left in cash.
+    #[serde(deserialize_with = "nan")]
+    pub idle: f64,
 }
 
 /// Which return a value of day `t` is paired with: known by when, bought at which price, held how long.
