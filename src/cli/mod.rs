@@ -1,5 +1,6 @@
 //! The command line: commands and flags, as clap reads them. What they do is in `command` and the modules it calls.
 
+mod capsule;
 mod generate;
 mod keywords;
 mod models;
@@ -11,6 +12,7 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 
+pub use capsule::{Diff, Replay};
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
@@ -107,6 +109,10 @@ pub enum Command {
     Keywords(Keywords),
     /// Show what a smaller form of a contextual model changes in a feature and in the factors made of it.
     Drift(Drift),
+    /// Run once more what a manifest tells of, and compare every byte.
+    Replay(Replay),
+    /// Compare two exports by their manifests: the first stage at which they part, and why.
+    Diff(Diff),
     /// Say what this machine has, what is missing, and the command that mends it.
     Doctor(Doctor),
     /// Check, repair, compact or measure the feature store.

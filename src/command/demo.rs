@@ -98,7 +98,16 @@ fn ready_models(opened: &mut Opened, dir: &Path, ctx: &Ctx) -> Result<Option<Str
     let (kept, left): (Vec<_>, Vec<_>) = config.feature.drain(..).partition(|feature| feature.model != Model::Onnx);
     config.feature = kept;
     let names: Vec<String> = left.into_iter().map(|feature| feature.name).collect();
-    config.factor.retain(|factor| !names.iter().any(|name| factor.source().0 == name));
+    let mut gone: Vec<String> = Vec::new();
+    config.factor.retain(|factor| {
+        let rests = |name: &&str| gone.iter().any(|gone| gone == name);
+        let kept = !names.iter().any(|name| factor.reads(name))
+            && !factor.expressions().any(|expression| expression.factors().iter().any(|name| rests(&name)));
+        if !kept {
+            gone.push(factor.name.clone());
+        }
+        kept
+    });
     Ok(Some(format!("features {}: {error:#}", names.join(", "))))
 }
 

@@ -4,6 +4,7 @@
 //! as a batch. Models on plain files, `read`, `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
 
 mod boilerplate;
+mod capsule;
 mod demo;
 mod doctor;
 mod experiment;
@@ -68,6 +69,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Nearest(args) => batch("nearest", &global, |ctx| models::nearest(&args, ctx)),
         Command::Keywords(args) => batch("keywords", &global, |ctx| keywords::run(&args, ctx)),
         Command::Drift(args) => or_explain(project::drift(&args, &global)),
+        Command::Replay(args) => or_explain(capsule::replay(&args, &global)),
+        Command::Diff(args) => batch("diff", &global, |_| capsule::diff(&args)),
         Command::Doctor(args) => doctor::run(&args, &global),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),

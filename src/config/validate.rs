@@ -3,6 +3,25 @@
 use super::Config;
 use super::check::Problem;
 use crate::extract::Model;
+use crate::factor::check_feature_name;
+
+/// Why a factor cannot be made of this feature and column.
+fn of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {
+    let Some(feature) = config.feature.iter().find(|f| f.name == name) else {
+        let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
+        return Some(format!("there is no feature {name:?}; there are: {}", known.join(", ")));
+    };
+    if feature.model == Model::Tfidf {
+        return Some(format!("{name:?} has a row of many columns; a factor needs a model with a score"));
+    }
+    let column = column.filter(|column| !feature.has_column(column))?;
+    let known = match feature.model {
+        Model::Onnx => "c1, c2, ... as the model's vectors have".to_owned(),
+        Model::Vectors => "c1, c2, ... as its file has, and words".to_owned(),
+        _ => feature.columns().join(", "),
+    };
+    Some(format!("{name:?} has no column {column:?}; it has {known}"))
+}
 
 /// Everything that makes no sense, in any order.
 pub(super) fn problems(config: &Config) -> Vec<Problem> {
@@ -22,35 +41,26 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problems.push(Problem::new(format!("feature[{i}]"), format!("{error:#}")));
         }
     }
+    for (i, feature) in config.feature.iter().enumerate() {
+        if let Err(error) = check_feature_name(&feature.name) {
+            problems.push(Problem::new(format!("feature[{i}].name"), format!("{error:#}")));
+        }
+    }
     for (i, factor) in config.factor.iter().enumerate() {
-        let at = format!("factor[{i}].feature");
         if let Err(error) = factor.validate() {
             problems.push(Problem::new(format!("factor[{i}]"), format!("{error:#}")));
         }
-        let (name, column) = factor.source();
-        match config.feature.iter().find(|f| f.name == name) {
-            None if name.is_empty() => {
-                problems.push(Problem::new(at, "is missing: name the [[feature]] it is made of"))
-            }
-            None => {
-                let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
-                problems
-                    .push(Problem::new(at, format!("there is no feature {name:?}; there are: {}", known.join(", "))));
-            }
-            Some(feature) if feature.model == Model::Tfidf => {
-                let message = format!("{name:?} has a row of many columns; a factor needs a model with a score");
-                problems.push(Problem::new(at, message));
-            }
-            Some(feature) => {
-                if let Some(column) = column.filter(|column| !feature.has_column(column)) {
-                    let known = match feature.model {
-                        Model::Onnx => "c1, c2, ... as the model's vectors have".to_owned(),
-                        Model::Vectors => "c1, c2, ... as its file has, and words".to_owned(),
-                        _ => feature.columns().join(", "),
-                    };
-                    problems.push(Problem::new(at, format!("{name:?} has no column {column:?}; it has {known}")));
-                }
-            }
+        for expression in factor.expressions() {
+            let at = || {
+                format!("factor[{i}].{}", if *expression == factor.expression { "expression" } else { "neutralise" })
+            };
+            let wrong = expression.features().into_iter().filter_map(|(name, column)| of_feature(config, name, column));
+            let earlier: Vec<&str> = config.factor[..i].iter().map(|f| f.name.as_str()).collect();
+            let unknown = expression.factors().into_iter().filter(|name| !earlier.contains(name)).map(|name| {
+                let known = if earlier.is_empty() { "none".to_owned() } else { earlier.join(", ") };
+                format!("there is no factor {name:?} before this one; there are: {known}")
+            });
+            problems.extend(wrong.chain(unknown).map(|message| Problem::new(at(), message)));
         }
     }
     names_in("experiment", &names(&config.experiment, |experiment| &experiment.name), &mut problems);

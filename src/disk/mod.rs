@@ -88,6 +88,14 @@ pub fn hash_file(path: &Path) -> Result<Key> {
     hash_reader(&mut file).with_context(|| format!("cannot read {}", path.display()))
 }
 
+/// BLAKE3 of a file, 64 hexadecimal digits, as `b3sum` prints it.
+pub fn hash_file_in_full(path: &Path) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    hasher.update_reader(file).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
 /// The content hash of everything a reader gives.
 pub fn hash_reader(reader: &mut impl Read) -> Result<Key> {
     let mut hasher = blake3::Hasher::new();

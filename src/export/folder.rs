@@ -10,7 +10,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use polars::prelude::{CsvWriter, DataFrame, SerWriter};
+use polars::prelude::{CompatLevel, CsvWriter, DataFrame, IpcWriter, SerWriter};
 use walkdir::WalkDir;
 
 use super::{FileEntry, Format, Manifest};
@@ -61,6 +61,9 @@ impl Folder {
                 disk::write_parquet(&self.partial.join(&path), table)?;
                 self.note(path, rows)
             }
+            Format::Arrow => self.file(&format!("{path}.arrow"), rows, |out| {
+                Ok(IpcWriter::new(out).with_compat_level(CompatLevel::oldest()).finish(table)?)
+            }),
             Format::Csv => {
                 let bom = self.bom;
                 self.file(&format!("{path}.csv"), rows, |out| {

@@ -1,13 +1,16 @@
 //! The manifest that stands beside every export: what the files are, and what they were made from.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
 use super::Params;
 use crate::backtest::Outcome;
 use crate::data::Key;
+use crate::disk;
 
 /// What the caller knows of where the factors come from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -16,6 +19,9 @@ pub struct Provenance {
     pub parameters: serde_json::Value,
     /// Content hashes of what went in, by name.
     pub inputs: BTreeMap<String, Key>,
+    /// The stages in the order in which they ran; none for an export of tables that came from elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageNote>,
     /// The seed.
     pub seed: u64,
     /// In words, when a factor's value counts as known.
@@ -27,6 +33,17 @@ pub struct Provenance {
     pub ran: BTreeMap<String, serde_json::Value>,
     /// When the export was made. Left out by default, so that the same content makes the same bytes.
     pub created: Option<NaiveDateTime>,
+}
+
+/// A stage that a factor came through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageNote {
+    /// Its name.
+    pub stage: String,
+    /// Hash of everything that it depends on: parameters, what it read, version of the code.
+    pub key: Key,
+    /// Hash of what it made.
+    pub output: Key,
 }
 
 /// A file of an export.
@@ -87,6 +104,12 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// Reads a manifest.
+    pub fn read(path: &Path) -> Result<Manifest> {
+        disk::read_json(path)
+            .with_context(|| format!("{} is no manifest of an export (manifest.json in its folder)", path.display()))
+    }
+
     pub(super) fn new(provenance: &Provenance, params: &Params) -> Manifest {
         let mut provenance = provenance.clone();
         provenance.versions.insert(env!("CARGO_PKG_NAME").to_owned(), env!("CARGO_PKG_VERSION").to_owned());

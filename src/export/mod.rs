@@ -14,10 +14,11 @@
 //! | `backtest/FACTOR/*` | `ic decay layers spread wealth long_short by_year coverage summary`, each as Parquet and CSV |
 //! | `manifest.json` | parameters, hashes, seed, versions, the known-at rule, rows and BLAKE3 hash of every file |
 //!
-//! `*` is parquet or csv. Rows are sorted by date, then code; no value is null (an empty field in CSV). `long` and
+//! `*` is parquet, arrow or csv. Rows are sorted by date, then code; no value is null (an empty field in CSV). `long` and
 //! `wide` carry dates, `alphalens` and `qlib` times at midnight, because these tools index by time.
 
 mod codes;
+mod difference;
 mod folder;
 mod manifest;
 mod qlib_bin;
@@ -41,7 +42,8 @@ use manifest::BacktestNote;
 use shapes::Grid;
 
 pub use codes::CodeStyle;
-pub use manifest::{FileEntry, Manifest, Provenance};
+pub use difference::{Change, Difference, Parting, StageDifference, difference};
+pub use manifest::{FileEntry, Manifest, Provenance, StageNote};
 
 /// A file format for tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +51,8 @@ pub use manifest::{FileEntry, Manifest, Provenance};
 pub enum Format {
     /// Parquet, zstd.
     Parquet,
+    /// Arrow's file format (IPC, also called Feather 2), uncompressed, so that it can be mapped.
+    Arrow,
     /// Comma-separated, UTF-8.
     Csv,
 }
@@ -118,7 +122,7 @@ pub fn run(
     check_names(outcomes.iter().map(|o| o.factor.as_str()))?;
     ensure!(
         !params.formats.is_empty() || params.shapes.iter().all(|&s| s == Shape::QlibBin),
-        "[export] formats is empty, so the tables of [export] shapes cannot be written: name parquet, csv or both"
+        "[export] formats is empty, so the tables of [export] shapes cannot be written: name parquet, arrow or csv"
     );
     let mut folder = Folder::begin(out, params.bom)?;
     let grid = Grid::new(factors);

@@ -1,33 +1,45 @@
 //! From scores of documents to a factor: one value per date and code, with the time at which it was known.
 //!
-//! Documents fall on trading dates by [`crate::market::Calendar::trade_date`]. A cell takes the documents of its look-back,
-//! weighs them by age and aggregates them; then each date's cross-section is winsorised, neutralised and standardised, in
-//! this order. No news is NaN, never 0. A processed value was scaled by all values of its date, so it counts as known when the
-//! last of them was.
+//! A factor is an [`Expression`] over columns of features, prices and other factors. Documents fall on trading dates by
+//! [`crate::market::Calendar::trade_date`]; a cell takes those of its look-back, weighs them by age and aggregates them. Then each
+//! date's cross-section is winsorised, filled, neutralised and standardised, in this order, each step if asked for. No news is
+//! NaN, never 0, unless it is filled. A processed value was scaled by all values of its date, so it counts as known when the last of
+//! them was.
 //!
-//! Useful for: any number per document. Not for: prices, which only the backtest pairs with a factor.
+//! Useful for: any number per document. Not for: pairing it with returns (that is `backtest`).
 
 mod aggregate;
+mod evaluate;
+mod expression;
+mod grid;
 mod params;
 #[cfg(test)]
 mod parity;
 mod process;
-mod signals;
+mod rating;
+mod readings;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
-pub use params::{Aggregate, Control, Decay, LookbackUnit, Params, Standardise, Winsorise};
-pub use signals::{Selection, signals};
+pub(crate) use expression::check_feature_name;
+pub use expression::{Expression, Function, Plan};
+pub use params::{Aggregate, Control, Decay, Fill, LookbackUnit, Params, Standardise, Winsorise};
+pub use readings::{Sources, read};
 pub use table::Factor;
 
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::market::{Market, Panel};
+use crate::market::{CLOSE, Cutoff, Market, Panel};
+use evaluate::{World, day_is_over, evaluate, seconds};
+use expression::Reading;
+use grid::Grid;
 
 /// What one document says about one security.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,17 +52,85 @@ pub struct Signal {
     pub known_at: NaiveDateTime,
     /// The value.
     pub value: f64,
+    /// What it weighs beside others.
+    pub weight: f64,
     /// Whether the document is the first of its story and no repeat.
     pub first: bool,
+    /// Number of the document in the corpus.
+    pub document: u32,
 }
 
-/// Builds a factor of the signals, which may come in any order.
-pub fn build(signals: &[Signal], market: &Market, params: &Params, ctx: &Ctx) -> Result<(Factor, Report)> {
-    params.validate()?;
-    let mut report = Report::new("factor");
-    report.rows_in = signals.len() as u64;
-    let (days, width) = (market.dates().len(), market.codes().len());
+/// What a factor is built from.
+pub struct Inputs<'a> {
+    /// Dates, codes, prices and dated facts.
+    pub market: &'a Market,
+    /// Until when a text counts for its day.
+    pub cutoff: Cutoff,
+    /// The signals of each reading of the plan, in any order.
+    pub signals: &'a [Vec<Signal>],
+    /// The plan's factors, in its order.
+    pub factors: &'a [&'a Factor],
+}
 
+/// Builds a factor.
+pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Result<(Factor, Report)> {
+    params.validate()?;
+    let market = inputs.market;
+    ensure!(
+        inputs.signals.len() == plan.readings.len() && inputs.factors.len() == plan.factors.len(),
+        "factor {:?} reads documents {} times and {} factors; it was given {} and {}",
+        params.name,
+        plan.readings.len(),
+        plan.factors.len(),
+        inputs.signals.len(),
+        inputs.factors.len()
+    );
+    for factor in inputs.factors {
+        ensure!(
+            factor.values.dates() == market.dates() && factor.values.codes() == market.codes(),
+            "factor {:?} is not on the dates and codes of this price table; build it anew",
+            factor.name
+        );
+    }
+    let mut report = Report::new("factor");
+    let aggregated = plan.readings.iter().zip(inputs.signals);
+    let readings: Vec<Grid> = aggregated
+        .map(|(reading, signals)| aggregate_documents(reading, signals, market, &mut report, ctx))
+        .collect::<Result<_>>()?;
+    report.rows_out = report.rows_in - report.dropped_rows();
+    let world = World { market, cutoff: inputs.cutoff, readings: &readings, factors: inputs.factors };
+    let value = evaluate(&plan.value, &world, ctx).with_context(|| format!("factor {:?}", params.name))?;
+    let controls: Vec<(&str, Grid)> = plan
+        .controls
+        .iter()
+        .map(|(text, node)| Ok((text.as_str(), evaluate(node, &world, ctx)?)))
+        .collect::<Result<_>>()
+        .with_context(|| format!("factor {:?}", params.name))?;
+    drop(readings);
+    let mut factor = Factor::of_grid(&params.name, market, value);
+    let notes = process_dates(&mut factor, &controls, inputs, params, ctx)?;
+
+    let (cells, names, covered) = factor.counts();
+    report.fact("cells", cells);
+    report.fact("dates_with_values", covered);
+    report.fact("mean_names_per_date", if covered > 0 { cells as f64 / covered as f64 } else { 0.0 });
+    report.fact("names", names);
+    for (note, n) in notes {
+        report.fact(&note, n);
+    }
+    Ok((factor, report))
+}
+
+/// The days that come of a reading's documents; what of them does not count goes into the report by reason.
+fn aggregate_documents(
+    reading: &Reading,
+    signals: &[Signal],
+    market: &Market,
+    report: &mut Report,
+    ctx: &Ctx,
+) -> Result<Grid> {
+    let (days, width) = (market.dates().len(), market.codes().len());
+    report.rows_in += signals.len() as u64;
     let mut by_code: Vec<Vec<Signal>> = vec![Vec::new(); width];
     for signal in signals {
         if signal.code as usize >= width || signal.date as usize >= days {
@@ -62,7 +142,7 @@ pub fn build(signals: &[Signal], market: &Market, params: &Params, ctx: &Ctx) ->
         }
         if !signal.value.is_finite() {
             report.drop_rows("no score", 1);
-        } else if params.first_only && !signal.first {
+        } else if reading.first_only && !signal.first {
             report.drop_rows("repeat of an earlier document", 1);
         } else if market.life(signal.code as usize).is_none_or(|(_, last)| (signal.date as usize) > last) {
             report.drop_rows("security without prices from then on", 1);
@@ -70,32 +150,53 @@ pub fn build(signals: &[Signal], market: &Market, params: &Params, ctx: &Ctx) ->
             by_code[signal.code as usize].push(*signal);
         }
     }
-    report.rows_out = report.rows_in - report.dropped_rows();
-
-    let mut factor = Factor::empty(&params.name, market);
     let columns: Vec<Vec<aggregate::Cell>> = ctx.install(|| {
         let column = |(i, mut signals): (usize, Vec<Signal>)| {
             ctx.advance(1)?;
-            Ok(aggregate::column(&mut signals, market, i, params))
+            Ok(aggregate::column(&mut signals, market, i, reading))
         };
         by_code.into_par_iter().enumerate().map(column).collect::<Result<_>>()
     })?;
+    let mut grid = Grid::empty(market);
     for (i, column) in columns.into_iter().enumerate() {
         for cell in column {
-            factor.put(cell.date, i, cell.value, cell.known_at, cell.documents);
+            let place = cell.date * width + i;
+            grid.values[place] = cell.value;
+            grid.known[place] = table::seconds_up(cell.known_at);
+            grid.documents[place] = cell.documents;
         }
     }
+    Ok(grid)
+}
 
+/// Processes every date of a factor; gives what there was to note, counted.
+fn process_dates(
+    factor: &mut Factor,
+    controls: &[(&str, Grid)],
+    inputs: &Inputs<'_>,
+    params: &Params,
+    ctx: &Ctx,
+) -> Result<BTreeMap<String, u64>> {
+    let market = inputs.market;
+    let days = market.dates().len();
+    let controls: Vec<(&str, &Grid)> = controls.iter().map(|(name, grid)| (*name, grid)).collect();
     let processed: Vec<process::Row> = ctx.install(|| {
         let row = |t: usize| {
             ctx.check()?;
-            Ok(process::row(factor.raw.row(t), t, market, params))
+            Ok(process::row(factor.raw.row(t), t, market, params, &controls))
         };
         (0..days).into_par_iter().map(row).collect::<Result<_>>()
     })?;
-    let mut notes: BTreeMap<&str, u64> = BTreeMap::new();
+    let by_size = params.neutralise.contains(&Control::Size);
+    let mut notes: BTreeMap<String, u64> = BTreeMap::new();
     let mut values = Panel::empty(market.dates().clone(), market.codes().clone());
+    let mut others = vec![i64::MIN; days];
     for (t, row) in processed.into_iter().enumerate() {
+        let enters = |i: usize| !row.values[i].is_nan();
+        let of_controls = controls.iter().map(|(_, grid)| grid.latest(t, enters)).max();
+        let of_size = by_size.then(|| seconds(market.dates()[t], CLOSE));
+        let of_fill = row.filled.then(|| day_is_over(market, inputs.cutoff, t));
+        others[t] = [of_controls, of_size, of_fill].into_iter().flatten().max().unwrap_or(i64::MIN);
         values.row_mut(t).copy_from_slice(&row.values);
         for (note, n) in row.notes {
             *notes.entry(note).or_default() += n;
@@ -103,102 +204,7 @@ pub fn build(signals: &[Signal], market: &Market, params: &Params, ctx: &Ctx) ->
     }
     factor.values = values;
     if params.looks_across() {
-        (0..days).for_each(|t| factor.know_together(t));
+        (0..days).for_each(|t| factor.know_together(t, others[t]));
     }
-
-    let (cells, names, covered) = factor.counts();
-    report.fact("cells", cells);
-    report.fact("dates_with_values", covered);
-    report.fact("mean_names_per_date", if covered > 0 { cells as f64 / covered as f64 } else { 0.0 });
-    report.fact("names", names);
-    for (note, n) in notes {
-        report.fact(note, n);
-    }
-    Ok((factor, report))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn market() -> Market {
-        let mut prices = "date,code,close,market_cap\n".to_owned();
-        for day in ["02", "03", "04"] {
-            for i in 1..=6 {
-                prices += &format!("2024-01-{day},00000{i}.SZ,10,{}\n", f64::from(i) * 1e9);
-            }
-        }
-        Market::of_text(&prices, &[]).unwrap()
-    }
-
-    fn signals(market: &Market) -> Vec<Signal> {
-        let at = |date: usize, hour| market.dates()[date].and_hms_opt(hour, 30, 0).unwrap();
-        (0..6u32)
-            .flat_map(|code| (0..2u32).map(move |k| (code, k)))
-            .map(|(code, k)| Signal {
-                code,
-                date: k,
-                known_at: at(k as usize, 10 + code % 3),
-                value: f64::from(code * code) - f64::from(k) / 3.0,
-                first: k == 0 || code != 5,
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_factor_is_the_same_for_any_order_of_documents_and_number_of_threads() {
-        let market = market();
-        let mut signals = signals(&market);
-        let params = Params { neutralise: vec![Control::Size], ..Params::default() };
-        let table = |signals: &[Signal], threads| {
-            let ctx = Ctx::new(threads, 1).unwrap();
-            let (factor, report) = build(signals, &market, &params, &ctx).unwrap();
-            assert_eq!((report.rows_in, report.rows_out), (12, 11));
-            assert_eq!(report.dropped["repeat of an earlier document"], 1);
-            factor.to_frame().unwrap()
-        };
-        let first = table(&signals, 1);
-        signals.reverse();
-        assert!(first.equals_missing(&table(&signals, 2)));
-        let (read, report) = Factor::from_frame(&first, "factor", &market).unwrap();
-        assert_eq!(report.rows_in, report.rows_out);
-        assert!(first.equals_missing(&read.to_frame().unwrap()), "the table reads back as it was");
-    }
-
-    #[test]
-    fn a_value_scaled_by_its_cross_section_is_known_when_the_last_of_it_is() {
-        let market = market();
-        let signals = signals(&market);
-        let latest = market.dates()[0].and_hms_opt(12, 30, 0);
-        let known = |params: &Params| {
-            let (factor, _) = build(&signals, &market, params, &Ctx::new(1, 1).unwrap()).unwrap();
-            (0..6).map(|i| factor.known_at(0, i)).collect::<Vec<_>>()
-        };
-        assert_eq!(known(&Params::default()), [latest; 6]);
-        let alone = Params { winsorise: Winsorise::None, standardise: Standardise::None, ..Params::default() };
-        let own = |i: u32| market.dates()[0].and_hms_opt(10 + i % 3, 30, 0);
-        assert_eq!(known(&alone), (0..6).map(own).collect::<Vec<_>>(), "nothing of another name went in");
-    }
-
-    #[test]
-    fn no_news_is_nan_and_a_table_of_strangers_is_refused() {
-        let market = market();
-        let ctx = Ctx::new(1, 1).unwrap();
-        let one = [signals(&market)[3]];
-        let (factor, report) = build(&one, &market, &Params { lookback: 1, ..Params::default() }, &ctx).unwrap();
-        assert_eq!(factor.raw.row(0).iter().filter(|v| !v.is_nan()).count(), 0);
-        assert_eq!(factor.raw.at(1, 1), one[0].value);
-        assert_eq!(factor.known_at(1, 1), Some(one[0].known_at));
-        assert_eq!(factor.known_at(1, 2), None);
-        assert!(factor.values.at(1, 1).is_nan(), "one name is no cross-section");
-        assert_eq!(report.facts["values_on_dates_with_too_few_names"], 1);
-        let strangers = crate::disk::frame(vec![
-            polars::prelude::Column::new("date".into(), ["2024-01-02"]),
-            polars::prelude::Column::new("code".into(), ["AAPL"]),
-            polars::prelude::Column::new("value".into(), [1.0]),
-        ])
-        .unwrap();
-        let error = Factor::from_frame(&strangers, "f", &market).unwrap_err().to_string();
-        assert!(error.contains("AAPL") && error.contains("000001.SZ"), "{error}");
-    }
+    Ok(notes)
 }

@@ -1,11 +1,13 @@
 //! Parameters of a factor. Rules with a number are written as in `"mad:3"` or `"exponential:0.95"`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::expression::{Expression, Plan};
 use crate::data::Kind;
 
 /// How documents become a factor.
@@ -14,8 +16,8 @@ use crate::data::Kind;
 pub struct Params {
     /// Name of the factor.
     pub name: String,
-    /// The feature it is made of, and its column if not the first: `tone`, `tone.positive`.
-    pub feature: String,
+    /// What it is made of: a feature, a column of it, or a whole [`Expression`].
+    pub expression: Expression,
     /// Kinds of documents that count (default all).
     pub kinds: Vec<Kind>,
     /// What is made of several documents (default mean).
@@ -28,8 +30,16 @@ pub struct Params {
     pub decay: Decay,
     /// Whether only the first document of a story counts (default yes).
     pub first_only: bool,
+    /// What a document weighs in means, sums, counts and deviations, for instance `document.novelty` (default 1).
+    #[serde(skip_serializing_if = "Expression::is_empty")]
+    pub weight: Expression,
+    /// What `document.source_weight` is, by source (default 1 for each).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub source_weights: BTreeMap<String, f64>,
     /// How outliers are pulled in (default `mad:3`).
     pub winsorise: Winsorise,
+    /// What names that traded and have no value get (default nothing: no news is no value).
+    pub fill: Fill,
     /// What is regressed out (default nothing).
     pub neutralise: Vec<Control>,
     /// The scale of the values (default `zscore:1`).
@@ -42,14 +52,17 @@ impl Default for Params {
     fn default() -> Params {
         Params {
             name: String::new(),
-            feature: String::new(),
+            expression: Expression::default(),
             kinds: Vec::new(),
             aggregate: Aggregate::Mean,
             lookback: 5,
             lookback_unit: LookbackUnit::Trading,
             decay: Decay::None,
             first_only: true,
+            weight: Expression::default(),
+            source_weights: BTreeMap::new(),
             winsorise: Winsorise::Mad(3.0),
+            fill: Fill::None,
             neutralise: Vec::new(),
             standardise: Standardise::Zscore { ddof: 1 },
             min_names: 5,
@@ -58,14 +71,26 @@ impl Default for Params {
 }
 
 impl Params {
-    /// The feature's name and, where one is given, the column.
-    pub fn source(&self) -> (&str, Option<&str>) {
-        self.feature.split_once('.').map_or((self.feature.as_str(), None), |(name, column)| (name, Some(column)))
+    /// Every expression in it.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let controls = self.neutralise.iter().filter_map(|control| match control {
+            Control::Expression(expression) => Some(expression),
+            Control::Industry | Control::Size => None,
+        });
+        [&self.expression, &self.weight].into_iter().chain(controls)
+    }
+
+    /// Whether it reads the feature.
+    pub fn reads(&self, feature: &str) -> bool {
+        self.expressions().any(|expression| expression.features().iter().any(|(name, _)| *name == feature))
     }
 
     /// Whether a value depends on the other values of its date.
     pub(super) fn looks_across(&self) -> bool {
-        self.winsorise != Winsorise::None || !self.neutralise.is_empty() || self.standardise != Standardise::None
+        self.winsorise != Winsorise::None
+            || self.fill != Fill::None
+            || !self.neutralise.is_empty()
+            || self.standardise != Standardise::None
     }
 
     /// Fails on parameters that make no sense together.
@@ -74,12 +99,17 @@ impl Params {
         if self.lookback == 0 {
             bail!("factor {name:?}: lookback is 0 days, so that no document ever counts; it is at least 1");
         }
-        if self.decay != Decay::None && matches!(self.aggregate, Aggregate::Max | Aggregate::Min | Aggregate::Last) {
-            bail!(
-                "factor {name:?}: decay weighs sums, means and counts; aggregate = max, min or last takes one document"
+        ensure!(
+            self.decay == Decay::None || self.aggregate.weighs(),
+            "factor {name:?}: decay weighs sums, means, counts and deviations; aggregate = max, min or last takes one document"
+        );
+        for (source, weight) in &self.source_weights {
+            ensure!(
+                weight.is_finite() && *weight >= 0.0,
+                "factor {name:?}: source_weights gives {source:?} the weight {weight}; a weight is 0 or more"
             );
         }
-        Ok(())
+        Plan::new(self).map(|_| ()).with_context(|| format!("factor {name:?}"))
     }
 }
 
@@ -100,6 +130,15 @@ pub enum Aggregate {
     Min,
     /// The value known last; the mean of those known at the same second.
     Last,
+    /// Weighted standard deviation (ddof 1 of equal weights); none of fewer than two.
+    Std,
+}
+
+impl Aggregate {
+    /// Whether all values of the look-back enter, so that weights have an effect.
+    pub(super) fn weighs(self) -> bool {
+        !matches!(self, Aggregate::Max | Aggregate::Min | Aggregate::Last)
+    }
 }
 
 /// Unit of look-back and age.
@@ -141,14 +180,31 @@ pub enum Winsorise {
     Quantile(f64),
 }
 
-/// What is regressed out, per date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What names that traded on a date and have no value get, per date.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+pub enum Fill {
+    /// Nothing: no news is no value.
+    #[default]
+    None,
+    /// 0.
+    Zero,
+    /// The median of the date.
+    Median,
+    /// The median of the industry on the date; of the date where none of the industry has a value.
+    Industry,
+}
+
+/// What is regressed out, per date.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Control {
     /// Industry dummies; names without an industry form one of their own.
     Industry,
     /// Natural logarithm of the market capitalisation.
     Size,
+    /// Any other number of days: another factor, a mean rating, a count of reports. Names without it have no residual.
+    Expression(Expression),
 }
 
 /// The scale of the values, per date.
@@ -188,6 +244,29 @@ impl fmt::Display for Decay {
             Decay::None => f.write_str("none"),
             Decay::Linear => f.write_str("linear"),
             Decay::Exponential(rate) => write!(f, "exponential:{rate}"),
+        }
+    }
+}
+
+impl FromStr for Control {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Control> {
+        match text.trim() {
+            "industry" => Ok(Control::Industry),
+            "size" => Ok(Control::Size),
+            "" => bail!("a control is \"industry\", \"size\" or an expression such as \"factor.heat\""),
+            other => Ok(Control::Expression(other.parse()?)),
+        }
+    }
+}
+
+impl fmt::Display for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Control::Industry => f.write_str("industry"),
+            Control::Size => f.write_str("size"),
+            Control::Expression(expression) => expression.fmt(f),
         }
     }
 }
@@ -259,7 +338,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(Decay, Winsorise, Standardise);
+as_text!(Control, Decay, Winsorise, Standardise);
 
 fn split(text: &str) -> (&str, Option<&str>) {
     match text.split_once(':') {
@@ -301,5 +380,7 @@ mod tests {
         assert!(error.contains("out of range"), "{error}");
         let params = Params { aggregate: Aggregate::Max, decay: Decay::Linear, ..Params::default() };
         assert!(params.validate().unwrap_err().to_string().contains("one document"));
+        let error = toml::from_str::<Params>("neutralise = [\"mean(\"]").unwrap_err().to_string();
+        assert!(error.contains("the end at sign 6"), "{error}");
     }
 }

@@ -3,9 +3,9 @@
 use chrono::NaiveDate;
 use serde::Deserialize;
 
-use crate::factor::{Control, Params, Signal, build};
+use crate::factor::{Control, Inputs, Params, Plan, Signal, build};
 use crate::job::Ctx;
-use crate::market::{Code, Market, Security};
+use crate::market::{Code, Cutoff, Market, Security};
 
 #[derive(Deserialize)]
 struct Reference {
@@ -28,10 +28,21 @@ fn winsorised_neutralised_and_standardised_as_by_least_squares() {
     }
     let market = Market::of_text(&prices, &securities).unwrap();
     let known_at = NaiveDate::from_ymd_opt(2024, 3, 1).unwrap().and_hms_opt(10, 0, 0).unwrap();
-    let signal = |(i, &value): (usize, &f64)| Signal { code: i as u32, date: 0, known_at, value, first: true };
+    let signal = |(i, &value): (usize, &f64)| Signal {
+        code: i as u32,
+        date: 0,
+        known_at,
+        value,
+        weight: 1.0,
+        first: true,
+        document: i as u32,
+    };
     let signals: Vec<Signal> = reference.raw.iter().enumerate().map(signal).collect();
-    let params = Params { neutralise: vec![Control::Industry, Control::Size], ..Params::default() };
-    let (factor, _) = build(&signals, &market, &params, &Ctx::new(1, 1).unwrap()).unwrap();
+    let neutralise = vec![Control::Industry, Control::Size];
+    let params = Params { expression: "tone".parse().unwrap(), neutralise, ..Params::default() };
+    let inputs = Inputs { market: &market, cutoff: Cutoff::Close, signals: &[signals], factors: &[] };
+    let plan = Plan::new(&params).unwrap();
+    let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(1, 1).unwrap()).unwrap();
     for (ours, theirs) in factor.values.row(0).iter().zip(&reference.value) {
         assert!((ours - theirs).abs() < 1e-10, "{ours} instead of {theirs}");
     }

@@ -1,42 +1,64 @@
-//! Processing of one date's cross-section: winsorise, then neutralise, then standardise.
+//! Processing of one date's cross-section: winsorise, fill, neutralise, standardise, in this order.
 
 use std::collections::BTreeMap;
 
-use crate::factor::{Control, Params, Standardise, Winsorise};
+use super::grid::Grid;
+use crate::factor::{Control, Fill, Params, Standardise, Winsorise};
 use crate::market::Market;
 use crate::stats::{average_ranks, mean, quantile, variance};
 
 /// A processed cross-section and what there was to note about it.
 pub(super) struct Row {
     pub values: Vec<f64>,
-    pub notes: Vec<(&'static str, u64)>,
+    pub notes: Vec<(String, u64)>,
+    /// Whether names without a value were given one.
+    pub filled: bool,
 }
 
-/// Processes the raw values of date `t`, `[codes]`, NaN where there is none.
-pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params) -> Row {
-    let mut row = Row { values: vec![f64::NAN; raw.len()], notes: Vec::new() };
-    let mut names: Vec<usize> = (0..raw.len()).filter(|&i| !raw[i].is_nan()).collect();
-    let by_size = params.neutralise.contains(&Control::Size);
-    if by_size {
-        let before = names.len();
-        names.retain(|&i| market.market_cap(t, i) > 0.0);
-        row.note("values_dropped_without_market_cap", before - names.len());
-    }
-    if names.len() < params.min_names.max(1) {
-        row.note("dates_with_too_few_names", usize::from(!names.is_empty()));
-        row.note("values_on_dates_with_too_few_names", names.len());
+/// Processes the raw values of date `t`, `[codes]`, NaN where there is none. `controls` are regressed out beside industry and size.
+pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params, controls: &[(&str, &Grid)]) -> Row {
+    let mut row = Row { values: vec![f64::NAN; raw.len()], notes: Vec::new(), filled: false };
+    let mut names: Vec<usize> = (0..raw.len()).filter(|&i| raw[i].is_finite()).collect();
+    let mut x: Vec<f64> = names.iter().map(|&i| raw[i]).collect();
+    if enough(&mut row, &names, params) {
+        winsorise(&mut x, params.winsorise);
+    } else {
         return row;
     }
-    let mut x: Vec<f64> = names.iter().map(|&i| raw[i]).collect();
-    winsorise(&mut x, params.winsorise);
+    if params.fill != Fill::None {
+        let empty: Vec<usize> = (0..raw.len()).filter(|&i| !raw[i].is_finite() && market.traded(t, i)).collect();
+        let industries = |names: &[usize]| names.iter().map(|&i| market.industry(t, i)).collect::<Vec<_>>();
+        let filling = fill(&x, &industries(&names), &industries(&empty), params.fill);
+        row.note("values_filled", empty.len());
+        row.filled = !empty.is_empty();
+        let mut all: Vec<(usize, f64)> = names.into_iter().zip(x).chain(empty.into_iter().zip(filling)).collect();
+        all.sort_unstable_by_key(|(i, _)| *i);
+        (names, x) = all.into_iter().unzip();
+    }
     if !params.neutralise.is_empty() {
+        let by_size = params.neutralise.contains(&Control::Size);
+        let size = by_size.then(|| ("market cap", raw_sizes(t, market)));
+        let others = controls.iter().map(|(name, grid)| (*name, grid.row(t).to_vec()));
+        let mut on: Vec<(&str, Vec<f64>)> = size.into_iter().chain(others).collect();
+        for (name, control) in &on {
+            let before = names.len();
+            let there: Vec<bool> = names.iter().map(|&i| control[i].is_finite()).collect();
+            let mut kept = there.iter();
+            names.retain(|_| *kept.next().expect("one for each name"));
+            let mut kept = there.iter();
+            x.retain(|_| *kept.next().expect("one for each name"));
+            row.note(&format!("values_without_{}", name.replace(' ', "_")), before - names.len());
+        }
+        if !enough(&mut row, &names, params) {
+            return row;
+        }
         let industry = |i: usize| match params.neutralise.contains(&Control::Industry) {
             true => market.industry(t, i),
             false => None,
         };
         let groups: Vec<Option<u32>> = names.iter().map(|&i| industry(i)).collect();
-        let size: Option<Vec<f64>> = by_size.then(|| names.iter().map(|&i| market.market_cap(t, i).ln()).collect());
-        neutralise(&mut x, &groups, size.as_deref());
+        let on: Vec<Vec<f64>> = on.drain(..).map(|(_, control)| names.iter().map(|&i| control[i]).collect()).collect();
+        residuals(&mut x, &groups, &on);
     }
     standardise(&mut x, params.standardise);
     for (i, value) in names.into_iter().zip(x) {
@@ -45,10 +67,29 @@ pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params) -> Ro
     row
 }
 
+/// Whether the date has the names that it needs; otherwise it is noted.
+fn enough(row: &mut Row, names: &[usize], params: &Params) -> bool {
+    let enough = names.len() >= params.min_names.max(1);
+    if !enough {
+        row.note("dates_with_too_few_names", usize::from(!names.is_empty()));
+        row.note("values_on_dates_with_too_few_names", names.len());
+    }
+    enough
+}
+
+/// Logarithms of the market capitalisations, `[codes]`; NaN where it is unknown.
+fn raw_sizes(t: usize, market: &Market) -> Vec<f64> {
+    let size = |i: usize| match market.market_cap(t, i) {
+        cap if cap > 0.0 => cap.ln(),
+        _ => f64::NAN,
+    };
+    (0..market.codes().len()).map(size).collect()
+}
+
 impl Row {
-    fn note(&mut self, note: &'static str, n: usize) {
+    fn note(&mut self, note: &str, n: usize) {
         if n > 0 {
-            self.notes.push((note, n as u64));
+            self.notes.push((note.to_owned(), n as u64));
         }
     }
 }
@@ -81,10 +122,34 @@ fn winsorise(x: &mut [f64], rule: Winsorise) {
     }
 }
 
-/// The residual of an OLS regression on group dummies and, if given, one more regressor.
+/// What names without a value get, by their industries.
+fn fill(x: &[f64], industries: &[Option<u32>], empty: &[Option<u32>], rule: Fill) -> Vec<f64> {
+    let median = |mut values: Vec<f64>| {
+        values.sort_unstable_by(f64::total_cmp);
+        quantile(&values, 0.5)
+    };
+    let of_all = median(x.to_vec());
+    match rule {
+        Fill::None => vec![f64::NAN; empty.len()],
+        Fill::Zero => vec![0.0; empty.len()],
+        Fill::Median => vec![of_all; empty.len()],
+        Fill::Industry => {
+            let mut members: BTreeMap<Option<u32>, Vec<f64>> = BTreeMap::new();
+            for (industry, value) in industries.iter().zip(x) {
+                members.entry(*industry).or_default().push(*value);
+            }
+            let medians: BTreeMap<Option<u32>, f64> = members.into_iter().map(|(k, v)| (k, median(v))).collect();
+            empty.iter().map(|industry| medians.get(industry).copied().unwrap_or(of_all)).collect()
+        }
+    }
+}
+
+/// The residual of an OLS regression on group dummies and further regressors.
 ///
-/// By the theorem of Frisch, Waugh and Lovell this is exact: demean both within groups, then take out the one slope.
-fn neutralise(x: &mut [f64], groups: &[Option<u32>], size: Option<&[f64]>) {
+/// By the theorem of Frisch, Waugh and Lovell this is exact: all are demeaned within groups; then each regressor is made orthogonal
+/// to those before it (twice, which rounding needs) and its share taken out of `x`. A regressor that the others explain takes
+/// out nothing.
+pub(super) fn residuals(x: &mut [f64], groups: &[Option<u32>], on: &[Vec<f64>]) {
     let demean = |values: &mut [f64]| {
         let mut sums: BTreeMap<Option<u32>, (f64, f64)> = BTreeMap::new();
         for (group, value) in groups.iter().zip(values.iter()) {
@@ -97,19 +162,31 @@ fn neutralise(x: &mut [f64], groups: &[Option<u32>], size: Option<&[f64]>) {
             *value -= sum / n;
         }
     };
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let take_out = |of: &mut [f64], direction: &[f64]| {
+        let share = product(of, direction) / product(direction, direction);
+        of.iter_mut().zip(direction).for_each(|(of, direction)| *of -= share * direction);
+    };
     demean(x);
-    let Some(size) = size else { return };
-    let mut size = size.to_vec();
-    demean(&mut size);
-    let variation: f64 = size.iter().map(|s| s * s).sum();
-    if variation > 0.0 {
-        let slope = x.iter().zip(&size).map(|(x, s)| x * s).sum::<f64>() / variation;
-        x.iter_mut().zip(&size).for_each(|(x, s)| *x -= slope * s);
+    let mut directions: Vec<Vec<f64>> = Vec::with_capacity(on.len());
+    for regressor in on {
+        let mut direction = regressor.clone();
+        demean(&mut direction);
+        let before = product(&direction, &direction);
+        for _ in 0..2 {
+            directions.iter().for_each(|earlier| take_out(&mut direction, earlier));
+        }
+        if product(&direction, &direction) > 1e-20 * before.max(f64::MIN_POSITIVE) {
+            directions.push(direction);
+        }
+    }
+    for _ in 0..2 {
+        directions.iter().for_each(|direction| take_out(x, direction));
     }
 }
 
 /// Puts values on the scale of the rule. Values that are all alike become 0.
-fn standardise(x: &mut [f64], rule: Standardise) {
+pub(super) fn standardise(x: &mut [f64], rule: Standardise) {
     let n = x.len() as f64;
     match rule {
         Standardise::None => {}
@@ -163,21 +240,34 @@ mod tests {
         assert_eq!(flat, [0.0, 0.0, 0.0]);
     }
 
+    #[test]
+    fn empty_names_are_filled_by_the_rule() {
+        let (x, industries, empty) = ([1.0, 2.0, 9.0], [Some(0), Some(0), None], [Some(0), Some(1), None]);
+        let by = |rule| fill(&x, &industries, &empty, rule);
+        assert_eq!(by(Fill::Zero), [0.0; 3]);
+        assert_eq!(by(Fill::Median), [2.0; 3]);
+        assert_eq!(by(Fill::Industry), [1.5, 2.0, 9.0], "an industry without values has the median of all");
+    }
+
     proptest! {
         #[test]
         fn residuals_are_orthogonal_to_what_was_regressed_out(
-            rows in prop::collection::vec((-5.0f64..5.0, 0u32..4, 18.0f64..28.0), 3..60)
+            rows in prop::collection::vec((-5.0f64..5.0, 0u32..4, 18.0f64..28.0, -1.0f64..1.0), 3..60)
         ) {
             let mut x: Vec<f64> = rows.iter().map(|r| r.0).collect();
             let groups: Vec<Option<u32>> = rows.iter().map(|r| (r.1 > 0).then_some(r.1)).collect();
             let size: Vec<f64> = rows.iter().map(|r| r.2).collect();
-            neutralise(&mut x, &groups, Some(&size));
+            let other: Vec<f64> = rows.iter().map(|r| r.3 + r.2 / 10.0).collect();
+            let twice: Vec<f64> = size.iter().map(|s| 2.0 * s + 1.0).collect();
+            residuals(&mut x, &groups, &[size.clone(), twice, other.clone()]);
             for group in &groups {
                 let sum: f64 = x.iter().zip(&groups).filter(|(_, g)| *g == group).map(|(x, _)| x).sum();
                 prop_assert!(sum.abs() < 1e-9);
             }
-            let along: f64 = x.iter().zip(&size).map(|(x, s)| x * s).sum();
-            prop_assert!(along.abs() < 1e-7);
+            for on in [size, other] {
+                let along: f64 = x.iter().zip(&on).map(|(x, s)| x * s).sum();
+                prop_assert!(along.abs() < 1e-7);
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use chrono::{DateTime, NaiveDateTime};
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
+use super::grid::Grid;
 use crate::corpus::times_column;
 use crate::data::Report;
 use crate::disk;
@@ -19,9 +20,9 @@ pub struct Factor {
     pub name: String,
     /// Processed values, which the backtest uses; NaN where there is none.
     pub values: Panel,
-    /// Values as aggregated, before processing.
+    /// Values as aggregated, before processing; NaN too where processing filled a value in.
     pub raw: Panel,
-    /// Seconds since 1970 of the Shanghai wall clock, `[dates, codes]`; meaningless where `raw` is NaN.
+    /// Seconds since 1970 of the Shanghai wall clock, `[dates, codes]`; meaningless where there is no value.
     known_at: Vec<i64>,
     documents: Vec<u32>,
 }
@@ -49,20 +50,32 @@ impl Factor {
         self.documents[cell] = documents;
     }
 
-    /// Raises the time of all processed values of a date to the latest among them: each was scaled by all the others.
-    pub(super) fn know_together(&mut self, t: usize) {
+    /// A factor of what was computed, not processed yet.
+    pub(super) fn of_grid(name: &str, market: &Market, grid: Grid) -> Factor {
+        let raw = Panel::from_values(market.dates().clone(), market.codes().clone(), grid.values);
+        Factor { name: name.to_owned(), values: raw.clone(), raw, known_at: grid.known, documents: grid.documents }
+    }
+
+    /// Raises the time of all processed values of a date to the latest among them and `others`: each was scaled by all the others.
+    pub(super) fn know_together(&mut self, t: usize, others: i64) {
         let width = self.raw.codes().len();
-        let known_at = &mut self.known_at[t * width..(t + 1) * width];
-        let processed = |i: usize| !self.values.at(t, i).is_nan();
-        let latest = (0..width).filter(|&i| processed(i)).map(|i| known_at[i]).max();
-        for i in (0..width).filter(|&i| processed(i)) {
-            known_at[i] = latest.unwrap_or(known_at[i]);
+        let cells = t * width..(t + 1) * width;
+        let processed = |cell: &usize| !self.values.at(t, cell % width).is_nan();
+        let own = |cell: &usize| !self.raw.at(t, cell % width).is_nan();
+        let latest = cells.clone().filter(processed).filter(own).map(|cell| self.known_at[cell]).max();
+        let latest = latest.map_or(others, |latest| latest.max(others));
+        for cell in cells.filter(processed).collect::<Vec<_>>() {
+            self.known_at[cell] = latest;
         }
+    }
+
+    fn is_empty_at(&self, t: usize, i: usize) -> bool {
+        self.raw.at(t, i).is_nan() && self.values.at(t, i).is_nan()
     }
 
     /// When the value of a cell was known, to the second; `None` where there is none.
     pub fn known_at(&self, t: usize, i: usize) -> Option<NaiveDateTime> {
-        if self.raw.at(t, i).is_nan() {
+        if self.is_empty_at(t, i) {
             return None;
         }
         DateTime::from_timestamp(self.known_at[t * self.raw.codes().len() + i], 0).map(|time| time.naive_utc())
@@ -89,17 +102,15 @@ impl Factor {
         (cells, seen.iter().filter(|s| **s).count(), covered)
     }
 
-    /// The factor as a long table, one row per raw value; `value` is null where processing left none.
+    /// The factor as a long table, one row per value; `value` is null where processing left none, `raw` where it filled one in.
     pub fn to_frame(&self) -> Result<DataFrame> {
         let (days, width) = (self.raw.dates().len(), self.raw.codes().len());
-        let cells: Vec<(usize, usize)> = (0..days)
-            .flat_map(|t| (0..width).map(move |i| (t, i)))
-            .filter(|&(t, i)| !self.raw.at(t, i).is_nan())
-            .collect();
+        let cells: Vec<(usize, usize)> =
+            (0..days).flat_map(|t| (0..width).map(move |i| (t, i))).filter(|&(t, i)| !self.is_empty_at(t, i)).collect();
         let codes: Vec<&str> = cells.iter().map(|&(_, i)| self.raw.codes()[i].as_str()).collect();
         let some = |v: f64| (!v.is_nan()).then_some(v);
         let values: Vec<Option<f64>> = cells.iter().map(|&(t, i)| some(self.values.at(t, i))).collect();
-        let raw: Vec<f64> = cells.iter().map(|&(t, i)| self.raw.at(t, i)).collect();
+        let raw: Vec<Option<f64>> = cells.iter().map(|&(t, i)| some(self.raw.at(t, i))).collect();
         let documents: Vec<u32> = cells.iter().map(|&(t, i)| self.documents(t, i)).collect();
         disk::frame(vec![
             dates_column("date", cells.iter().map(|&(t, _)| Some(self.raw.dates()[t])))?,
@@ -146,7 +157,7 @@ impl Factor {
         let mut factor = Factor::empty(name, market);
         for row in 0..values.len() {
             let raw = raw.as_ref().map_or(values[row], |raw| raw[row]);
-            if raw.is_nan() {
+            if raw.is_nan() && values[row].is_nan() {
                 report.drop_rows("no value", 1);
                 continue;
             }
@@ -158,7 +169,7 @@ impl Factor {
                 report.drop_rows("date not in the price table", 1);
                 continue;
             };
-            if !factor.raw.at(t, i).is_nan() {
+            if !factor.is_empty_at(t, i) {
                 bail!("{} has two values on {}; keep one per date and code", row_codes[row], row_dates[row]);
             }
             let known_at = known.as_ref().and_then(|known| known[row]).unwrap_or(row_dates[row].and_time(CLOSE));
@@ -194,7 +205,7 @@ impl Factor {
 }
 
 /// Whole seconds, rounded up: a fraction of a second may not make a value known earlier.
-fn seconds_up(time: NaiveDateTime) -> i64 {
+pub(super) fn seconds_up(time: NaiveDateTime) -> i64 {
     let time = time.and_utc();
     time.timestamp() + i64::from(time.timestamp_subsec_nanos() > 0)
 }

@@ -12,6 +12,7 @@ use crate::disk;
 use crate::ingest::encoding::Encoded;
 use crate::ingest::reader::Resume;
 use crate::ingest::source::{Format, Table};
+use crate::project::Project;
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
 pub(super) const VERSION: u32 = 3;
@@ -112,6 +113,11 @@ impl FileEntry {
     pub(super) fn rejects(&self) -> u64 {
         self.dropped.values().sum()
     }
+}
+
+/// Files that a project was read from, with their content hashes.
+pub fn sources(project: &Project) -> Result<Vec<(String, Key)>> {
+    Ok(Log::load(&project.ingest_log())?.files.into_iter().map(|file| (file.path, file.hash)).collect())
 }
 
 impl Log {

@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 
 pub use encoding::Encoded;
 pub(crate) use encoding::decode_whole;
-pub use log::{FileEntry, Log};
+pub use log::{FileEntry, Log, sources};
 pub use rejects::Reject;
 pub use run::run;
 pub use source::{Column, Columns, Format, Source, Table};

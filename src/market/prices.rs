@@ -218,6 +218,11 @@ impl Market {
         self.market_cap.as_ref().map_or(f64::NAN, |cap| cap.at(t, i))
     }
 
+    /// Shares traded; NaN where unknown.
+    pub fn volume(&self, t: usize, i: usize) -> f64 {
+        self.volume.as_ref().map_or(f64::NAN, |volume| volume.at(t, i))
+    }
+
     /// Whether the name traded that day: it has a close, and a volume that is not zero (an unknown volume counts as traded).
     pub fn traded(&self, t: usize, i: usize) -> bool {
         !self.close.at(t, i).is_nan() && self.volume.as_ref().is_none_or(|volume| volume.at(t, i) != 0.0)

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use super::{Run, compute};
+use super::Run;
+use super::materials::Materials;
 use crate::backtest;
 use crate::config::Config;
 use crate::data::Key;
@@ -98,10 +99,15 @@ fn compare(run: &Run<'_>, feature: &Feature, sets: [Key; 2], store: &Store) -> R
     let gone = "a feature's rows are gone from the store";
     let rows = rows(&own?.context(gone)?, &again?.context(gone)?)?;
     let mut factors = Vec::new();
-    let made_of = run.config.factor.iter().filter(|factor| factor.source().0 == feature.name);
+    let made_of = run.config.factor.iter().filter(|factor| factor.reads(&feature.name));
     for params in made_of {
         let market = run.market.as_ref().context("factors need prices")?;
-        let of = |set| compute(params, set, store, market, &run.project, run.config, run.ctx).map(|made| made.0);
+        let materials = Materials { store, market, project: &run.project, config: run.config };
+        let of = |set| {
+            let mut sets = run.sets.clone();
+            sets.insert(feature.name.clone(), set);
+            materials.factor(params, &sets, run.ctx).map(|made| made.0)
+        };
         factors.push(factor(&params.name, [of(sets[0])?, of(sets[1])?], market, run)?);
     }
     Ok(Drifted { rows, factors })

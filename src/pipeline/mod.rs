@@ -3,15 +3,16 @@
 //! Each stage has a key: its parameters, the version of the code, and the keys of what it reads. A stage is skipped while
 //! its key and its output stand (`state`).
 
+mod capsule;
 mod drift;
 mod experiment;
+mod materials;
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
-use serde_json::json;
+use anyhow::{Context, Result, ensure};
 
 use crate::backtest::Outcome;
 use crate::config::Config;
@@ -19,19 +20,21 @@ use crate::corpus::Parts;
 use crate::data::{Key, Report};
 use crate::export::{ExportFactor, Provenance};
 use crate::extract::{self, Feature, Model};
-use crate::factor::{self, Factor, Selection};
+use crate::factor::{Factor, Plan};
 use crate::job::Ctx;
 use crate::market::{Code, Market, Security, securities_from_frame};
 use crate::project::Project;
 use crate::store::Store;
 use crate::truncate::Needs;
 use crate::{backtest, clean, disk, export, ingest, link, structure};
+pub use capsule::{Replayed, replay};
 pub use drift::{Drifted, drift};
 pub use experiment::{Looked, experiments, findings, look_at};
+use materials::{Materials, read_factor};
 use state::{State, Step};
 
 /// Version of the stages' code; raising it makes every project compute everything again.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// When a factor's value counts as known, in words; stands in every manifest.
 const KNOWN_AT: &str = "the latest publication among the documents that entered the value, and the last data of any model \
@@ -314,14 +317,21 @@ impl<'a> Run<'a> {
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let market = self.market.take().context("factors need prices: add a [[source]] with table = \"prices\"")?;
         let store = Store::open(&project.store())?;
+        let materials = Materials { store: &store, market: &market, project: &project, config };
+        let mut built: BTreeMap<&str, Key> = BTreeMap::new();
+        let sets_by_name = self.sets.clone();
         for params in &config.factor {
-            let set = self.sets[params.source().0];
-            let key = Key::of_json(&(VERSION, "factor", params, &config.market, set, self.corpus, self.prices));
+            let plan = Plan::new(params)?;
+            let sets: Vec<Key> = plan.features().iter().map(|name| self.sets[name]).collect();
+            let factors: Vec<Key> = plan.factors().iter().map(|name| built[name.as_str()]).collect();
+            let key =
+                Key::of_json(&(VERSION, "factor", params, &config.market, sets, factors, self.corpus, self.prices));
+            built.insert(&params.name, key);
             let path = project.factor(&params.name);
             let name = format!("factor {}", params.name);
             let step = Step { name: &name, key, stands: path.exists(), unit: "docs", total: self.documents };
             self.step(step, || {
-                let (factor, report) = compute(params, set, &store, &market, &project, config, ctx)?;
+                let (factor, report) = materials.factor(params, &sets_by_name, ctx)?;
                 disk::write_parquet(&path, &mut factor.to_frame()?)?;
                 Ok((report, None))
             })?;
@@ -358,74 +368,34 @@ impl<'a> Run<'a> {
         let stands = out.join("manifest.json").exists();
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let market = self.market.take().context("factors were built with prices")?;
-        let tested = self.factors.clone();
+        let provenance = provenance(config, &project, &self.factors, &self.state, self.prices)?;
         let step = Step { name: "export", key, stands, unit: "files", total: None };
         self.step(step, || {
             let factors: Vec<Factor> =
                 config.factor.iter().map(|f| read_factor(&f.name, &project, &market)).collect::<Result<_>>()?;
             let tables: Vec<ExportFactor<'_>> =
                 factors.iter().map(|f| ExportFactor { name: &f.name, values: &f.values }).collect();
-            let provenance = provenance(config, &project, &tested)?;
             let outcomes = outcomes(config, &project)?;
             Ok((export::run(&tables, &outcomes, &out, &config.export, &provenance, ctx)?.1, None))
         })
     }
 }
 
-/// The values of a factor by the rows of a set.
-fn compute(
-    params: &factor::Params,
-    set: Key,
-    store: &Store,
-    market: &Market,
-    project: &Project,
-    config: &Config,
-    ctx: &Ctx,
-) -> Result<(Factor, Report)> {
-    let set = store.set(&set)?.context("the feature's rows are gone from the store; run again to compute them")?;
-    let (clean, links) = (project.clean(), project.links());
-    let (_, column) = params.source();
-    let selection =
-        Selection { clean: &clean, links: &links, column, kinds: &params.kinds, cutoff: config.market.cutoff };
-    let (signals, mut report) = factor::signals(&set, &selection, market, ctx)?;
-    if report.rows_out == 0 {
-        let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
-        bail!(
-            "factor {:?} has no values: of {} documents {}",
-            params.name,
-            report.rows_in,
-            if reasons.is_empty() { "none says anything of a security".to_owned() } else { reasons.join(", ") }
-        );
-    }
-    let (factor, built) = factor::build(&signals, market, params, ctx)?;
-    report.fact("values", built.rows_out);
-    report.facts.extend(built.facts);
-    Ok((factor, report))
-}
-
-fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
-    let (mut factor, _) = Factor::read(&project.factor(name), market)?;
-    factor.name = name.to_owned();
-    Ok(factor)
-}
-
 /// What an export says of its origin. Where things lie and how many threads there were does not enter: it changes nothing.
-fn provenance(config: &Config, project: &Project, tested: &[Key]) -> Result<Provenance> {
+fn provenance(config: &Config, project: &Project, tested: &[Key], state: &State, prices: Key) -> Result<Provenance> {
     let mut inputs = BTreeMap::from([
         ("ingested files".to_owned(), disk::hash_file(&project.ingest_log())?),
-        ("prices".to_owned(), disk::hash_file(&project.prices())?),
+        ("prices".to_owned(), prices),
     ]);
+    inputs.extend(ingest::sources(project)?.into_iter().map(|(path, hash)| (format!("file {path}"), hash)));
     for (factor, key) in config.factor.iter().zip(tested) {
         inputs.insert(format!("factor {}", factor.name), *key);
     }
     Ok(Provenance {
-        parameters: json!({
-            "name": config.project.name, "note": config.project.note, "source": config.source, "ingest": config.ingest,
-            "clean": config.clean, "link": config.link, "tokenizer": config.tokenizer, "market": config.market,
-            "feature": config.feature, "factor": config.factor, "backtest": config.backtest,
-        }),
+        parameters: capsule::parameters(config)?,
         ran: ran(project),
         inputs,
+        stages: capsule::stages(config, project, state)?,
         seed: config.project.seed,
         known_at: KNOWN_AT.to_owned(),
         versions: BTreeMap::from([("jieba-rs".to_owned(), crate::text::JIEBA_VERSION.to_owned())]),

@@ -63,6 +63,11 @@ impl State {
         self.entry(name)?.made
     }
 
+    /// What the stage of this name depended on, and the key of what it made where that has one.
+    pub(super) fn key_of(&self, name: &str) -> Option<(Key, Option<Key>)> {
+        self.entry(name).map(|entry| (entry.key, entry.made))
+    }
+
     /// What all the stages made.
     pub(super) fn all_made(&self) -> BTreeSet<Key> {
         self.entries.iter().filter_map(|e| e.made).collect()

@@ -275,7 +275,7 @@ fn a_changed_setting_computes_only_what_depends_on_it() {
     let tested = ["tone", "learned", "placebo", "bert"].map(|factor| format!("backtest {factor}"));
     assert_eq!(computed(&again()), [&tested[..], &["export".to_owned()]].concat());
 
-    edit(&config, "feature = \"tone\"\ndecay = \"exponential:0.7\"", "feature = \"tone\"\ndecay = \"linear\"");
+    edit(&config, "expression = \"tone\"\ndecay = \"exponential:0.7\"", "expression = \"tone\"\ndecay = \"linear\"");
     assert_eq!(computed(&again()), ["factor tone", "backtest tone", "export"]);
 
     edit(&config, "linear = { alpha = 10.0 }", "linear = { alpha = 20.0 }");

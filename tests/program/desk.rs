@@ -44,7 +44,7 @@ model = "lexicon"
 
 [[factor]]
 name = "tone"
-feature = "tone"
+expression = "tone"
 min_names = 2
 
 [backtest]

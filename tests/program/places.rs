@@ -41,7 +41,7 @@ fn vectors_and_networks_run_and_are_exported() {
     let config = folder.join("workbench.toml");
     let mut text = fs::read_to_string(&config).unwrap() + FEATURES;
     for (name, feature) in [("first", "places.c1"), ("fixed", "given.c2"), ("cnn", "cnn"), ("rnn", "rnn.score")] {
-        text += &format!("\n[[factor]]\nname = \"{name}\"\nfeature = \"{feature}\"\nmin_names = 2\n");
+        text += &format!("\n[[factor]]\nname = \"{name}\"\nexpression = \"{feature}\"\nmin_names = 2\n");
     }
     fs::write(&config, text).unwrap();
     fs::write(folder.join("own.vec"), "3 2\n公司 1 0.5\n增长 0 1\n下滑 0.25 -1\n").unwrap();
@@ -78,7 +78,7 @@ fn vectors_and_networks_run_and_are_exported() {
     assert_same_files(&once, &results(folder));
 
     // A column that the vectors cannot have, and settings of the wrong model.
-    edit(&config, "feature = \"given.c2\"", "feature = \"given.tone\"");
+    edit(&config, "expression = \"given.c2\"", "expression = \"given.tone\"");
     edit(&config, "word2vec = { dim = 8,", "word2vec = { dim = 0,");
     let error = run(folder, &["run", "--headless"]).refusal();
     assert_says(&error, &["\"given\" has no column \"tone\"", "word2vec: dim is 0"]);

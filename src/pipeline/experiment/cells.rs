@@ -6,11 +6,13 @@ use anyhow::{Context, Result, bail};
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
-use super::{Laboratory, VERSION, compute, kept};
+use super::{Laboratory, VERSION, kept};
 use crate::data::{Key, Report};
 use crate::experiment::{DenseRows, Labelled, Observed, Target};
 use crate::extract::{self, Cost, Feature, Inputs, Model};
+use crate::factor::Expression;
 use crate::model::{Csr, EstimatorParams, FoldCounts, FoldFeatures, Method, Split};
+use crate::pipeline::materials::Materials;
 use crate::store::{RowKind, Rows, SetSpec, Values};
 use crate::structure::sentences_of_part;
 use crate::{backtest, factor};
@@ -87,19 +89,21 @@ impl Laboratory<'_> {
         let market = inputs.market.context("factors need prices: add a [[source]] with table = \"prices\"")?;
         let (set, cost) = self.extracted(cell, cost, inputs, reports)?;
         let rules = self.factor_params()?;
-        let column = match rules.source() {
-            (name, Some(column)) if cell.name.starts_with(&format!("{name} · ")) => Some(column.to_owned()),
-            _ if cell.model == Model::Onnx => Some("tone".to_owned()),
-            _ => None,
+        // A factor that reads the cell's feature reads the cell in its place; any other lends its rules alone. Of a contextual
+        // model that is not said more of the tone is meant.
+        let of_cell = |name: &str| cell.name.starts_with(&format!("{name} · "));
+        let bare = cell.model == Model::Onnx && matches!(rules.expression.only_feature(), Some((_, None)));
+        let names = rules.expression.features().into_iter().map(|(name, _)| name.to_owned());
+        let read = names.filter(|_| !bare).find(|name| of_cell(name));
+        let mut sets = run.sets.clone();
+        let expression = match &read {
+            Some(_) => rules.expression.clone(),
+            None => Expression::of_feature("cell", (cell.model == Model::Onnx).then_some("tone")),
         };
-        let source = column.map_or_else(String::new, |column| format!("{}.{column}", cell.name.replace('.', " ")));
-        let rules = factor::Params {
-            name: cell.name.clone(),
-            kinds: cell.kinds.clone(),
-            feature: if source.is_empty() { "cell".to_owned() } else { source },
-            ..rules
-        };
-        let (factor, _) = compute(&rules, set, self.store, market, &run.project, run.config, run.ctx)?;
+        sets.insert(read.unwrap_or_else(|| "cell".to_owned()), set);
+        let rules = factor::Params { name: cell.name.clone(), kinds: cell.kinds.clone(), expression, ..rules };
+        let materials = Materials { store: self.store, market, project: &run.project, config: run.config };
+        let (factor, _) = materials.factor(&rules, &sets, run.ctx)?;
         let (outcome, _) = backtest::run(&factor, market, &run.config.backtest, run.ctx)?;
         let series = outcome.ic.iter().find(|series| series.horizon == self.params.horizon);
         let series = series.context("the backtest has the horizon")?;

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Run, VERSION, compute, needs_structure, securities};
+use super::{Run, VERSION, needs_structure, securities};
 use crate::config::Config;
 use crate::data::{Key, Kind, Report};
 use crate::experiment::{Cell, Findings, Params, Skipped, Target, conclude};
@@ -280,7 +280,7 @@ impl Laboratory<'_> {
                 format!("there is no [[factor]] {name:?} whose rules could be used; there are: {}", known.join(", "))
             });
         }
-        let of_feature = |factor: &&factor::Params| self.params.features.iter().any(|name| factor.source().0 == name);
+        let of_feature = |factor: &&factor::Params| self.params.features.iter().any(|name| factor.reads(name));
         let found = factors.iter().find(of_feature).cloned();
         Ok(found.unwrap_or_else(|| factor::Params { name: "default".to_owned(), ..factor::Params::default() }))
     }

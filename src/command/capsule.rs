@@ -1,0 +1,53 @@
+//! `replay` and `diff`: runs repeated and compared by their manifests.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::cli::{Diff, Global, Replay};
+use crate::export::{Manifest, difference};
+use crate::headless::{self, Summary};
+use crate::job::Ctx;
+use crate::pipeline;
+
+/// Runs once more what a manifest tells of, with its seed.
+pub(super) fn replay(args: &Replay, global: &Global) -> Result<ExitCode> {
+    let seed = Manifest::read(&args.manifest).map_or(1, |manifest| manifest.provenance.seed);
+    let ctx = Ctx::new(global.threads.unwrap_or(0), seed)?;
+    Ok(headless::run("replay", &ctx, |ctx| again(args, ctx)))
+}
+
+/// Anything but the same bytes is a partial success.
+fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
+    let base = match &args.base {
+        Some(base) => base.clone(),
+        None => folder_above(&args.manifest)?,
+    };
+    let kept = tempfile::tempdir().context("cannot make a temporary folder; name one with --dir")?;
+    let dir = args.dir.as_deref().unwrap_or(kept.path());
+    let (replayed, reports) = pipeline::replay(&args.manifest, &base, dir, ctx).with_context(|| {
+        format!("cannot repeat the run of {} on the sources below {}", args.manifest.display(), base.display())
+    })?;
+    let mut summary =
+        Summary { partial: !replayed.difference.same_files() || !replayed.altered.is_empty(), ..Summary::default() };
+    summary.set("same", replayed.difference.same_files());
+    summary.set("replay", replayed);
+    summary.set("stages", reports);
+    Ok(summary)
+}
+
+/// The folder above that of a manifest.
+fn folder_above(manifest: &Path) -> Result<PathBuf> {
+    let full = std::path::absolute(manifest).with_context(|| format!("{} is no file", manifest.display()))?;
+    Ok(full.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned())
+}
+
+/// Compares two exports.
+pub(super) fn diff(args: &Diff) -> Result<Summary> {
+    let difference = difference(&Manifest::read(&args.a)?, &Manifest::read(&args.b)?);
+    let mut summary = Summary::default();
+    summary.set("same", difference.same_files() && difference.first.is_none());
+    summary.set("difference", difference);
+    Ok(summary)
+}

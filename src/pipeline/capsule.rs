@@ -1,0 +1,130 @@
+//! Run capsules: what a manifest says of a run is enough to run it again, and to say where two runs part.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::state::State;
+use super::{Stage, run};
+use crate::config::Config;
+use crate::corpus::Parts;
+use crate::data::{Key, Report};
+use crate::disk;
+use crate::export::{Difference, Manifest, StageNote, difference};
+use crate::job::Ctx;
+use crate::project::Project;
+use crate::store::Store;
+
+/// A run that was repeated.
+#[derive(Clone, Debug, Serialize)]
+pub struct Replayed {
+    /// Files of the export.
+    pub files: usize,
+    /// Files whose bytes are the same again.
+    pub same: usize,
+    /// In what the two runs differ.
+    pub difference: Difference,
+    /// Files beside the manifest that are no longer what it says; empty when only the manifest was kept.
+    pub altered: Vec<String>,
+}
+
+/// The configuration as a manifest keeps it: all that shapes a result. Folders, threads, screens and experiments are left out.
+pub(super) fn parameters(config: &Config) -> Result<Value> {
+    let mut value = serde_json::to_value(config)?;
+    let sections = value.as_object_mut().context("a configuration is a table")?;
+    for section in ["experiment", "export", "ui"] {
+        sections.remove(section);
+    }
+    if let Some(project) = sections.get_mut("project").and_then(Value::as_object_mut) {
+        project.retain(|key, _| ["name", "note"].contains(&key.as_str()));
+    }
+    Ok(value)
+}
+
+/// The stages up to the backtests with what each depended on and made.
+pub(super) fn stages(config: &Config, project: &Project, state: &State) -> Result<Vec<StageNote>> {
+    let fixed = ["ingest", "clean", "link", "structure"].map(str::to_owned);
+    let features = config.feature.iter().map(|feature| format!("extract {}", feature.name));
+    let factors = config.factor.iter().map(|factor| format!("factor {}", factor.name));
+    let backtests = config.factor.iter().map(|factor| format!("backtest {}", factor.name));
+    let names = fixed.into_iter().chain(features).chain(factors).chain(backtests);
+    let store = Store::open(&project.store())?;
+    let mut notes = Vec::new();
+    for stage in names {
+        let Some((key, made)) = state.key_of(&stage) else { continue };
+        let (room, name) = stage.split_once(' ').unwrap_or((&stage, ""));
+        let output = match room {
+            "ingest" => {
+                of_files([project.documents().files()?, vec![project.prices(), project.securities()]].concat())?
+            }
+            "clean" => of_parts(&project.clean())?,
+            "link" => of_parts(&project.links())?,
+            "structure" => of_parts(&project.structure())?,
+            "extract" => {
+                let set = made.context("a finished feature has a set")?;
+                let set = store.set(&set)?.context("a finished feature's set is in the store")?;
+                Key::of_json(&set.header().batches.iter().map(|batch| batch.record.digest).collect::<Vec<_>>())
+            }
+            "factor" => of_files(vec![project.factor(name)])?,
+            _ => of_files(vec![project.backtest(name)])?,
+        };
+        notes.push(StageNote { stage, key, output });
+    }
+    Ok(notes)
+}
+
+fn of_parts(parts: &Parts) -> Result<Key> {
+    of_files(parts.files()?)
+}
+
+/// The hash of files in their order; one that is not there counts as empty.
+fn of_files(files: Vec<std::path::PathBuf>) -> Result<Key> {
+    let hash = |file: &std::path::PathBuf| super::hash_if_there(file);
+    Ok(Key::of_json(&files.iter().map(hash).collect::<Result<Vec<Key>>>()?))
+}
+
+/// Runs once more what a manifest tells of and compares every file of the export. `base` is the folder that its sources' paths are
+/// relative to; everything is written below `dir`, which must be empty. The context has the seed of the run that is repeated.
+pub fn replay(manifest: &Path, base: &Path, dir: &Path, ctx: &Ctx) -> Result<(Replayed, Vec<Report>)> {
+    let kept = Manifest::read(manifest)?;
+    if kept.provenance.stages.is_empty() {
+        bail!(
+            "{} is of tables that came from elsewhere, not of a project's run: test them again with inkstone backtest --factor \
+             --prices --out, and compare with inkstone diff",
+            manifest.display()
+        );
+    }
+    disk::make_dir(dir)?;
+    ensure!(
+        std::fs::read_dir(dir).with_context(|| format!("cannot look into {}", dir.display()))?.next().is_none(),
+        "{} is not empty: name an empty folder, or one that does not exist",
+        dir.display()
+    );
+    let mut config: Config = serde_json::from_value(kept.provenance.parameters.clone())
+        .with_context(|| format!("the parameters of {} are not those of this version", manifest.display()))?;
+    let dir = std::path::absolute(dir).with_context(|| format!("{} is no folder", dir.display()))?;
+    config.export = kept.export.clone();
+    config.project.seed = kept.provenance.seed;
+    config.project.dir = dir.join("project");
+    config.project.exports = dir.join("exports");
+    let reports = run(&config, base, Stage::Export, ctx)?;
+    let again = Manifest::read(&config.project.exports.join("manifest.json"))?;
+    let difference = difference(&kept, &again);
+    let same = kept.files.len() - difference.changed.len() - difference.missing.len();
+    Ok((Replayed { files: kept.files.len(), same, altered: altered(&kept, manifest)?, difference }, reports))
+}
+
+/// Files beside a manifest whose bytes are not those that it was written for.
+fn altered(manifest: &Manifest, path: &Path) -> Result<Vec<String>> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut altered = Vec::new();
+    for file in &manifest.files {
+        let path = folder.join(&file.path);
+        if path.exists() && disk::hash_file_in_full(&path)? != file.blake3 {
+            altered.push(file.path.clone());
+        }
+    }
+    Ok(altered)
+}

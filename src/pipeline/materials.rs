@@ -1,0 +1,97 @@
+//! What factors are computed from: the rows of the store, the corpus and its links, the market, and factors built before.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::config::Config;
+use crate::data::{Key, Report};
+use crate::factor::{self, Factor, Inputs, Plan, Signal, Sources};
+use crate::job::Ctx;
+use crate::market::Market;
+use crate::project::Project;
+use crate::store::Store;
+
+/// Where the materials of a project's factors are.
+pub(super) struct Materials<'a> {
+    pub(super) store: &'a Store,
+    pub(super) market: &'a Market,
+    pub(super) project: &'a Project,
+    pub(super) config: &'a Config,
+}
+
+impl Materials<'_> {
+    /// The values of a factor by the rows of these sets, which are named by their features.
+    pub(super) fn factor(
+        &self,
+        params: &factor::Params,
+        sets: &BTreeMap<String, Key>,
+        ctx: &Ctx,
+    ) -> Result<(Factor, Report)> {
+        let plan = Plan::new(params)?;
+        let (signals, mut report) = self.signals(params, &plan, sets, ctx)?;
+        let (factor, built) = self.of_signals(params, &plan, &signals, ctx)?;
+        report.fact("values", built.rows_out);
+        report.facts.extend(built.facts);
+        Ok((factor, report))
+    }
+
+    /// What documents say in each reading of the plan.
+    pub(super) fn signals(
+        &self,
+        params: &factor::Params,
+        plan: &Plan,
+        sets: &BTreeMap<String, Key>,
+        ctx: &Ctx,
+    ) -> Result<(Vec<Vec<Signal>>, Report)> {
+        let set = |name: &String| {
+            let key = sets.get(name).with_context(|| {
+                format!(
+                    "factor {:?} reads feature {name:?}, which was not computed here (inkstone extract)",
+                    params.name
+                )
+            })?;
+            self.store.set(key)?.context("the feature's rows are gone from the store; run again to compute them")
+        };
+        let sets: Vec<_> = plan.features().iter().map(set).collect::<Result<_>>()?;
+        let (clean, links) = (self.project.clean(), self.project.links());
+        let cutoff = self.config.market.cutoff;
+        let source_weights = &params.source_weights;
+        let sources = Sources { sets: &sets, clean: &clean, links: &links, cutoff, source_weights };
+        let (signals, report) = factor::read(plan, &sources, self.market, ctx)?;
+        if plan.reads_documents() && report.rows_out == 0 {
+            let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+            bail!(
+                "factor {:?} has no values: of {} documents {}",
+                params.name,
+                report.rows_in,
+                if reasons.is_empty() { "none says anything of a security".to_owned() } else { reasons.join(", ") }
+            );
+        }
+        Ok((signals, report))
+    }
+
+    /// The factor of these signals and of the factors that were built before.
+    pub(super) fn of_signals(
+        &self,
+        params: &factor::Params,
+        plan: &Plan,
+        signals: &[Vec<Signal>],
+        ctx: &Ctx,
+    ) -> Result<(Factor, Report)> {
+        let others: Vec<Factor> =
+            plan.factors().iter().map(|name| read_factor(name, self.project, self.market)).collect::<Result<_>>()?;
+        let factors: Vec<&Factor> = others.iter().collect();
+        let inputs = Inputs { market: self.market, cutoff: self.config.market.cutoff, signals, factors: &factors };
+        factor::build(plan, &inputs, params, ctx)
+    }
+}
+
+/// A factor of a project, as it was built last.
+pub(super) fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
+    let path = project.factor(name);
+    ensure!(path.exists(), "factor {name:?} is not built yet (inkstone factor)");
+    let (mut factor, _) = Factor::read(&path, market)?;
+    factor.name = name.to_owned();
+    Ok(factor)
+}
