@@ -215,3 +215,88 @@ fn linted(page: &FactorPage<'_>, language: Language) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Made, verdicts};
+    use super::*;
+    use crate::ledger::Looks;
+
+    /// What is said first of results over 60 days, when they are changed like this.
+    fn first_of_all(change: impl Fn(&mut Made), looks: bool, language: Language) -> String {
+        let mut made = Made::new(60);
+        let summary = &mut made.outcome.ic[0].rank_ic_summary;
+        (summary.mean, summary.p) = (-0.031, 0.002);
+        made.outcome.long_short.total.sharpe = 1.2;
+        change(&mut made);
+        let mut page = made.page();
+        page.looks = page.looks.filter(|_| looks);
+        finding(&page, language).swap_remove(0)
+    }
+
+    #[test]
+    fn what_was_found_is_told_in_paragraphs() {
+        let mut made = Made::new(60);
+        let summary = &mut made.outcome.ic[0].rank_ic_summary;
+        *summary = IcSummary { n: 60, mean: -0.0312, icir: -0.34, t_nw: -2.51, p: 0.0148, positive: 0.383, ..*summary };
+        let book = &mut made.outcome.long_short;
+        (book.total.annual_return, book.total.sharpe, book.total.max_drawdown) = (0.081, 0.77, -0.123);
+        book.long = vec![0.0001];
+        book.short = vec![f64::NAN, 0.0003];
+        let said = Language::ALL.map(|language| finding(&made.page(), language).join("\n")).join("\n\n");
+        insta::assert_snapshot!(said);
+    }
+
+    #[test]
+    fn chance_is_called_chance() {
+        let said = first_of_all(|made| made.outcome.ic[0].rank_ic_summary.p = 0.05, true, Language::En);
+        assert!(said.starts_with("The RankIC may be chance."), "{said}");
+        let said = first_of_all(|made| made.looks.q = 0.2, true, Language::Zh);
+        assert!(said.starts_with("RankIC 可能只是偶然。"), "{said}");
+        let said = first_of_all(|made| made.outcome.ic[0].rank_ic_summary.p = f64::NAN, false, Language::En);
+        assert!(said.starts_with("The RankIC may be chance."), "{said}");
+        let said = first_of_all(|_| {}, true, Language::En);
+        assert!(said.ends_with("The portfolio's Sharpe may be that of the luckiest of the trials."), "{said}");
+        let said = first_of_all(|made| made.looks.deflated_sharpe = 0.97, true, Language::En);
+        assert!(said.ends_with("exceeds what luck gives the best of the trials."), "{said}");
+    }
+
+    #[test]
+    fn how_often_one_looked_is_told_where_it_is_known_and_where_not() {
+        let said = first_of_all(|_| {}, false, Language::En);
+        assert!(said.contains("p is not corrected for how often one looked"), "{said}");
+        let said = first_of_all(|made| made.looks = Looks { q: f64::NAN, ..made.looks.clone() }, true, Language::Zh);
+        assert!(said.contains("p 值没有为多次尝试校正"), "{said}");
+    }
+
+    #[test]
+    fn a_correlation_that_earns_nothing_is_no_success() {
+        let said = first_of_all(|made| made.outcome.long_short.total.sharpe = -0.4, true, Language::En);
+        assert!(
+            said.contains("earned nothing after costs; with a negative sign, holding the reverse is a trial"),
+            "{said}"
+        );
+        let lost = |made: &mut Made| {
+            made.outcome.ic[0].rank_ic_summary.mean = 0.02;
+            made.outcome.long_short.total.sharpe = f64::NAN;
+        };
+        let said = first_of_all(lost, true, Language::Zh);
+        assert!(said.ends_with("组合扣费后没有盈利。"), "{said}");
+    }
+
+    #[test]
+    fn what_looks_ahead_or_failed_is_not_judged() {
+        let failed = |made: &mut Made| {
+            made.verdicts = verdicts();
+            made.verdicts[1].standing = Standing::Failed;
+        };
+        let said = first_of_all(failed, true, Language::En);
+        assert_eq!(
+            said,
+            "✗ The linter failed the factor (shuffled dates): until that is mended, the figures below are no evidence for it. \
+             So no judgement of the factor is given."
+        );
+        let said = first_of_all(|made| made.outcome.lookahead = true, true, Language::Zh);
+        assert!(said.starts_with("⚠ 未来函数") && said.ends_with("不对这个因子作任何判断。"), "{said}");
+    }
+}

@@ -66,9 +66,14 @@ fn shout() -> String {
 }
 
 /// Charts and tables of a section, each table with what is to be known of its figures: loudly that they look ahead, if they do, and
-/// in the end which return a value is paired with. What is not there is said once.
+/// which return a value is paired with. What is not there is said once.
 fn part(page: &FactorPage<'_>, pieces: Vec<Piece>) -> String {
-    let (mut html, mut missing, mut tables) = (String::new(), Vec::new(), false);
+    let alignment = Language::ALL.map(|language| words::alignment(page.outcome, language));
+    let caption = match alignment[0].is_empty() {
+        true => String::new(),
+        false => format!("<p class=\"caption\">{}</p>\n", both_of([&alignment[0], &alignment[1]])),
+    };
+    let (mut html, mut missing) = (String::new(), Vec::new());
     for piece in pieces {
         match piece {
             Piece::Chart(chart) => html += &chart,
@@ -77,7 +82,7 @@ fn part(page: &FactorPage<'_>, pieces: Vec<Piece>) -> String {
                     html += &shout();
                 }
                 html += &table;
-                tables = true;
+                html += &caption;
             }
             Piece::Nothing(why) if !missing.contains(&why) => {
                 html += &paragraph(why);
@@ -85,10 +90,6 @@ fn part(page: &FactorPage<'_>, pieces: Vec<Piece>) -> String {
             }
             Piece::Nothing(_) => {}
         }
-    }
-    let alignment = Language::ALL.map(|language| words::alignment(page.outcome, language));
-    if tables && !alignment[0].is_empty() {
-        html += &format!("<p class=\"caption\">{}</p>\n", both_of([&alignment[0], &alignment[1]]));
     }
     html
 }

@@ -8,7 +8,7 @@ use super::series::curve;
 use super::sheet::{ACROSS, Sheet};
 use super::{Chart, FactorPage, notes, titled, words};
 use crate::language::Language;
-use crate::report::svg::{self, ABOVE, BELOW, DIM, INK};
+use crate::report::svg::{self, ABOVE, BELOW, INK};
 
 /// Growth of 1 in each layer.
 pub(super) const WEALTH: Chart = Chart { stem: "layers_wealth", none: words::NO_LAYERS, sheet: wealth };
@@ -16,12 +16,15 @@ pub(super) const WEALTH: Chart = Chart { stem: "layers_wealth", none: words::NO_
 /// Mean return of each layer over each horizon.
 pub(super) const MEANS: Chart = Chart { stem: "layers_mean", none: words::NO_LAYERS, sheet: means };
 
+/// Between the ends, legible on light and dark paper alike.
+const MIDDLE: RGBColor = RGBColor(0x80, 0x88, 0x94);
+
 /// A colour between orange for the lowest layer and blue for the highest, by way of grey.
 pub(super) fn shade(number: usize, of: usize) -> RGBColor {
     let share = if of > 1 { number as f64 / (of - 1) as f64 } else { 1.0 };
     let (from, to, share) = match share {
-        s if s < 0.5 => (BELOW, DIM, 2.0 * s),
-        s => (DIM, ABOVE, 2.0 * s - 1.0),
+        s if s < 0.5 => (BELOW, MIDDLE, 2.0 * s),
+        s => (MIDDLE, ABOVE, 2.0 * s - 1.0),
     };
     let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
     RGBColor(mix(from.0, to.0), mix(from.1, to.1), mix(from.2, to.2))

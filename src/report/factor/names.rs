@@ -5,7 +5,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor};
 
 use super::lines::{Lines, span};
-use super::plot::{Across, FOOT, HEAD, Plot, range};
+use super::plot::{Across, FOOT, HEAD, Plot, range, short};
 use super::series::bars;
 use super::sheet::{ACROSS, LEFT, Sheet};
 use super::{Chart, FactorPage, notes, titled, words};
@@ -71,8 +71,8 @@ fn samples<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
     let there = |sample: &&crate::backtest::Sample| sample.rank_ic.first().is_some_and(|s| s.mean.is_finite());
     let samples: Vec<&crate::backtest::Sample> = outcome.samples.iter().filter(there).collect();
     for kind in samples.chunk_by(|a, b| a.by == b.by) {
-        rows.push(Row::Head(words::sample(&kind[0].by, language).to_owned()));
-        rows.extend(kind.iter().map(|s| Row::Sample(words::sample(&s.group, language).to_owned(), s.rank_ic[0])));
+        rows.push(Row::Head(short(words::sample(&kind[0].by, language))));
+        rows.extend(kind.iter().map(|s| Row::Sample(short(words::sample(&s.group, language)), s.rank_ic[0])));
     }
     if samples.is_empty() {
         return None;
@@ -86,7 +86,7 @@ fn samples<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
         Row::Head(name) => svg::width(name, TYPE),
         Row::Sample(name, _) => svg::width(name, TYPE) + 14.0,
     };
-    let left = (rows.iter().map(name).fold(60.0, f64::max).ceil() as i32 + 28).min(ACROSS / 2);
+    let left = rows.iter().map(name).fold(60.0, f64::max).ceil() as i32 + 28;
     let high = ROW * rows.len() as i32;
     Some(Sheet {
         title: titled(page, words::SAMPLES, language),

@@ -9,6 +9,7 @@ use super::series::{Bar, Curve, day, thinned};
 use crate::report::axis::Axis;
 use crate::report::spread::spread;
 use crate::report::svg::{self, Canvas, DIM, GRID, Place, TYPE};
+use crate::width::cut;
 
 /// Pixels above a plot, for the name of its scale.
 pub(super) const HEAD: i32 = 26;
@@ -206,7 +207,7 @@ impl Plot {
         let heights = spread(&wanted, 14.0, f64::from(self.top), f64::from(self.bottom));
         for ((_, name, color), y) in names.iter().zip(heights) {
             let at = (self.right + 6, y.round() as i32);
-            svg::write(canvas, name, at, svg::style(TYPE, *color, HPos::Left, VPos::Center))?;
+            svg::write(canvas, &short(name), at, svg::style(TYPE, *color, HPos::Left, VPos::Center))?;
         }
         Ok(())
     }
@@ -214,7 +215,12 @@ impl Plot {
 
 /// Pixels that names at the right of a plot take, the space before them included.
 pub(super) fn room<'a>(names: impl Iterator<Item = &'a str>) -> i32 {
-    names.map(|name| svg::width(name, TYPE)).fold(10.0, f64::max).ceil() as i32 + 12
+    names.map(|name| svg::width(&short(name), TYPE)).fold(10.0, f64::max).ceil() as i32 + 12
+}
+
+/// A name that leaves room for the plot beside it.
+pub(super) fn short(name: &str) -> String {
+    cut(name, 30)
 }
 
 /// A number of a scale; rounding makes no negative zero.

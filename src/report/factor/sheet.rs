@@ -11,7 +11,7 @@ use super::words;
 use crate::language::Language;
 use crate::report::legend::{Legend, Symbol};
 use crate::report::svg::{self, BASELINE, Canvas, DIM, INK, PAPER, TYPE};
-use crate::width::{Glyph, glyphs, wrap};
+use crate::width::{Glyph, cut, glyphs, wrap};
 
 /// Pixels of a chart across.
 pub(super) const ACROSS: i32 = 860;
@@ -58,7 +58,7 @@ impl Sheet<'_> {
                 text((16, STRIP / 2), TYPE, PAPER, words::LOOKAHEAD.to(language))?;
             }
             if alone {
-                text((16, strip + TITLE / 2), 15.0, INK, &self.title)?;
+                text((16, strip + TITLE / 2), 15.0, INK, &cut(&self.title, 100))?;
             }
             (self.paint)(canvas, top)?;
             legend.draw(canvas, LEFT, top + self.down)?;

@@ -205,16 +205,17 @@ pub(super) fn long_short_years(page: &FactorPage<'_>) -> Piece {
     by_year(&page.outcome.long_short.by_year)
 }
 
-/// The same of the other portfolios, a folded table each.
-pub(super) fn portfolio_years(page: &FactorPage<'_>) -> Vec<Piece> {
+/// The same of the other portfolios, a folded table each; none where there are none.
+pub(super) fn portfolio_years(page: &FactorPage<'_>) -> Option<Piece> {
     let folded = |book: &crate::backtest::Portfolio| {
         let Piece::Table(table) = by_year(&book.by_year) else { return None };
         let name = Language::ALL
             .map(|language| format!("{} · {}", words::portfolio(&book.name, language), words::BY_YEAR.to(language)));
         let name = both_of([&name[0], &name[1]]);
-        Some(Piece::Table(format!("<details><summary>{name}</summary>\n{table}</details>\n")))
+        Some(format!("<details><summary>{name}</summary>\n{table}</details>\n"))
     };
-    page.outcome.portfolios.iter().filter_map(folded).collect()
+    let tables: String = page.outcome.portfolios.iter().filter_map(folded).collect();
+    (!tables.is_empty()).then_some(Piece::Table(tables))
 }
 
 /// RankIC and spread among some of the names, a row per sample and horizon.
