@@ -5,7 +5,7 @@ use plotters::style::Color;
 use super::plot::{Across, FOOT, HEAD, Plot, range, room};
 use super::series::Curve;
 use super::sheet::{ACROSS, LEFT, Sheet};
-use super::{Chart, FactorPage, layers, notes, titled, words};
+use super::{Chart, FactorPage, layers, titled, words};
 use crate::backtest::events::EventGroup;
 use crate::figures::count;
 use crate::language::Language;
@@ -45,7 +45,8 @@ fn group(group: &EventGroup, language: Language) -> Group {
 
 fn events<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 300;
-    let groups: Vec<Group> = page.events?.groups.iter().map(|g| group(g, language)).collect();
+    let study = page.events?;
+    let groups: Vec<Group> = study.groups.iter().map(|g| group(g, language)).collect();
     let groups: Vec<Group> = groups.into_iter().filter(|group| !group.curve.is_empty()).collect();
     let days = groups.iter().flat_map(|group| &group.curve).map(|point| point.0);
     let first = days.clone().fold(f64::INFINITY, f64::min);
@@ -56,7 +57,7 @@ fn events<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
     let right = ACROSS - room(groups.iter().map(|group| group.name.as_str()));
     Some(Sheet {
         title: titled(page, words::EVENTS, language),
-        notes: notes(page, words::EVENTS_CAPTION, language),
+        notes: vec![words::EVENTS_CAPTION.to(language).to_owned(), words::expected(study, language)],
         legend: Vec::new(),
         down: HEAD + HIGH + FOOT + 18,
         paint: Box::new(move |canvas, top| {

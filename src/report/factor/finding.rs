@@ -179,7 +179,8 @@ fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
     if book.dates.is_empty() {
         return Some(said.concat());
     }
-    if !(book.total.sharpe > 0.0) {
+    let earned = book.total.sharpe > 0.0;
+    if !earned {
         said.push(match (summary.mean < 0.0, zh) {
             (true, true) => "组合扣费后没有盈利；方向为负，反向持有是另一次尝试，须单独回测，成本照付。",
             (true, false) => {

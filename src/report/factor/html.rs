@@ -73,17 +73,13 @@ fn part(page: &FactorPage<'_>, pieces: Vec<Piece>) -> String {
         true => String::new(),
         false => format!("<p class=\"caption\">{}</p>\n", both_of([&alignment[0], &alignment[1]])),
     };
+    let loud = if page.outcome.lookahead { shout() } else { String::new() };
     let (mut html, mut missing) = (String::new(), Vec::new());
     for piece in pieces {
         match piece {
             Piece::Chart(chart) => html += &chart,
-            Piece::Table(table) => {
-                if page.outcome.lookahead {
-                    html += &shout();
-                }
-                html += &table;
-                html += &caption;
-            }
+            Piece::Table(table) => html += &[loud.as_str(), &table, &caption].concat(),
+            Piece::Plain(table) => html += &[loud.as_str(), &table].concat(),
             Piece::Nothing(why) if !missing.contains(&why) => {
                 html += &paragraph(why);
                 missing.push(why);

@@ -81,7 +81,7 @@ const CHARTS: [&Chart; 11] = [
 ];
 
 /// The charts as SVG files that stand alone, in one language: the stem of a file's name, and the SVG. What has nothing to show is
-/// left out; [`crate::report::png`] makes bitmaps of them.
+/// left out; [`crate::report::png()`] makes bitmaps of them.
 pub fn factor_charts(page: &FactorPage<'_>, language: Language) -> Result<Vec<(String, String)>> {
     let mut charts = Vec::with_capacity(CHARTS.len() + page.experiments.len());
     for chart in CHARTS {

@@ -17,8 +17,10 @@ use crate::stats::mean;
 pub(super) enum Piece {
     /// A chart, which says itself whether the factor looks ahead.
     Chart(String),
-    /// A table or pairs of names and figures.
+    /// A table or pairs of names and figures of returns that values are paired with.
     Table(String),
+    /// A table or pairs of others, which say themselves what they rest on.
+    Plain(String),
     /// There is nothing to show.
     Nothing(Word),
 }
@@ -314,7 +316,7 @@ pub(super) fn execution(page: &FactorPage<'_>) -> Piece {
     } else {
         paragraph(words::NO_CAPACITY)
     };
-    Piece::Table(format!("{executed}{blocked}{capacity}"))
+    Piece::Plain(format!("{executed}{blocked}{capacity}"))
 }
 
 /// An amount of money in whole CNY.
@@ -345,7 +347,7 @@ pub(super) fn refused(page: &FactorPage<'_>) -> Piece {
             (Language::En, true) => format!("<p>{n} values should have been refused and were used, for instance:</p>"),
         }
     });
-    Piece::Table(total + &table(&heads, &rows, words::NO_EXAMPLES))
+    Piece::Plain(total + &table(&heads, &rows, words::NO_EXAMPLES))
 }
 
 /// What a result is worth after all that was tried.
@@ -407,7 +409,7 @@ pub(super) fn verdicts(page: &FactorPage<'_>) -> Piece {
         (words::LIMIT, false),
     ];
     let heads: Vec<String> = heads.iter().map(|(head, is_text)| head_of(&both(*head), *is_text)).collect();
-    Piece::Table(table_of(&heads, &rows, words::NO_VERDICTS))
+    Piece::Plain(table_of(&heads, &rows, words::NO_VERDICTS))
 }
 
 /// Whole numbers as counts, others with as many decimals as figures have.
@@ -422,11 +424,10 @@ fn quantity(value: f64) -> String {
 /// Tests of the event study by group and part of the window, how it was done, and what was set aside.
 pub(super) fn events(page: &FactorPage<'_>) -> Piece {
     let Some(study) = page.events else { return Piece::Nothing(words::NO_EVENTS) };
-    let window = |(first, last): (i32, i32)| format!("[{first:+}, {last:+}]");
     let asked = pairs(&[
         (words::MODEL, both(words::model(study.model))),
-        (words::WINDOW, window(study.window)),
-        (words::ESTIMATION, window(study.estimation)),
+        (words::WINDOW, words::window(study.window)),
+        (words::ESTIMATION, words::window(study.estimation)),
     ]);
     let mut rows = Vec::new();
     for group in &study.groups {
@@ -435,7 +436,7 @@ pub(super) fn events(page: &FactorPage<'_>) -> Piece {
             let mut row = vec![word(&group.group.to_string())];
             row.push(figure(&format!("{} … {}", number(low, 3), number(high, 3))));
             row.push(figure(&count(group.events)));
-            row.push(figure(&window(test.days)));
+            row.push(figure(&words::window(test.days)));
             row.push(figure(&signed(100.0 * test.mean, 3)));
             row.push(said(|language| words::test(&test.test, language).to_owned()));
             row.extend([number(test.statistic, 2), probability(test.p)].map(|value| figure(&value)));
@@ -456,5 +457,5 @@ pub(super) fn events(page: &FactorPage<'_>) -> Piece {
     let excluded: Vec<Vec<String>> =
         study.excluded.iter().map(|(reason, n)| vec![wrapped(reason), figure(&count(*n))]).collect();
     let excluded = table(&[(words::EXCLUDED, true), (words::COUNT, false)], &excluded, words::NO_EXCLUDED);
-    Piece::Table(format!("{asked}{tests}{excluded}"))
+    Piece::Plain(format!("{asked}{tests}{excluded}"))
 }

@@ -1,6 +1,6 @@
 //! Every sentence of the report on a factor, in Chinese and English.
 
-use crate::backtest::events::Model;
+use crate::backtest::events::{EventStudy, Model};
 use crate::backtest::{Alignment, Outcome, Preset};
 use crate::language::{Language, Word, words};
 use crate::lint::{Check, Standing};
@@ -289,6 +289,21 @@ pub(super) fn model(model: Model) -> Word {
         Model::MarketAdjusted => Word("市场调整", "market-adjusted"),
         Model::MarketModel => Word("市场模型", "market model"),
         Model::MeanAdjusted => Word("均值调整", "mean-adjusted"),
+    }
+}
+
+/// Days relative to an event, from the first to the last.
+pub(super) fn window((first, last): (i32, i32)) -> String {
+    let day = |day: i32| if day == 0 { "0".to_owned() } else { format!("{day:+}") };
+    format!("[{}, {}]", day(first), day(last))
+}
+
+/// What abnormal returns of an event study are measured against.
+pub(super) fn expected(study: &EventStudy, language: Language) -> String {
+    let (model, window) = (model(study.model).to(language), window(study.estimation));
+    match language {
+        Language::Zh => format!("正常收益：{model}，估计窗 {window}。"),
+        Language::En => format!("Expected returns: {model}, estimated over the days {window}."),
     }
 }
 
