@@ -157,7 +157,7 @@ fn draw(canvas: &Canvas<'_>, findings: &Findings, points: &[Point<'_>], right: i
     let place = |cost: f64, figure: f64| chart.backend_coord(&(cost, figure));
     if let Some(cell) = baseline(findings).filter(|cell| cell.figure.is_finite()) {
         let (_, y) = place(low, cell.figure);
-        svg::dashes(canvas, plot.start, plot.end, y, BASELINE)?;
+        svg::dashes(canvas, y, [plot.start, plot.end], false, BASELINE)?;
         let style = svg::style(TYPE, BASELINE, HPos::Left, VPos::Center);
         svg::write(canvas, words::BASELINE.to(language), (plot.end + 6, y), style)?;
     }

@@ -1,13 +1,12 @@
 //! An experiment as one HTML file: Chinese and English, light and dark, no scripts and nothing from elsewhere.
-//!
-//! Both languages are in the file; two buttons choose by style alone which one is shown. Browsers that know no `:has` show both.
-
-use std::fmt::Write;
 
 use anyhow::Result;
 
 use super::finding::{DECIMALS, Standing, baseline, finding, interval, label, probability, standing, tokens};
-use super::svg::printable;
+use super::page::{
+    both, both_of, closed, each, each_picture, figure, head_of, opened, pairs, paragraph, section, table, table_of,
+    text, word, wrapped,
+};
 use super::{differences_svg, frontier_svg, words};
 use crate::experiment::{Cell, Findings, Target};
 use crate::figures::{count, number, percent, signed};
@@ -16,101 +15,42 @@ use crate::structure::Section;
 
 /// The whole page of an experiment. `note` is said on top, for instance that the data is synthetic; an empty one is left out.
 pub fn experiment_html(findings: &Findings, note: &str) -> Result<String> {
-    let name = text(&findings.name);
-    let [zh, en] = Language::ALL.map(|language| words::EXPERIMENT.to(language));
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"zh-CN\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{name} · {zh} · {en}</title>\n\
-         <link rel=\"icon\" href=\"data:,\">\n<style>\n{}</style>\n</head>\n<body>\n",
-        include_str!("page.css")
-    );
-    write!(
-        page,
-        "<div class=\"switch\" role=\"group\" aria-label=\"{} / {}\">\
-         <input type=\"radio\" name=\"language\" id=\"zh\" checked><label for=\"zh\" lang=\"zh-CN\">中文</label>\
-         <input type=\"radio\" name=\"language\" id=\"en\"><label for=\"en\" lang=\"en\">English</label></div>\n<header>\n",
-        words::SWITCH.to(Language::Zh),
-        words::SWITCH.to(Language::En)
-    )?;
-    if !note.trim().is_empty() {
-        writeln!(page, "<p class=\"note\">{}</p>", text(note))?;
-    }
-    writeln!(page, "<h1>{} · {name}</h1>\n</header>\n<main>", both(words::EXPERIMENT))?;
-    section(
-        &mut page,
-        words::FINDING,
-        &each(|language| format!("<p class=\"finding\">{}</p>", text(&finding(findings, language)))),
-    );
-    section(&mut page, words::ASKED, &asked(findings));
-    let frontier =
-        each_picture(|language| frontier_svg(findings, language), words::FRONTIER_CAPTION, words::NO_FIGURES)?;
-    section(&mut page, words::FRONTIER, &frontier);
-    let differences = each_picture(
-        |language| differences_svg(findings, language),
-        words::DIFFERENCES_CAPTION,
-        words::NO_DIFFERENCES,
-    )?;
-    section(&mut page, words::DIFFERENCES, &differences);
-    section(&mut page, words::CELLS, &cells(findings));
-    section(&mut page, words::KEPT, &kept(findings));
-    section(&mut page, words::OVERLAP, &overlap(findings));
+    let mut page = opened(&findings.name, words::EXPERIMENT, note);
+    let said = each(|language| format!("<p class=\"finding\">{}</p>", text(&finding(findings, language))));
+    page += &section("finding", words::FINDING, &said);
+    page += &section("asked", words::ASKED, &asked(findings));
+    page += &section("frontier", words::FRONTIER, &frontier_picture(findings)?);
+    let differences = each_picture(|language| {
+        let svg = differences_svg(findings, language)?;
+        Ok(svg.map(|svg| (svg, words::DIFFERENCES_CAPTION.to(language).to_owned())))
+    })?;
+    let differences = differences.unwrap_or_else(|| paragraph(words::NO_DIFFERENCES));
+    page += &section("differences", words::DIFFERENCES, &differences);
+    page += &section("cells", words::CELLS, &cells(findings));
+    page += &section("kept", words::KEPT, &kept(findings));
+    page += &section("overlap", words::OVERLAP, &overlap(findings));
     let dropped: Vec<Vec<String>> =
         findings.dropped.iter().map(|(reason, documents)| vec![wrapped(reason), figure(&count(*documents))]).collect();
     let dropped = table(&[(words::REASON, true), (words::COUNT, false)], &dropped, words::NO_DROPPED);
-    section(&mut page, words::DROPPED, &dropped);
+    page += &section("dropped", words::DROPPED, &dropped);
     let skipped: Vec<Vec<String>> = findings
         .skipped
         .iter()
         .map(|cell| vec![word(&cell.feature), word(&cell.strategy), wrapped(&cell.reason)])
         .collect();
     let heads = [(words::FEATURE, true), (words::STRATEGY, true), (words::REASON, true)];
-    section(&mut page, words::SKIPPED, &table(&heads, &skipped, words::NO_SKIPPED));
-    section(&mut page, words::METHOD, &format!("<p>{}</p>\n", both(words::METHOD_TEXT)));
-    writeln!(page, "</main>\n<footer>Inkstone {}</footer>\n</body>\n</html>", env!("CARGO_PKG_VERSION"))?;
-    Ok(page)
+    page += &section("skipped", words::SKIPPED, &table(&heads, &skipped, words::NO_SKIPPED));
+    page += &section("method", words::METHOD, &paragraph(words::METHOD_TEXT));
+    Ok(page + &closed())
 }
 
-/// A text that is safe between tags and in attributes.
-fn text(text: &str) -> String {
-    html_escape::encode_safe(&printable(text)).into_owned()
-}
-
-fn code(language: Language) -> &'static str {
-    match language {
-        Language::Zh => "zh-CN",
-        Language::En => "en",
-    }
-}
-
-/// A word in both languages, of which one is shown.
-fn both(word: Word) -> String {
-    Language::ALL
-        .map(|language| format!("<span lang=\"{}\">{}</span>", code(language), text(word.to(language))))
-        .concat()
-}
-
-/// A piece of the page in both languages.
-fn each(piece: impl Fn(Language) -> String) -> String {
-    Language::ALL.map(|language| format!("<div lang=\"{}\">{}</div>\n", code(language), piece(language))).concat()
-}
-
-fn each_picture(draw: impl Fn(Language) -> Result<Option<String>>, caption: Word, none: Word) -> Result<String> {
-    let mut pieces = String::new();
-    for language in Language::ALL {
-        let piece = match draw(language)? {
-            Some(svg) => format!(
-                "<figure><div class=\"wide\" tabindex=\"0\">{svg}</div><figcaption>{}</figcaption></figure>",
-                text(caption.to(language))
-            ),
-            None => format!("<p>{}</p>", text(none.to(language))),
-        };
-        writeln!(pieces, "<div lang=\"{}\">{piece}</div>", code(language))?;
-    }
-    Ok(pieces)
-}
-
-fn section(page: &mut String, title: Word, inside: &str) {
-    page.push_str(&format!("<section>\n<h2>{}</h2>\n{inside}</section>\n", both(title)));
+/// The frontier with its caption, in both languages.
+pub(super) fn frontier_picture(findings: &Findings) -> Result<String> {
+    let picture = each_picture(|language| {
+        let svg = frontier_svg(findings, language)?;
+        Ok(svg.map(|svg| (svg, words::FRONTIER_CAPTION.to(language).to_owned())))
+    })?;
+    Ok(picture.unwrap_or_else(|| paragraph(words::NO_FIGURES)))
 }
 
 /// What was asked, as pairs of a name and a value.
@@ -144,51 +84,7 @@ fn asked(findings: &Findings) -> String {
     if let Some(cell) = baseline(findings) {
         rows.push((words::BASELINE, text(&label(findings, cell))));
     }
-    let rows: Vec<String> =
-        rows.into_iter().map(|(name, value)| format!("<div><dt>{}</dt><dd>{value}</dd></div>\n", both(name))).collect();
-    format!("<dl>\n{}</dl>\n", rows.concat())
-}
-
-fn both_of([zh, en]: [&str; 2]) -> String {
-    if zh == en {
-        text(zh)
-    } else {
-        format!("<span lang=\"zh-CN\">{}</span><span lang=\"en\">{}</span>", text(zh), text(en))
-    }
-}
-
-fn word(value: &str) -> String {
-    format!("<td class=\"text\">{}</td>", text(value))
-}
-
-fn wrapped(value: &str) -> String {
-    format!("<td class=\"text wrap\">{}</td>", text(value))
-}
-
-fn figure(value: &str) -> String {
-    format!("<td>{}</td>", text(value))
-}
-
-/// A table of ready fields; heads say whether their column is text. Where there are no rows, what that means is said instead.
-fn table(heads: &[(Word, bool)], rows: &[Vec<String>], none: Word) -> String {
-    let heads: Vec<String> = heads.iter().map(|(head, is_text)| head_of(&both(*head), *is_text)).collect();
-    table_of(&heads, &rows.iter().map(|row| format!("<tr>{}</tr>\n", row.concat())).collect::<Vec<_>>(), none)
-}
-
-fn head_of(inside: &str, is_text: bool) -> String {
-    let class = if is_text { " class=\"text\"" } else { "" };
-    format!("<th scope=\"col\"{class}>{inside}</th>")
-}
-
-fn table_of(heads: &[String], rows: &[String], none: Word) -> String {
-    if rows.is_empty() {
-        return format!("<p>{}</p>\n", both(none));
-    }
-    format!(
-        "<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody>\n</table></div>\n",
-        heads.concat(),
-        rows.concat()
-    )
+    pairs(&rows)
 }
 
 /// Names of further figures as the field writes them; others stand as they are.
@@ -304,7 +200,7 @@ fn kept(findings: &Findings) -> String {
 fn overlap(findings: &Findings) -> String {
     let overlap = &findings.overlap;
     if overlap.test_documents == 0 {
-        return format!("<p>{}</p>\n", both(words::NO_TEST));
+        return paragraph(words::NO_TEST);
     }
     let rows = [
         (words::TEST_DOCUMENTS, count(overlap.test_documents)),
@@ -314,8 +210,7 @@ fn overlap(findings: &Findings) -> String {
         (words::RULE, both(words::rule(overlap.rule))),
         (words::REMOVED, count(overlap.removed)),
     ];
-    let rows = rows.map(|(name, value)| format!("<div><dt>{}</dt><dd>{value}</dd></div>\n", both(name)));
-    format!("<dl>\n{}</dl>\n", rows.concat())
+    pairs(&rows)
 }
 
 #[cfg(test)]
@@ -372,7 +267,7 @@ mod tests {
             let rule = format!("svg [fill=\"#{:02X}{:02X}{:02X}\"]", color.0, color.1, color.2);
             assert!(css.contains(&rule), "{rule}");
         }
-        for color in [svg::INK, svg::DIM, svg::GRID, svg::BASELINE] {
+        for color in [svg::INK, svg::DIM, svg::GRID, svg::BASELINE, svg::ABOVE, svg::BELOW] {
             let rule = format!("svg [stroke=\"#{:02X}{:02X}{:02X}\"]", color.0, color.1, color.2);
             assert!(css.contains(&rule), "{rule}");
         }

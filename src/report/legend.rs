@@ -66,7 +66,7 @@ impl Legend {
                 Symbol::Bar(color) => svg::block(canvas, (x, y - 4), (x + 16, y + 4), color)?,
                 Symbol::Mark(kind) => svg::mark(canvas, kind, (x + 8, y), INK)?,
                 Symbol::Line(color) => svg::line(canvas, vec![(x, y), (x + 18, y)], color.stroke_width(2))?,
-                Symbol::Dashes(color) => svg::dashes(canvas, x, x + 18, y, color)?,
+                Symbol::Dashes(color) => svg::dashes(canvas, y, [x, x + 18], false, color)?,
             }
             svg::write(canvas, text, (x + SYMBOL, y), svg::style(TYPE, INK, HPos::Left, VPos::Center))?;
         }

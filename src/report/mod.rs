@@ -1,16 +1,20 @@
-//! Reports: what was found, as a page for people and as text for a terminal.
+//! Reports: what was found, as a page for people, as charts, and as text for a terminal.
 //!
-//! Takes findings that are computed; gives HTML, SVG or lines of text. Charts are vectors and pages hold all that they need, so that a
-//! report can be mailed and read without a network. The same findings give the same bytes.
+//! Takes what is computed, of an experiment or of a factor; gives HTML, SVG, PNG or lines of text. Charts are vectors and pages hold all
+//! that they need, so that a report can be mailed and read without a network. The same findings give the same bytes; bitmaps do on
+//! machines with the same fonts.
 //!
-//! Useful for: showing an experiment. Not for: computing anything of it.
+//! Useful for: showing an experiment or a factor. Not for: computing anything of it.
 
 mod axis;
 mod differences;
+mod factor;
 mod finding;
 mod frontier;
 mod html;
 mod legend;
+mod page;
+mod png;
 mod spread;
 mod svg;
 mod terminal;
@@ -20,10 +24,12 @@ mod words;
 
 pub use crate::language::Language;
 pub use differences::differences_svg;
+pub use factor::{FactorPage, factor_charts, factor_html};
 pub use finding::finding;
 pub(crate) use finding::{DECIMALS, Standing, interval, label, probability, standing, tokens};
 pub use frontier::frontier_svg;
 pub use html::experiment_html;
+pub use png::png;
 pub(crate) use terminal::wrapped;
 pub use terminal::{Line, Piece, Tone, best_first, experiment_lines, frontier_chart, frontier_legend, mark_of};
 pub(crate) use words::{measure, section};

@@ -65,7 +65,10 @@ pub(crate) fn picture(name: &str, size: (u32, u32), draw: impl FnOnce(&Canvas<'_
         root.present().map_err(failed)?;
     }
     let name = html_escape::encode_double_quoted_attribute(&printable(name)).into_owned();
-    Ok(text.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{name}\" "), 1))
+    // Said once for all texts: the fonts would be a third of the file.
+    let fonts = format!(" font-family=\"{FONTS}\"");
+    let text = text.replace(&fonts, "");
+    Ok(text.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{name}\"{fonts} "), 1))
 }
 
 /// An error of the drawing, which borrows, as one that travels.
@@ -128,14 +131,20 @@ pub(crate) fn block(canvas: &Canvas<'_>, corner: Place, opposite: Place, color: 
     canvas.draw(&Rectangle::new([corner, opposite], color.filled())).map_err(failed)
 }
 
-/// Draws a dashed level line.
-pub(crate) fn dashes(canvas: &Canvas<'_>, from: i32, to: i32, y: i32, color: RGBColor) -> Result<()> {
-    let mut x = from;
-    while x < to {
-        line(canvas, vec![(x, y), ((x + 7).min(to), y)], color.stroke_width(1))?;
-        x += 11;
+/// Draws a dashed line between two ends. `upright` lines go along y at the place `at` of x.
+pub(crate) fn dashes(canvas: &Canvas<'_>, at: i32, ends: [i32; 2], upright: bool, color: RGBColor) -> Result<()> {
+    let place = |along: i32| if upright { (at, along) } else { (along, at) };
+    let mut from = ends[0];
+    while from < ends[1] {
+        line(canvas, vec![place(from), place((from + 7).min(ends[1]))], color.stroke_width(1))?;
+        from += 11;
     }
     Ok(())
+}
+
+/// Fills what these places enclose, so that what is behind shines through.
+pub(crate) fn area(canvas: &Canvas<'_>, corners: Vec<Place>, color: RGBColor, share: f64) -> Result<()> {
+    canvas.draw(&Polygon::new(corners, color.mix(share).filled())).map_err(failed)
 }
 
 /// Draws an interval: a bar with a foot at either end. `upright` bars go along y at the place `at` of x.
