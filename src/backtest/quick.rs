@@ -1,7 +1,9 @@
-//! The RankIC alone, for work that needs it hundreds of times: returns are ranked once, values once, and a draw only merges them.
+//! The RankIC alone, for work that needs it hundreds of times: returns are ranked once, values once, and a draw only
+//! merges them.
 //!
-//! The figures are those of [`crate::backtest::run`] at the first horizon, to the last bit. Names of a date that have both a value
-//! and a return change with the values, so what is kept is their order; ranks among those present follow by one pass.
+//! The figures are those of [`crate::backtest::run`] at the first horizon, to the last bit. Names of a date that have
+//! both a value and a return change with the values, so what is kept is their order; ranks among those present follow
+//! by one pass.
 
 use std::ops::Range;
 
@@ -51,8 +53,8 @@ pub(crate) struct Rows<'a> {
 }
 
 impl<'a> Ranked<'a> {
-    /// Ranks the returns that values of each date are paired with. `factor` is the one under test: the preset of alphalens leaves
-    /// out returns by the dates that it has.
+    /// Ranks the returns that values of each date are paired with. `factor` is the one under test: the preset of
+    /// alphalens leaves out returns by the dates that it has.
     pub(crate) fn new(factor: &Factor, market: &'a Market, params: &Params, ctx: &Ctx) -> Result<Ranked<'a>> {
         params.validate()?;
         let tradability = Tradability::new(market, params.traded_price(), &params.limits)?;
@@ -118,8 +120,8 @@ impl<'a> Ranked<'a> {
         ctx.install(|| (0..self.days.len()).into_par_iter().map_init(new, date).collect())
     }
 
-    /// RankIC by date when the values of the dates in `span` stand `shift` dates later, those at the end at the beginning. On one
-    /// thread: draws run beside each other.
+    /// RankIC by date when the values of the dates in `span` stand `shift` dates later, those at the end at the
+    /// beginning. On one thread: draws run beside each other.
     pub(crate) fn shifted(&self, rows: &Rows, span: &Range<usize>, shift: usize) -> Vec<f64> {
         let mut scratch = Scratch::new(self.market.codes().len());
         let n = span.len();
@@ -234,7 +236,7 @@ mod tests {
                     *last
                 };
                 let (open, close) = (price(), price());
-                let volume = u8::from((t as usize * 31 + i) % 17 != 0);
+                let volume = u8::from(!(t as usize * 31 + i).is_multiple_of(17));
                 prices += &format!("{},6000{:02}.SH,{open},{close},{volume}\n", day(t), i + 1);
             }
         }

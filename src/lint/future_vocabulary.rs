@@ -1,9 +1,10 @@
 //! Models and vocabularies were fitted on text of the past alone.
 //!
-//! The number is the share of signals whose model had seen data (labels included) of the moment at which their value is first traded, or
-//! of later; the limit is 0. It fails where known-at times do not say so, as nothing then refuses these values, and where the backtest
-//! was told to use them all the same. Where known-at times bear `fitted_until` the backtest refuses them, which is a warning: those
-//! dates are lost. The gap between dates that the model had seen and dates that it had not is told beside it, with all values used.
+//! The number is the share of signals whose model had seen data (labels included) of the moment at which their value is
+//! first traded, or of later; the limit is 0. It fails where known-at times do not say so, as nothing then refuses
+//! these values, and where the backtest was told to use them all the same. Where known-at times bear `fitted_until` the
+//! backtest refuses them, which is a warning: those dates are lost. The gap between dates that the model had seen and
+//! dates that it had not is told beside it, with all values used.
 
 use anyhow::Result;
 
@@ -67,24 +68,26 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         ),
         Standing::Warned => (
             format!(
-                "{percent:.1} % 的记录（{future} 条）由交易之后才拟合好的模型给出；已知时间如实记载，回测会拒绝它们，这些日期因此无法检验。\
-                 请改用滚动拟合（walk_forward、vintages）或更早的 fit_until。"
+                "{percent:.1} % 的记录（{future} 条）由交易之后才拟合好的模型给出；已知时间如实记载，回测会拒绝它们，\
+                 这些日期因此无法检验。请改用滚动拟合（walk_forward、vintages）或更早的 fit_until。"
             ),
             format!(
-                "{percent:.1} % of the signals ({future}) come from a model that was fitted on data from after the trade. Their known-at \
-                 times say so and the backtest refuses them, so these dates cannot be tested: fit step by step (walk_forward, vintages), \
-                 or up to an earlier fit_until."
+                "{percent:.1} % of the signals ({future}) come from a model that was fitted on data from after the \
+                 trade. Their known-at times say so and the backtest refuses them, so these dates cannot be tested: \
+                 fit step by step (walk_forward, vintages), or up to an earlier fit_until."
             ),
         ),
         _ => (
             format!(
-                "{percent:.1} % 的记录（{future} 条）由见过交易之后数据的模型给出，其中 {hidden} 条的已知时间未反映这一点，回测因此用到了\
-                 未来的词汇或标签。请改用滚动拟合（walk_forward、vintages），并令已知时间不早于 fitted_until。"
+                "{percent:.1} % 的记录（{future} 条）由见过交易之后数据的模型给出，\
+                 其中 {hidden} 条的已知时间未反映这一点，回测因此用到了未来的词汇或标签。\
+                 请改用滚动拟合（walk_forward、vintages），并令已知时间不早于 fitted_until。"
             ),
             format!(
-                "{percent:.1} % of the signals ({future}) come from a model that had seen data from after the trade, {hidden} of them \
-                 with a known-at time that does not say so: words or labels of the future are in the figures. Fit step by step \
-                 (walk_forward, vintages), and let values be known no earlier than fitted_until."
+                "{percent:.1} % of the signals ({future}) come from a model that had seen data from after the trade, \
+                 {hidden} of them with a known-at time that does not say so: words or labels of the future are in the \
+                 figures. Fit step by step (walk_forward, vintages), and let values be known no earlier than \
+                 fitted_until."
             ),
         ),
     };
@@ -93,7 +96,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         finding.0 +=
             &format!("模型见过的日期 RankIC 为 {:+.4}，未见过的为 {:+.4}（差异 p = {p:.3}）。", seen.mean, unseen.mean);
         finding.1 += &format!(
-            " The RankIC is {:+.4} on dates that the model had seen and {:+.4} on those that it had not (difference p = {p:.3}).",
+            " The RankIC is {:+.4} on dates that the model had seen and {:+.4} on those that it had not (difference p \
+             = {p:.3}).",
             seen.mean, unseen.mean
         );
     }

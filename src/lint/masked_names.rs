@@ -1,9 +1,9 @@
 //! What remains when names of companies are masked.
 //!
-//! A model that knows a company by name may know what became of it (Glasserman and Lin 2023, who also found the opposite: names can
-//! distract). The number is the share of the mean RankIC that is lost with masked names, over the dates that both factors have; where
-//! the bootstrap does not call the loss chance and it exceeds `max_share`, the check warns. It never fails: a name also tells the
-//! industry, and a model of the past may know that.
+//! A model that knows a company by name may know what became of it (Glasserman and Lin 2023, who also found the
+//! opposite: names can distract). The number is the share of the mean RankIC that is lost with masked names, over the
+//! dates that both factors have; where the bootstrap does not call the loss chance and it exceeds `max_share`, the
+//! check warns. It never fails: a name also tells the industry, and a model of the past may know that.
 
 use anyhow::{Context, Result};
 
@@ -15,8 +15,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     let Some(masked) = subject.masked else {
         let finding = (
             "没有遮去公司名的对照因子，此项未检查；请加一个设 mask_names = true 的同样特征及其因子。".into(),
-            "There is no factor of texts with masked names to compare with, so this was not checked; add the same feature with \
-             mask_names = true, and its factor."
+            "There is no factor of texts with masked names to compare with, so this was not checked; add the same \
+             feature with mask_names = true, and its factor."
                 .into(),
         );
         return Ok(Verdict::skipped(Check::MaskedNames, finding));
@@ -42,7 +42,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     let (zh, en) = match standing {
         Standing::Warned => (
             "：模型可能记得这些公司后来如何。请以遮名的因子为准，或改用拟合截止更早的模型。",
-            ": the model may remember what became of these companies. Go by the masked factor, or take a model fitted earlier.",
+            ": the model may remember what became of these companies. Go by the masked factor, or take a model fitted \
+             earlier.",
         ),
         _ if !chance && share < 0.0 => {
             ("：公司名反而是干扰，不妨遮去。", ": names distract rather than help, and may as well be masked.")
@@ -59,8 +60,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
             loss.p
         ),
         format!(
-            "With names masked the RankIC goes from {whole:+.4} to {left:+.4}: {:.0} % is lost ({:+.4}, interval {:+.4} to {:+.4}, p = \
-             {:.3})",
+            "With names masked the RankIC goes from {whole:+.4} to {left:+.4}: {:.0} % is lost ({:+.4}, interval \
+             {:+.4} to {:+.4}, p = {:.3})",
             100.0 * share,
             loss.mean,
             loss.interval.low,

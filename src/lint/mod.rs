@@ -1,11 +1,13 @@
-//! The linter for look-ahead: proves from known-at times that each value was known before its trade, then tries to break the factor.
+//! The linter for look-ahead: proves from known-at times that each value was known before its trade, then tries to
+//! break the factor.
 //!
 //! Two checks prove ([`Check::KnownBefore`], [`Check::TradeDate`]), three look at what the values were made with
-//! ([`Check::FutureVocabulary`], [`Check::Overlap`], [`Check::Restated`]), one at the names ([`Check::Survivors`]), and four try to
-//! break what is left: a factor that stands on the news of the day loses its RankIC when dates or texts are changed for others, and
-//! keeps it when names are masked and when it trades a day later. Each gives a verdict with the number behind it; what could not be
-//! done says why. RankICs are those of the backtest at the first horizon of its parameters; intervals and p are of the moving-block
-//! bootstrap. How a check ends is told where it is made, a file each.
+//! ([`Check::FutureVocabulary`], [`Check::Overlap`], [`Check::Restated`]), one at the names ([`Check::Survivors`]), and
+//! four try to break what is left: a factor that stands on the news of the day loses its RankIC when dates or texts are
+//! changed for others, and keeps it when names are masked and when it trades a day later. Each gives a verdict with the
+//! number behind it; what could not be done says why. RankICs are those of the backtest at the first horizon of its
+//! parameters; intervals and p are of the moving-block bootstrap. How a check ends is told where it is made, a file
+//! each.
 //!
 //! Useful for: any factor on a market's axes; the more is known of its documents, the more is checked. Not for: mending.
 
@@ -187,8 +189,8 @@ fn no_documents(check: Check) -> Verdict {
         check,
         (
             "因子来自一张表，没有背后的文档，此项无从检查；在项目中由文本特征生成该因子（[[factor]]）即可检查。".into(),
-            "The factor came as a table without the documents behind it, so this could not be checked; build it from a \
-             feature of a project ([[factor]]) to have it done."
+            "The factor came as a table without the documents behind it, so this could not be checked; build it from \
+             a feature of a project ([[factor]]) to have it done."
                 .into(),
         ),
     )
@@ -200,15 +202,15 @@ fn nothing_to_break(check: Check, power: &Power) -> Verdict {
     let finding = match n {
         0 => (
             "没有一个日期算得出 RankIC（没有可用的值，或每日名字太少），无从打破；先看回测的拒绝与样本数。".to_owned(),
-            "No date has a RankIC (no value may be used, or dates have too few names), so there is nothing to break; look \
-             at the refusals and counts of the backtest first."
+            "No date has a RankIC (no value may be used, or dates have too few names), so there is nothing to break; \
+             look at the refusals and counts of the backtest first."
                 .to_owned(),
         ),
         _ => (
             format!("RankIC 均值 {mean:+.4}（{n} 日，p = {p:.3}）与零无异，没有可打破的预测力；更长的样本才能判断。"),
             format!(
-                "The mean RankIC of {mean:+.4} ({n} dates, p = {p:.3}) does not differ from zero, so there is nothing to \
-                 break; only a longer sample can tell."
+                "The mean RankIC of {mean:+.4} ({n} dates, p = {p:.3}) does not differ from zero, so there is nothing \
+                 to break; only a longer sample can tell."
             ),
         ),
     };

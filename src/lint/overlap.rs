@@ -1,9 +1,9 @@
 //! Texts that training and test share.
 //!
-//! Of the documents that the factor counts and a model scored, some were in that model's own training text, and of some the story was: a
-//! near duplicate had trained it, so that the model recalls rather than reads. The number is the share of both. A document that trained
-//! its own model is no test at all, and fails; stories above `max_overlap` warn. What trained a model are the documents published in
-//! its span ([`crate::lint::Model::trained_on`]).
+//! Of the documents that the factor counts and a model scored, some were in that model's own training text, and of some
+//! the story was: a near duplicate had trained it, so that the model recalls rather than reads. The number is the share
+//! of both. A document that trained its own model is no test at all, and fails; stories above `max_overlap` warn. What
+//! trained a model are the documents published in its span ([`crate::lint::Model::trained_on`]).
 
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
@@ -50,8 +50,8 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
                     "{unknown} 篇文档的模型训练于语料之外的文本，重合与否无从得知；请选 fitted_until 早于样本的模型。"
                 ),
                 format!(
-                    "The models of {unknown} documents were trained on text outside this corpus, so what they share cannot be \
-                     told; choose one whose fitted_until lies before the sample."
+                    "The models of {unknown} documents were trained on text outside this corpus, so what they share \
+                     cannot be told; choose one whose fitted_until lies before the sample."
                 ),
             ),
         };
@@ -73,19 +73,21 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
             100.0 * share
         ),
         format!(
-            "Of {tested} documents that count, {own} trained the model that scored them and of {story} a near duplicate did: {:.1} %",
+            "Of {tested} documents that count, {own} trained the model that scored them and of {story} a near \
+             duplicate did: {:.1} %",
             100.0 * share
         ),
     );
     let meaning = match standing {
         Standing::Failed => (
             "。样本内的打分不是检验；请改用滚动拟合（walk_forward），使每篇文档由此前训练的模型打分。",
-            ". Scores in sample are no test: fit step by step (walk_forward), so that each document is scored by a model of the past.",
+            ". Scores in sample are no test: fit step by step (walk_forward), so that each document is scored by a \
+             model of the past.",
         ),
         Standing::Warned => (
             "。模型可能只是记得这些报道；请只计首次报道（first_only），并加大 [clean] window_days 或 embargo_days。",
-            ". The model may recall these stories rather than read them: count first mentions alone (first_only), with longer \
-             [clean] window_days or embargo_days.",
+            ". The model may recall these stories rather than read them: count first mentions alone (first_only), \
+             with longer [clean] window_days or embargo_days.",
         ),
         _ => ("，不足为虑。", ", which is no cause for concern."),
     };

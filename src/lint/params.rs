@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 pub struct Params {
     /// Draws in which values are moved to other dates (default 200; no more than there are ways to move them).
     pub date_draws: usize,
-    /// Draws in which values are given to other documents, each of which builds the factor anew (default 20, so that p reaches
-    /// 0.05 when none is as strong).
+    /// Draws in which values are given to other documents, each of which builds the factor anew (default 20, so that p
+    /// reaches 0.05 when none is as strong).
     pub text_draws: usize,
     /// Draws of the bootstrap (default 1000).
     pub bootstrap: usize,
     /// Confidence of intervals; what is called different has p of at most 1 less this (default 0.95).
     pub confidence: f64,
-    /// Share of the RankIC that may remain when dates or texts are changed for others, and that may be lost when names are masked
-    /// or late documents left out (default 0.5: more than half of it is then something else).
+    /// Share of the RankIC that may remain when dates or texts are changed for others, and that may be lost when names
+    /// are masked or late documents left out (default 0.5: more than half of it is then something else).
     pub max_share: f64,
-    /// By how much the RankIC of the same day may exceed that of the trade (default 0.02, about what a text factor that is worth
-    /// its while has: a gap as wide would make one of nothing if dates slipped by a day).
+    /// By how much the RankIC of the same day may exceed that of the trade (default 0.02, about what a text factor that
+    /// is worth its while has: a gap as wide would make one of nothing if dates slipped by a day).
     pub same_day_gap: f64,
     /// Share of documents whose story also trained the model that scored them (default 0.05).
     pub max_overlap: f64,
-    /// Share of the listed names that is delisted in a year (default 0.004: in A shares 0.16 % a year from 2010 to 2019 and 0.64 %
-    /// since 2020, Sinolink Securities, March 2024).
+    /// Share of the listed names that is delisted in a year (default 0.004: in A shares 0.16 % a year from 2010 to 2019
+    /// and 0.64 % since 2020, Sinolink Securities, March 2024).
     pub delisting_rate: f64,
     /// Natural days from publication to ingestion after which a document may have been written anew (default 7).
     pub restated_days: u32,

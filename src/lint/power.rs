@@ -94,8 +94,8 @@ impl Mean {
     }
 }
 
-/// What `other` lacks of `series` by date where both are, as much as it points in the direction of the mean of `series`; and that
-/// mean over the same dates.
+/// What `other` lacks of `series` by date where both are, as much as it points in the direction of the mean of
+/// `series`; and that mean over the same dates.
 pub(super) fn lost(series: &[f64], other: &[f64]) -> (Vec<f64>, f64) {
     let both = |(a, b): (&f64, &f64)| if a.is_nan() || b.is_nan() { (f64::NAN, f64::NAN) } else { (*a, *b) };
     let pairs: Vec<(f64, f64)> = series.iter().zip(other).map(both).collect();

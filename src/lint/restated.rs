@@ -1,10 +1,10 @@
 //! Documents that were ingested long after their publication.
 //!
-//! What a vendor delivered weeks later may have been written, corrected or chosen with what had happened since. Late is more than
-//! `restated_days` natural days from publication to ingestion. The factor is built anew without late documents, and the number is the
-//! share of the mean RankIC that goes with them, over the dates that both have; above `max_share`, where the bootstrap does not call it
-//! chance, the check warns. When all documents came within two days (one load of an archive) their times say nothing of when each was
-//! there, and the check cannot be done.
+//! What a vendor delivered weeks later may have been written, corrected or chosen with what had happened since. Late is
+//! more than `restated_days` natural days from publication to ingestion. The factor is built anew without late
+//! documents, and the number is the share of the mean RankIC that goes with them, over the dates that both have; above
+//! `max_share`, where the bootstrap does not call it chance, the check warns. When all documents came within two days
+//! (one load of an archive) their times say nothing of when each was there, and the check cannot be done.
 
 use std::collections::BTreeMap;
 
@@ -52,8 +52,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     if known == 0 {
         let finding = (
             "文档没有入库时间（ingested_at），无从得知是否事后补录；请在 [source.columns] 指定该列。".into(),
-            "No document says when it was ingested (ingested_at), so later versions cannot be told; name the column in \
-             [source.columns]."
+            "No document says when it was ingested (ingested_at), so later versions cannot be told; name the column \
+             in [source.columns]."
                 .into(),
         );
         return Ok(figures(Verdict::skipped(Check::Restated, finding)));
@@ -61,11 +61,12 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     if length(ingested) <= TimeDelta::days(LOAD_DAYS) && length(published) > limit {
         let finding = (
             format!(
-                "全部 {known} 条记录在 {LOAD_DAYS} 日之内一次性入库，入库时间说明不了当时是否已有这些文本，此项无从判断；请向来源索取当时的版本。"
+                "全部 {known} 条记录在 {LOAD_DAYS} 日之内一次性入库，入库时间说明不了当时是否已有这些文本，\
+                 此项无从判断；请向来源索取当时的版本。"
             ),
             format!(
-                "All {known} signals came with one load within {LOAD_DAYS} days, so times of ingestion do not say what was there \
-                 when, and this cannot be told; ask the vendor for point-in-time versions."
+                "All {known} signals came with one load within {LOAD_DAYS} days, so times of ingestion do not say \
+                 what was there when, and this cannot be told; ask the vendor for point-in-time versions."
             ),
         );
         return Ok(figures(Verdict::skipped(Check::Restated, finding)));
@@ -92,11 +93,12 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     if loss.n < 2 || share.is_nan() {
         let finding = (
             format!(
-                "{percent:.1} % 的记录在发布 {days} 日之后才入库，去掉它们便没有可算 RankIC 的日期：结果全靠事后入库的文本。请索取当时的版本。"
+                "{percent:.1} % 的记录在发布 {days} 日之后才入库，去掉它们便没有可算 RankIC 的日期：\
+                 结果全靠事后入库的文本。请索取当时的版本。"
             ),
             format!(
-                "{percent:.1} % of the signals were ingested more than {days} days after publication, and without them no date has a \
-                 RankIC: the result rests on texts that came later. Ask for point-in-time versions."
+                "{percent:.1} % of the signals were ingested more than {days} days after publication, and without \
+                 them no date has a RankIC: the result rests on texts that came later. Ask for point-in-time versions."
             ),
         );
         return Ok(figures(Verdict::of(Check::Restated, Standing::Warned, f64::NAN, Some(params.max_share), finding)));
@@ -107,8 +109,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     let meaning = match hangs {
         true => (
             "。结果依赖这些可能事后改写或挑选过的文本；请索取当时的版本，或将其剔除。",
-            ". The result hangs on texts that may have been rewritten or chosen afterwards: ask for point-in-time versions, or leave \
-             them out.",
+            ". The result hangs on texts that may have been rewritten or chosen afterwards: ask for point-in-time \
+             versions, or leave them out.",
         ),
         false => ("，结果并不依赖它们。", ", so the result does not hang on them."),
     };
@@ -118,8 +120,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
             loss.p, meaning.0
         ),
         format!(
-            "{percent:.1} % of the signals were ingested more than {days} days after publication; without them the RankIC goes from \
-             {whole:+.4} to {left:+.4} (p = {:.3}){}",
+            "{percent:.1} % of the signals were ingested more than {days} days after publication; without them the \
+             RankIC goes from {whole:+.4} to {left:+.4} (p = {:.3}){}",
             loss.p, meaning.1
         ),
     );

@@ -1,11 +1,12 @@
 //! The predictive power of the same day against that of the trade.
 //!
-//! The same day is the return from the close before a value's date to the close of that date, during which its texts came out: nobody
-//! could earn it. The number is the absolute mean RankIC with that return less the absolute mean RankIC of the trade, over the dates
-//! that have both. A wide gap means that texts report moves that had happened: no leak, but whoever lets dates slip by a day will find
-//! it. It warns above `same_day_gap` where the bootstrap does not call it chance. It fails only where the factor under test is itself
-//! aligned so: its returns begin before the close of the value's own date, and some of its values were not known by then. The trade
-//! is then taken a day later for comparison.
+//! The same day is the return from the close before a value's date to the close of that date, during which its texts
+//! came out: nobody could earn it. The number is the absolute mean RankIC with that return less the absolute mean
+//! RankIC of the trade, over the dates that have both. A wide gap means that texts report moves that had happened: no
+//! leak, but whoever lets dates slip by a day will find it. It warns above `same_day_gap` where the bootstrap does not
+//! call it chance. It fails only where the factor under test is itself aligned so: its returns begin before the close
+//! of the value's own date, and some of its values were not known by then. The trade is then taken a day later for
+//! comparison.
 
 use anyhow::Result;
 
@@ -56,8 +57,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     if gap.n < 2 && !itself {
         let finding = (
             "没有同时算得出当日与交易 RankIC 的日期，无法比较；先看回测的拒绝与样本数。".into(),
-            "No dates have a RankIC of the same day and of the trade, so they cannot be compared; look at the refusals and \
-             counts of the backtest first."
+            "No dates have a RankIC of the same day and of the trade, so they cannot be compared; look at the \
+             refusals and counts of the backtest first."
                 .into(),
         );
         return Ok(figures(Verdict::skipped(Check::SameDayGap, finding)));
@@ -74,22 +75,22 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
             gap.mean, gap.p
         ),
         format!(
-            "The RankIC with the return of the same day (close before to close) is {of_same:+.4}, with that of the trade ({en}) \
-             {of_trade:+.4}: a gap of {:+.4} (p = {:.3})",
+            "The RankIC with the return of the same day (close before to close) is {of_same:+.4}, with that of the \
+             trade ({en}) {of_trade:+.4}: a gap of {:+.4} (p = {:.3})",
             gap.mean, gap.p
         ),
     );
     let meaning = match standing {
         Standing::Failed => (
             "。被测因子本身就按当日对齐：收益开始时部分文本尚未发布，其结果不可信。请设 delay = 1。",
-            ". The factor under test is itself aligned at the same day, with returns that had begun before its texts were there: \
-             its figures mean nothing. Set [backtest] delay = 1.",
+            ". The factor under test is itself aligned at the same day, with returns that had begun before its texts \
+             were there: its figures mean nothing. Set [backtest] delay = 1.",
         ),
         Standing::Warned => (
-            "。文本大多在报道已经发生的涨跌：这不是泄漏，但日期一旦错位一天便会凭空得到这么大的预测力。请以可交易的数字为准，\
-             并核对 [market] cutoff 与 delay。",
-            ". The texts mostly report moves that have happened. This is no leak, but dates that slip by a day would make that much \
-             of nothing: go by the figure of the trade, and keep [market] cutoff and delay as they are.",
+            "。文本大多在报道已经发生的涨跌：这不是泄漏，但日期一旦错位一天便会凭空得到这么大的预测力。\
+             请以可交易的数字为准，并核对 [market] cutoff 与 delay。",
+            ". The texts mostly report moves that have happened. This is no leak, but dates that slip by a day would \
+             make that much of nothing: go by the figure of the trade, and keep [market] cutoff and delay as they are.",
         ),
         _ => ("，不足为虑。", ", which is no cause for concern."),
     };

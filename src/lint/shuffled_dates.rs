@@ -1,13 +1,13 @@
 //! What remains of the RankIC when each code's values are moved to other dates of the code.
 //!
-//! All values are moved by the same number of trading days, those that fall off the end coming round to the beginning: so values keep
-//! their autocorrelation and what names have in common on a day, and only their tie to the date is cut. By at least 20 trading days
-//! (a quarter of the dates if that is less), as a factor with a look-back hardly changes from one day to the next. Each way to move
-//! them is drawn at most once.
+//! All values are moved by the same number of trading days, those that fall off the end coming round to the beginning:
+//! so values keep their autocorrelation and what names have in common on a day, and only their tie to the date is cut.
+//! By at least 20 trading days (a quarter of the dates if that is less), as a factor with a look-back hardly changes
+//! from one day to the next. Each way to move them is drawn at most once.
 //!
-//! The number is the absolute mean RankIC of the draws as a share of the one found. News of the day leaves nothing; a trait of the
-//! names (size, survival, an industry that went well) leaves all of it, as its values stand on every date. More than `max_share` fails;
-//! less, with p above 1 - `confidence`, warns: other dates do as well as the right ones.
+//! The number is the absolute mean RankIC of the draws as a share of the one found. News of the day leaves nothing; a
+//! trait of the names (size, survival, an industry that went well) leaves all of it, as its values stand on every date.
+//! More than `max_share` fails; less, with p above 1 - `confidence`, warns: other dates do as well as the right ones.
 
 use anyhow::Result;
 use rand::{SeedableRng, seq::index::sample};
@@ -67,21 +67,22 @@ pub(super) fn check(power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Ver
             100.0 * share
         ),
         format!(
-            "With each code's values moved to other dates ({n} draws), the mean RankIC goes from {found:+.4} to {moved:+.4}: \
-             {:.0} % remains (p = {p:.3})",
+            "With each code's values moved to other dates ({n} draws), the mean RankIC goes from {found:+.4} to \
+             {moved:+.4}: {:.0} % remains (p = {p:.3})",
             100.0 * share
         ),
     );
     let meaning = match standing {
         Standing::Failed => (
-            "。因子主要是名字的固定特征（市值、行业、幸存等），而非当日消息；请先做中性化（neutralise），或减去各代码过去的均值再看。",
-            ". The factor is mostly a fixed trait of the names (size, industry, survival), not news of the day: neutralise it, or \
-             take off each code's own past mean, and look again.",
+            "。因子主要是名字的固定特征（市值、行业、幸存等），而非当日消息；请先做中性化（neutralise），\
+             或减去各代码过去的均值再看。",
+            ". The factor is mostly a fixed trait of the names (size, industry, survival), not news of the day: \
+             neutralise it, or take off each code's own past mean, and look again.",
         ),
         Standing::Warned => (
             "。换成别的日期也能得到同样大的 RankIC，当日消息的作用未得到证明；请用更长的样本或更短的回看期再看。",
-            ". Other dates do as well as the right ones now and then, so that news of the day is not shown to matter: look again with \
-             a longer sample or a shorter look-back.",
+            ". Other dates do as well as the right ones now and then, so that news of the day is not shown to matter: \
+             look again with a longer sample or a shorter look-back.",
         ),
         _ => ("，预测力确实来自当日的消息。", ", so the predictive power is that of the day's news."),
     };

@@ -1,9 +1,10 @@
 //! What remains of the RankIC when what texts say is given to other texts.
 //!
-//! Values are permuted among the documents of a kind; which document is about whom, and when, stays. The factor is built anew, and its
-//! mean RankIC as a share of the one found is the number: what comes from who is written about and when (attention), not from what is
-//! said. More than `max_share` fails; less, with p above 1 - `confidence`, warns. A factor that no permutation changes counts documents
-//! by its construction, and warns: it is attention, which is no fault if it is meant.
+//! Values are permuted among the documents of a kind; which document is about whom, and when, stays. The factor is
+//! built anew, and its mean RankIC as a share of the one found is the number: what comes from who is written about and
+//! when (attention), not from what is said. More than `max_share` fails; less, with p above 1 - `confidence`, warns. A
+//! factor that no permutation changes counts documents by its construction, and warns: it is attention, which is no
+//! fault if it is meant.
 
 use std::collections::BTreeMap;
 
@@ -52,30 +53,31 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     let n = draws.len();
     let figure = (
         format!(
-            "把文本的取值在同类文档间打乱（{n} 次）后重建因子，RankIC 均值从 {found:+.4} 变为 {permuted:+.4}，剩 {:.0} %（p = {p:.3}）",
+            "把文本的取值在同类文档间打乱（{n} 次）后重建因子，RankIC 均值从 {found:+.4} 变为 {permuted:+.4}，\
+             剩 {:.0} %（p = {p:.3}）",
             100.0 * share
         ),
         format!(
-            "With what texts say permuted among documents of a kind ({n} draws) and the factor built anew, the mean RankIC goes \
-             from {found:+.4} to {permuted:+.4}: {:.0} % remains (p = {p:.3})",
+            "With what texts say permuted among documents of a kind ({n} draws) and the factor built anew, the mean \
+             RankIC goes from {found:+.4} to {permuted:+.4}: {:.0} % remains (p = {p:.3})",
             100.0 * share
         ),
     );
     let meaning = match standing {
         Standing::Warned if untouched => (
             "。打乱毫无影响：因子只数文档，衡量的是关注度而非内容；若本意如此则无妨，否则请改 aggregate。",
-            ". Nothing changes: the factor counts documents, so it measures attention and not what is said. No fault if that is \
-             meant; else choose another aggregate.",
+            ". Nothing changes: the factor counts documents, so it measures attention and not what is said. No fault \
+             if that is meant; else choose another aggregate.",
         ),
         Standing::Failed => (
             "。预测力主要来自谁在何时被写到（关注度），而非写了什么；请把文档数作为单独的因子，并以均值代替求和再看。",
-            ". The predictive power is mostly that of who is written about and when (attention), not of what is said: make the \
-             number of documents a factor of its own, take means instead of sums, and look again.",
+            ". The predictive power is mostly that of who is written about and when (attention), not of what is said: \
+             make the number of documents a factor of its own, take means instead of sums, and look again.",
         ),
         Standing::Warned => (
             "。随机分配的内容也能得到同样大的 RankIC，内容的作用未得到证明；请用更长的样本再看。",
-            ". Contents given at random do as well now and then, so that what is said is not shown to matter: look again with a \
-             longer sample.",
+            ". Contents given at random do as well now and then, so that what is said is not shown to matter: look \
+             again with a longer sample.",
         ),
         _ => ("，预测力确实来自文本的内容。", ", so the predictive power is that of what is said."),
     };

@@ -1,13 +1,13 @@
 //! The price table has names that were delisted.
 //!
-//! A table of the names that live today has no losers that went under, and every factor looks better on it. The number is how many names
-//! end before the table does: no close in its last 20 trading days (a suspension is shorter). It is held against the fewest that the
-//! listed years of all names allow at `delisting_rate`, by Poisson's law at `confidence`; fewer warn. Where even none would be nothing
-//! unusual the table is too small or short to tell.
+//! A table of the names that live today has no losers that went under, and every factor looks better on it. The number
+//! is how many names end before the table does: no close in its last 20 trading days (a suspension is shorter). It is
+//! held against the fewest that the listed years of all names allow at `delisting_rate`, by Poisson's law at
+//! `confidence`; fewer warn. Where even none would be nothing unusual the table is too small or short to tell.
 //!
-//! The base rate is that of A shares: 10, 16, 20, 46, 45 and 52 companies were delisted in 2019 to 2024 (Wind, told by China Business Journal
-//! in July 2025), which is 0.16 % a year from 2010 to 2019 and 0.64 % since 2020 (Sinolink Securities, March 2024); mergers count among
-//! them. 300 names over three years without one then have odds of 1 in 37.
+//! The base rate is that of A shares: 10, 16, 20, 46, 45 and 52 companies were delisted in 2019 to 2024 (Wind, told by
+//! China Business Journal in July 2025), which is 0.16 % a year from 2010 to 2019 and 0.64 % since 2020 (Sinolink
+//! Securities, March 2024); mergers count among them. 300 names over three years without one then have odds of 1 in 37.
 
 use std::collections::BTreeMap;
 
@@ -56,31 +56,34 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
     let mut finding = match standing {
         Standing::Skipped => (
             format!(
-                "价格表（{names} 个代码，{span:.1} 年）没有退市的代码，按 A 股的退市率预计只有 {expected:.1} 个，表太小或太短，无从判断。"
+                "价格表（{names} 个代码，{span:.1} 年）没有退市的代码，按 A 股的退市率预计只有 {expected:.1} 个，\
+                 表太小或太短，无从判断。"
             ),
             format!(
-                "No name of the price table ({names} names, {span:.1} years) was delisted, but at the rate of A shares only \
-                 {expected:.1} would be: the table is too small or too short to tell."
+                "No name of the price table ({names} names, {span:.1} years) was delisted, but at the rate of A \
+                 shares only {expected:.1} would be: the table is too small or too short to tell."
             ),
         ),
         Standing::Warned => (
             format!(
-                "价格表（{names} 个代码，{span:.1} 年）只有 {ended} 个代码在表结束前退市，按 A 股的退市率应约有 {expected:.0} 个，至少 {fewest} \
-                 个：样本很可能只留下了存活至今的公司，因子的表现因此偏好。请补上已退市代码的价格。"
+                "价格表（{names} 个代码，{span:.1} 年）只有 {ended} 个代码在表结束前退市，\
+                 按 A 股的退市率应约有 {expected:.0} 个，至少 {fewest} 个：样本很可能只留下了存活至今的公司，\
+                 因子的表现因此偏好。请补上已退市代码的价格。"
             ),
             format!(
-                "{ended} names of the price table ({names} names, {span:.1} years) end before it does, where A shares would have some \
-                 {expected:.0} and no fewer than {fewest}: it probably holds survivors alone, on which any factor looks better. Add the \
-                 prices of delisted names."
+                "{ended} names of the price table ({names} names, {span:.1} years) end before it does, where A shares \
+                 would have some {expected:.0} and no fewer than {fewest}: it probably holds survivors alone, on \
+                 which any factor looks better. Add the prices of delisted names."
             ),
         ),
         _ => (
             format!(
-                "价格表（{names} 个代码，{span:.1} 年）有 {ended} 个代码在表结束前退市（按 A 股的退市率约 {expected:.0} 个），并非只有幸存者。"
+                "价格表（{names} 个代码，{span:.1} 年）\
+                 有 {ended} 个代码在表结束前退市（按 A 股的退市率约 {expected:.1} 个），并非只有幸存者。"
             ),
             format!(
-                "{ended} names of the price table ({names} names, {span:.1} years) end before it does (A shares: some {expected:.0}), so it \
-                 does not hold survivors alone."
+                "{ended} names of the price table ({names} names, {span:.1} years) end before it does (at the rate of \
+                 A shares some {expected:.1} would), so it does not hold survivors alone."
             ),
         ),
     };

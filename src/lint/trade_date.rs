@@ -1,13 +1,14 @@
 //! The date of each signal is the one that its document's time of publication gives.
 //!
-//! The date is worked out anew from `published_at` by the calendar of the price table and the cutoff, and compared as a date. The
-//! number is how many signals stand on an earlier date, the limit 0: one is a failure, as a value of that date was not there by its
-//! close. Signals on a later date are no look-ahead but lost time, and warn.
+//! The date is worked out anew from `published_at` by the calendar of the price table and the cutoff, and compared as a
+//! date. The number is how many signals stand on an earlier date, the limit 0: one is a failure, as a value of that
+//! date was not there by its close. Signals on a later date are no look-ahead but lost time, and warn.
 //!
-//! Two errors of a public replication of a study of sentiment are caught here: texts from before the close paired with the return of
-//! their own day, which had begun; and hours compared as strings, where `"15" >= "15:00:00"` is false, so that posts at 15:xx count as
-//! before the close, and `"9:30" >= "15:00:00"` is true, so that posts of the morning wait for the next day. The second leaves a trace,
-//! which is named: early signals at 15:xx alone, late ones from 1:00 to 9:59 alone.
+//! Two errors of a public replication of a study of sentiment are caught here: texts from before the close paired with
+//! the return of their own day, which had begun; and hours compared as strings, where `"15" >= "15:00:00"` is false, so
+//! that posts at 15:xx count as before the close, and `"9:30" >= "15:00:00"` is true, so that posts of the morning wait
+//! for the next day. The second leaves a trace, which is named: early signals at 15:xx alone, late ones from 1:00 to
+//! 9:59 alone.
 
 use chrono::{NaiveDateTime, Timelike};
 use serde_json::json;
@@ -61,26 +62,26 @@ pub(super) fn check(subject: &Subject<'_>) -> Verdict {
                 "{signals} 条记录中没有过早的，但有 {late} 条比应属的交易日更晚，白白失去时效；请按发布时间重新归日。"
             ),
             format!(
-                "None of {signals} signals stands too early, but {late} stand on a later date than theirs, which loses time \
-                 and no more; give dates by the time of publication."
+                "None of {signals} signals stands too early, but {late} stand on a later date than theirs, which \
+                 loses time and no more; give dates by the time of publication."
             ),
         ),
         _ => (
             format!(
-                "{signals} 条记录中有 {early} 条归入了比发布时间应属的更早的交易日（另有 {late} 条更晚）：那一天收盘时文本尚未发布，\
-                 与当日或次日收益相配即用到未来。请按发布时间与 15:00:00（[market] cutoff）重新归日。"
+                "{signals} 条记录中有 {early} 条归入了比发布时间应属的更早的交易日（另有 {late} 条更晚）：\
+                 那一天收盘时文本尚未发布，与当日或次日收益相配即用到未来。请按发布时间与 15:00:00（[market] cutoff）重新归日。"
             ),
             format!(
-                "{early} of {signals} signals stand on an earlier trading date than their time of publication gives ({late} on a \
-                 later one): the text was not there at that day's close, so returns that it is paired with may have begun. Give \
-                 dates by the time of publication and 15:00:00 ([market] cutoff)."
+                "{early} of {signals} signals stand on an earlier trading date than their time of publication gives \
+                 ({late} on a later one): the text was not there at that day's close, so returns that it is paired \
+                 with may have begun. Give dates by the time of publication and 15:00:00 ([market] cutoff)."
             ),
         ),
     };
     if strings {
         zh += "出错的只有 15 点（过早）与 1 至 9 点（过晚）的文本，像是把小时当作字符串与 \"15:00:00\" 比较；请按时间比较。";
-        en += " Only texts at 15:xx (early) and from 1:00 to 9:59 (late) are wrong, as when hours are compared with \"15:00:00\" as \
-               strings; compare times.";
+        en += " Only texts at 15:xx (early) and from 1:00 to 9:59 (late) are wrong, as when hours are compared with \
+         \"15:00:00\" as strings; compare times.";
     }
     Verdict::of(Check::TradeDate, standing, early as f64, Some(0.0), (zh, en))
         .with("signals", signals)
