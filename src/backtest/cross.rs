@@ -158,7 +158,7 @@ impl<'a> Prices<'a> {
         (0..self.returns.codes().len()).map(bound).collect()
     }
 
-    fn forward(&self, i: usize, entry: usize, h: usize, horizon: usize) -> f64 {
+    pub(super) fn forward(&self, i: usize, entry: usize, h: usize, horizon: usize) -> f64 {
         let value = self.simple_return(i, entry, entry + horizon);
         match self.bounds.get(h).map(|bounds| bounds[i]) {
             Some((low, high)) if value < low || value > high => f64::NAN,

@@ -18,6 +18,7 @@ mod params;
 #[cfg(test)]
 mod parity;
 mod portfolio;
+mod quick;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ pub use outcome::{
     Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,
 };
 pub use params::{Params, Preset};
+pub(crate) use quick::{Ranked, Rows};
 
 use crate::backtest::cross::{Prices, pair};
 use crate::backtest::layers::{layers, stability};

@@ -42,13 +42,13 @@ pub struct Comparison {
 }
 
 /// The length of block that goes with `n` observations: their cube root, but no shorter than what overlaps.
-pub(super) fn block_length(n: usize, overlap: usize) -> usize {
+pub(crate) fn block_length(n: usize, overlap: usize) -> usize {
     ((n as f64).cbrt().round() as usize).max(overlap).clamp(1, n.max(1))
 }
 
 /// Figures of the draws, `[draws][cells]`. `figures` computes every cell's figure from how often each of `n` observations was
 /// drawn. Draw number `i` is the same whatever the number of threads.
-pub(super) fn draw(
+pub(crate) fn draw(
     n: usize,
     block: usize,
     draws: usize,
@@ -80,7 +80,7 @@ fn times_drawn(n: usize, block: usize, rng: &mut ChaCha8Rng) -> Vec<u32> {
 }
 
 /// The interval of a figure that holds `confidence` of the draws; NaN where no draw has a figure.
-pub(super) fn interval(draws: impl Iterator<Item = f64>, confidence: f64) -> Interval {
+pub(crate) fn interval(draws: impl Iterator<Item = f64>, confidence: f64) -> Interval {
     let mut sorted: Vec<f64> = draws.filter(|v| !v.is_nan()).collect();
     sorted.sort_by(f64::total_cmp);
     let tail = (1.0 - confidence) / 2.0;

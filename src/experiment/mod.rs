@@ -14,6 +14,7 @@ mod params;
 
 pub use audit::Overlap;
 pub use bootstrap::{Comparison, Interval};
+pub(crate) use bootstrap::{block_length, draw, interval};
 pub use compare::Observed;
 pub(crate) use compare::conclude;
 pub use findings::{Cell, Findings, Skipped};
