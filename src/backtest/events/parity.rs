@@ -79,6 +79,7 @@ fn means_margins_and_tests_of_every_model() {
         let (ours, report) = run(&events, &market, &params(model), &ctx).unwrap();
         assert_eq!(serde_json::to_value(&ours.excluded).unwrap(), theirs["excluded"]);
         assert_eq!(report.rows_in, report.rows_out + report.dropped_rows());
+        assert_eq!(ours.groups.len(), 3);
         for (ours, theirs) in ours.groups.iter().zip(theirs["groups"].as_array().unwrap()) {
             let what = format!("{model}, group {}", ours.group);
             assert_eq!(Some(ours.events), theirs["events"].as_u64(), "{what}");
