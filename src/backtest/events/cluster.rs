@@ -50,16 +50,18 @@ pub(super) fn errors(
     ctx: &Ctx,
 ) -> Result<Vec<Vec<ClusteredError>>> {
     let spans = spans(params);
+    let of_contrast = |contrast| spans.iter().enumerate().map(move |(k, &span)| Terms::new(contrast, k, span, totals));
+    let terms: Vec<Terms> = contrasts.iter().flat_map(of_contrast).collect();
     let mut by_code: Vec<&Entered> = entered.iter().collect();
     by_code.sort_by_key(|entered| entered.event.code);
     let codes: Vec<&[&Entered]> = by_code.chunk_by(|a, b| a.event.code == b.event.code).collect();
-    let of_code = |events: &&[&Entered]| {
+    let share = |events: &&[&Entered]| {
         ctx.check()?;
-        Ok(of_code(events, contrasts, &spans, totals, returns, params))
+        Ok(of_code(events, &terms, returns, params))
     };
-    let of_codes: Vec<Vec<Share>> = ctx.install(|| codes.par_iter().map(of_code).collect::<Result<_>>())?;
-    let mut sums = vec![Share::default(); contrasts.len() * spans.len()];
-    for shares in of_codes {
+    let shares: Vec<Vec<Share>> = ctx.install(|| codes.par_iter().map(share).collect::<Result<_>>())?;
+    let mut sums = vec![Share::default(); terms.len()];
+    for shares in shares {
         for (sum, share) in sums.iter_mut().zip(shares) {
             sum.code += share.code;
             sum.cells += share.cells;
@@ -67,9 +69,8 @@ pub(super) fn errors(
             sum.events += share.events;
         }
     }
-    let error = |contrast: usize, span: usize| {
-        let share = &sums[contrast * spans.len() + span];
-        let (day, days) = of_days(dates, &contrasts[contrast], span, spans[span], totals);
+    let error = |(number, share): (usize, &Share)| {
+        let (day, days) = of_days(dates, number % spans.len(), &terms[number]);
         let scaled = |squares: f64, clusters: f64| squares * clusters / (clusters - 1.0);
         let by_day = scaled(day, days);
         let by_code = scaled(share.code, share.codes);
@@ -82,85 +83,87 @@ pub(super) fn errors(
         }
         ClusteredError { error: variance.sqrt(), freedom }
     };
-    Ok((0..contrasts.len()).map(|contrast| (0..spans.len()).map(|span| error(contrast, span)).collect()).collect())
+    let errors: Vec<ClusteredError> = sums.iter().enumerate().map(error).collect();
+    Ok(errors.chunks(spans.len()).map(<[ClusteredError]>::to_vec).collect())
 }
 
-/// What an abnormal return of a group adds to a contrast, for its sign and number of events.
-fn weight(contrast: &Contrast, group: usize, span: usize, totals: &[Cell]) -> Option<f64> {
-    let (_, sign) = contrast.iter().find(|(of, _)| *of == group)?;
-    let events = totals[group].spans[span].events;
-    (events > 0).then_some(sign / events as f64)
+/// What the abnormal returns of a group add to a contrast over a span.
+struct Term {
+    /// The group's sign over its number of events.
+    weight: f64,
+    /// What its days of the span are on average, an event without a return counting as zero.
+    means: Vec<f64>,
+}
+
+/// The terms of a contrast over a span, by group; none for groups that are not in it.
+struct Terms {
+    from: usize,
+    to: usize,
+    groups: Vec<Option<Term>>,
+}
+
+impl Terms {
+    fn new(contrast: &Contrast, span: usize, (from, to): (usize, usize), totals: &[Cell]) -> Terms {
+        let term = |group: usize| {
+            let (_, sign) = contrast.iter().find(|(of, _)| *of == group)?;
+            let events = totals[group].spans[span].events as f64;
+            let means = totals[group].days[from..to].iter().map(|(sum, _)| sum / events).collect();
+            (events > 0.0).then(|| Term { weight: sign / events, means })
+        };
+        Terms { from, to, groups: (0..totals.len()).map(term).collect() }
+    }
 }
 
 /// The events of one code.
-fn of_code(
-    events: &[&Entered],
-    contrasts: &[Contrast],
-    spans: &[(usize, usize)],
-    totals: &[Cell],
-    returns: &Returns,
-    params: &Params,
-) -> Vec<Share> {
+fn of_code(events: &[&Entered], terms: &[Terms], returns: &Returns, params: &Params) -> Vec<Share> {
     let windows: Vec<Vec<f64>> =
         events.iter().map(|e| e.fit.window(returns.of(e.event.code), &e.event, params).values).collect();
     let first = events.iter().map(|e| e.event.date).min().unwrap_or(0);
     let last = events.iter().map(|e| e.event.date).max().unwrap_or(0);
     let mut cells = vec![0.0; (last - first) as usize + params.window_days()];
-    let mut shares = Vec::with_capacity(contrasts.len() * spans.len());
-    for contrast in contrasts {
-        for (number, &(from, to)) in spans.iter().enumerate() {
-            let counted = |k: usize| {
-                let weight = weight(contrast, events[k].group, number, totals)?;
-                windows[k][from..to].iter().any(|abnormal| !abnormal.is_nan()).then_some(weight)
-            };
-            let (mut sum, mut n) = (0.0, 0.0);
-            for (k, window) in windows.iter().enumerate() {
-                let Some(weight) = counted(k) else { continue };
-                let total = &totals[events[k].group];
-                n += 1.0;
-                for day in from..to {
-                    let abnormal = if window[day].is_nan() { 0.0 } else { window[day] };
-                    let off = weight * (abnormal - total.days[day].0 / total.spans[number].events as f64);
-                    sum += off;
-                    cells[(events[k].event.date - first) as usize + day] += off;
-                }
+    let share = |Terms { from, to, groups }: &Terms| {
+        let mut share = Share::default();
+        for (entered, window) in events.iter().zip(&windows) {
+            let Some(Term { weight, means }) = &groups[entered.group] else { continue };
+            let window = &window[*from..*to];
+            if window.iter().all(|abnormal| abnormal.is_nan()) {
+                continue;
             }
-            let mut squares = 0.0;
-            for k in 0..windows.len() {
-                let days = (events[k].event.date - first) as usize;
-                for cell in &mut cells[days + from..days + to] {
-                    squares += std::mem::take(cell).powi(2);
-                }
+            share.events += 1.0;
+            let start = (entered.event.date - first) as usize + from;
+            for ((cell, abnormal), mean) in cells[start..].iter_mut().zip(window).zip(means) {
+                let off = weight * (if abnormal.is_nan() { 0.0 } else { *abnormal } - mean);
+                share.code += off;
+                *cell += off;
             }
-            let codes = if n > 0.0 { 1.0 } else { 0.0 };
-            shares.push(Share { code: sum * sum, cells: squares, codes, events: n });
         }
-    }
-    shares
+        for entered in events.iter().filter(|entered| groups[entered.group].is_some()) {
+            let start = (entered.event.date - first) as usize;
+            for cell in &mut cells[start + from..start + to] {
+                share.cells += std::mem::take(cell).powi(2);
+            }
+        }
+        share.code *= share.code;
+        share.codes = if share.events > 0.0 { 1.0 } else { 0.0 };
+        share
+    };
+    terms.iter().map(share).collect()
 }
 
 /// Sum of squares over the days of the calendar, and the dates with events.
-fn of_days(
-    dates: &[Date],
-    contrast: &Contrast,
-    span: usize,
-    (from, to): (usize, usize),
-    totals: &[Cell],
-) -> (f64, f64) {
+fn of_days(dates: &[Date], span: usize, Terms { from, to, groups }: &Terms) -> (f64, f64) {
     let (Some(first), Some(last)) = (dates.first(), dates.last()) else { return (0.0, 0.0) };
-    let first = first.date;
-    let mut days = vec![0.0; (last.date - first) as usize + to];
+    let mut days = vec![0.0; (last.date - first.date) as usize + to];
     let mut with_events = 0.0;
     for date in dates {
         let mut any = false;
-        for (group, cell) in date.groups.iter().enumerate() {
-            let Some((cell, _)) = cell else { continue };
-            let Some(weight) = weight(contrast, group, span, totals) else { continue };
+        for (cell, term) in date.groups.iter().zip(groups) {
+            let (Some((cell, _)), Some(Term { weight, means })) = (cell, term) else { continue };
             let events = cell.spans[span].events as f64;
             any |= events > 0.0;
-            for day in from..to {
-                let mean = totals[group].days[day].0 / totals[group].spans[span].events as f64;
-                days[(date.date - first) as usize + day] += weight * (cell.days[day].0 - events * mean);
+            let start = (date.date - first.date) as usize + from;
+            for ((day, (sum, _)), mean) in days[start..].iter_mut().zip(&cell.days[*from..*to]).zip(means) {
+                *day += weight * (sum - events * mean);
             }
         }
         with_events += if any { 1.0 } else { 0.0 };

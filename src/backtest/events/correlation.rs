@@ -76,3 +76,46 @@ fn on_two_dates(earlier: &Past, later: &Past, distance: usize) -> f64 {
     let pairs: f64 = shared().map(|(a, b)| (a.1 * b.1) as f64).sum();
     if pairs > 0.0 { products / pairs } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::{mean, pearson, variance};
+
+    /// Days 0 to 5 of three names, and the sums of what is standardised of some of them.
+    const NAMES: [[f64; 6]; 3] =
+        [[0.1, -0.2, 0.3, 0.0, 0.2, -0.4], [0.2, -0.1, 0.1, 0.1, 0.4, -0.3], [-0.3, 0.1, 0.2, 0.0, -0.1, 0.2]];
+
+    fn standardised(name: usize) -> Vec<f64> {
+        let (values, deviation) = (NAMES[name], variance(&NAMES[name], 0).sqrt());
+        values.iter().map(|v| (v - mean(values.into_iter())) / deviation).collect()
+    }
+
+    fn past(names: &[usize]) -> Past {
+        let of_day = |day: usize| (names.iter().map(|&i| standardised(i)[day]).sum(), names.len() as u64);
+        Past { days: (0..6).map(of_day).collect(), squares: 6.0 * names.len() as f64 }
+    }
+
+    #[test]
+    fn on_one_date_it_is_the_mean_of_all_correlations() {
+        let pairs = [(0, 1), (0, 2), (1, 2)].map(|(i, k)| pearson(&NAMES[i], &NAMES[k]));
+        assert!((on_one_date(&past(&[0, 1, 2])) - mean(pairs.into_iter())).abs() < 1e-14);
+        assert_eq!(on_one_date(&past(&[0])), 0.0);
+    }
+
+    #[test]
+    fn on_two_dates_days_of_the_calendar_meet() {
+        let (a, b) = (standardised(0), standardised(1));
+        let shared: f64 = (0..4).map(|day| a[day + 2] * b[day]).sum::<f64>() / 4.0;
+        assert!((on_two_dates(&past(&[0]), &past(&[1]), 2) - shared).abs() < 1e-14);
+        assert_eq!(on_two_dates(&past(&[0]), &past(&[1]), 6), 0.0);
+    }
+
+    #[test]
+    fn a_pair_counts_for_the_days_that_it_shares() {
+        // Three events: one pair on one date with 0.5, two pairs a day apart with 0.2 each.
+        let pairs = Pairs { by_distance: vec![0.5, 0.4], events: 3.0 };
+        assert!((pairs.mean(1) - 0.5 / 3.0).abs() < 1e-15);
+        assert!((pairs.mean(2) - (0.5 + 0.4 / 2.0) / 3.0).abs() < 1e-15);
+    }
+}

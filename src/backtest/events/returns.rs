@@ -125,6 +125,7 @@ fn all_names(market: &Market, close: &Panel, ctx: &Ctx) -> Result<Vec<f64>> {
 
 impl Name<'_> {
     /// The return that ended on a day.
+    #[inline]
     pub(super) fn at(&self, t: usize) -> Option<Return> {
         let own = self.returns[t];
         if own.is_nan() {

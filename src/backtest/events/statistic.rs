@@ -7,8 +7,9 @@
 //! the window among those of the estimation (Corrado 1989, over several days Corrado and Zivney 1992). `sign`: events above zero
 //! against the share of days above zero before (Cowan 1992).
 //!
-//! The documents of a day move together, so `cross_section`, `bmp` and `sign` find too much in text. `clustered` is the one to believe
-//! where events fall on some thirty dates or more; with fewer, `kolari_pynnonen`.
+//! The documents of a day move together, so `cross_section`, `bmp` and `sign` find too much in text. `corrado` bears one date that
+//! all share, but takes the days of a part to be independent, which they are not where dates are neighbours. `clustered` is the one to
+//! believe where events fall on some ten dates or more; with fewer, `kolari_pynnonen`.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
