@@ -1,9 +1,9 @@
 //! Event study: abnormal returns around documents, by what the documents say.
 //!
-//! Day 0 of an event is the trading day that its document counts for: the first whose close comes after publication. The abnormal
-//! return of a day is the return of the security, close to close, less what is expected of it by [`Model`]; cumulated over days it
-//! is the CAR. Events are put in groups by their value; the mean of a group is tested against zero ([`EventTest`]), and so is the
-//! difference of the outermost groups (MacKinlay 1997).
+//! Day 0 of an event is the trading day that its document counts for ([`crate::market::Cutoff`]): by default the first whose close
+//! comes after publication. The abnormal return of a day is the return of the security, close to close, less what is expected of it
+//! by [`Model`]; cumulated over days it is the CAR. Events are put in groups by their value; the mean of a group is tested against
+//! zero ([`EventTest`]), and so is the difference of the outermost groups (MacKinlay 1997).
 //!
 //! Part of the move of day 0 may have come before its document: published at 14:00, it meets a price of the morning, too. So the
 //! study shows both sides: what went before (`-5` to `-1`: the text follows the price, or it leaked), the announcement (`0`), and the
