@@ -24,7 +24,7 @@ pub(super) fn assign(values: &[f64], params: &Params) -> Option<Vec<u16>> {
 ///
 /// `qcut` itself puts a tie below its edge, and text scores tie at their ends: where more than a fifth of the names have the
 /// best tone there is, its top fifth is empty, day after day.
-fn cut(values: &[f64], n: usize) -> Vec<u16> {
+pub(super) fn cut(values: &[f64], n: usize) -> Vec<u16> {
     let ranks = average_ranks(values);
     let (low, high) = (ranks.iter().copied().fold(f64::INFINITY, f64::min), ranks.iter().copied().fold(0.0, f64::max));
     let layer = |&rank: &f64| {

@@ -378,11 +378,11 @@ pub struct YearFigures {
     pub figures: PortfolioFigures,
 }
 
-fn nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+pub(super) fn nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
-fn nans<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
+pub(super) fn nans<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
     Ok(Vec::<Option<f64>>::deserialize(deserializer)?.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
 }
 

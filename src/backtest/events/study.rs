@@ -1,0 +1,106 @@
+//! The result of an event study: everything that a table or a chart shows, as plain data.
+//!
+//! Returns are simple (0.01 = 1 %). A value that does not exist is NaN in memory and null in JSON.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::params::Model;
+use crate::backtest::outcome::{nan, nans};
+
+/// What was found around the events.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EventStudy {
+    /// How returns are expected.
+    pub model: Model,
+    /// Trading days relative to the event that are looked at, first and last.
+    pub window: (i32, i32),
+    /// Trading days relative to the event over which the model and the variance are estimated.
+    pub estimation: (i32, i32),
+    /// Groups from the lowest value to the highest; one without events is not there.
+    pub groups: Vec<EventGroup>,
+    /// The last group less the first; none where there is but one group.
+    #[serde(default)]
+    pub difference: Option<EventDifference>,
+    /// Events set aside, by reason.
+    pub excluded: BTreeMap<String, u64>,
+}
+
+/// The events of one group.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EventGroup {
+    /// Number of the group, from 1 (lowest values).
+    pub group: usize,
+    /// Least and largest value of its events.
+    pub values: (f64, f64),
+    /// Events that entered.
+    pub events: u64,
+    /// Days relative to the event.
+    pub days: Vec<i32>,
+    /// Mean abnormal return of each day, over the events whose name traded.
+    #[serde(deserialize_with = "nans")]
+    pub abnormal: Vec<f64>,
+    /// Mean cumulative abnormal return up to and including each day, over the events whose name traded at all until then.
+    #[serde(deserialize_with = "nans")]
+    pub cumulative: Vec<f64>,
+    /// Half width of the 95 % interval of `cumulative`, by errors clustered by code and by day.
+    #[serde(deserialize_with = "nans")]
+    pub margin: Vec<f64>,
+    /// Tests of parts of the window.
+    pub tests: Vec<EventTest>,
+}
+
+/// How far the group of the highest values is from that of the lowest.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EventDifference {
+    /// Number of the group that is subtracted from.
+    pub top: usize,
+    /// Number of the group that is subtracted.
+    pub bottom: usize,
+    /// Days relative to the event.
+    pub days: Vec<i32>,
+    /// Difference of the mean cumulative abnormal returns up to and including each day.
+    #[serde(deserialize_with = "nans")]
+    pub cumulative: Vec<f64>,
+    /// Half width of the 95 % interval of `cumulative`.
+    #[serde(deserialize_with = "nans")]
+    pub margin: Vec<f64>,
+    /// Tests of parts of the window: `cross_section` (Welch's t) and `clustered`.
+    pub tests: Vec<EventTest>,
+}
+
+/// A test of the mean abnormal return of a group over some days.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct EventTest {
+    /// First and last day of the part.
+    pub days: (i32, i32),
+    /// Mean cumulative abnormal return over the part.
+    #[serde(deserialize_with = "nan")]
+    pub mean: f64,
+    /// `cross_section`, `bmp`, `kolari_pynnonen`, `clustered`, `corrado` or `sign`.
+    pub test: String,
+    /// The statistic.
+    #[serde(deserialize_with = "nan")]
+    pub statistic: f64,
+    /// Two-sided p.
+    #[serde(deserialize_with = "nan")]
+    pub p: f64,
+}
+
+impl EventStudy {
+    /// What the days mean, for every table and chart.
+    pub fn days_in_words(&self) -> String {
+        let expected = match self.model {
+            Model::MarketAdjusted => "less the benchmark's",
+            Model::MarketModel => "less what the market model expects",
+            Model::MeanAdjusted => "less the name's own mean",
+        };
+        format!(
+            "returns close to close {expected}; day 0 is the trading day that the document counts for, part of whose move may \
+             have come before the document; what could be traded on it begins at the open of day +1, so that the move from the \
+             close of day 0 to that open is not to be had either; groups are cut over all events and describe, they are no \
+             rule of trading"
+        )
+    }
+}
