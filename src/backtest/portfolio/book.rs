@@ -135,7 +135,7 @@ impl Floor<'_> {
 }
 
 /// Values less their mean, scaled so that their absolute values sum to 1.
-fn factor_weights(cross: &Cross) -> Vec<Holding> {
+pub(super) fn factor_weights(cross: &Cross) -> Vec<Holding> {
     let mean = crate::stats::mean(cross.values.iter().copied());
     let gross: f64 = cross.values.iter().map(|value| (value - mean).abs()).sum();
     // Values that are all alike differ from their mean by rounding alone.

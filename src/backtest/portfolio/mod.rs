@@ -15,6 +15,8 @@ mod capacity;
 mod figures;
 mod lots;
 mod orders;
+#[cfg(test)]
+mod parity;
 mod topk;
 
 use std::collections::BTreeMap;
