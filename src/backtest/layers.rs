@@ -14,7 +14,7 @@ use crate::stats::{average_ranks, complete, mean, pearson, quantile, std};
 pub(super) fn assign(cross: &Cross, market: &Market, params: &Params) -> Option<Vec<u16>> {
     match params.preset {
         Preset::Default if params.within_industry => Some(within_industries(cross, market, params.quantiles)),
-        Preset::Default => Some(cut(&cross.values, params.quantiles)),
+        Preset::Default => Some(cut(&average_ranks(&cross.values), params.quantiles)),
         Preset::Alphalens => qcut(&cross.values, params.quantiles),
         Preset::Qlib => {
             // Qlib groups rows of scores and labels: a name without a label is in none.
@@ -35,7 +35,7 @@ fn within_industries(cross: &Cross, market: &Market, n: usize) -> Vec<u16> {
     let mut quantiles = vec![0; cross.names.len()];
     for places in members.iter().filter(|places| places.len() >= n) {
         let values: Vec<f64> = places.iter().map(|&k| cross.values[k]).collect();
-        quantiles = scatter(places, &cut(&values, n), quantiles);
+        quantiles = scatter(places, &cut(&average_ranks(&values), n), quantiles);
     }
     quantiles
 }
@@ -45,13 +45,12 @@ fn scatter(places: &[usize], quantiles: &[u16], mut into: Vec<u16>) -> Vec<u16> 
     into
 }
 
-/// pandas's `qcut` of distinct values. Equal values stay together, in the layer where their middle rank falls; the lowest
+/// pandas's `qcut` of distinct values, by their average ranks. Equal values stay together, in the layer where their middle rank falls; the lowest
 /// values are layer 1 and the highest the last, unless all are equal.
 ///
 /// `qcut` itself puts a tie below its edge, and text scores tie at their ends: where more than a fifth of the names have the
 /// best tone there is, its top fifth is empty, day after day.
-pub(super) fn cut(values: &[f64], n: usize) -> Vec<u16> {
-    let ranks = average_ranks(values);
+pub(super) fn cut(ranks: &[f64], n: usize) -> Vec<u16> {
     let (low, high) = (ranks.iter().copied().fold(f64::INFINITY, f64::min), ranks.iter().copied().fold(0.0, f64::max));
     let layer = |&rank: &f64| {
         if low < high && rank == high {
@@ -61,7 +60,7 @@ pub(super) fn cut(values: &[f64], n: usize) -> Vec<u16> {
             return 1;
         }
         // In halves of a rank, so that a value on an edge is decided by whole numbers.
-        let (above, span) = ((2.0 * rank) as usize - 2, 2 * values.len().saturating_sub(1));
+        let (above, span) = ((2.0 * rank) as usize - 2, 2 * ranks.len().saturating_sub(1));
         (above * n).div_ceil(span.max(1)).max(1) as u16
     };
     ranks.iter().map(layer).collect()
