@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 
-use crate::backtest::{Params, Preset, Refusal, layers};
+use crate::backtest::{Params, Preset, Refusal, Weights, layers};
 use crate::factor::Factor;
 use crate::job::Ctx;
 use crate::market::{Gate, Market, Panel, Tradability};
@@ -34,9 +34,40 @@ pub(super) struct Cross {
     pub returns: Vec<Vec<f64>>,
 }
 
+impl Cross {
+    /// Whether a name has a return at any horizon.
+    pub(super) fn has_return(&self, k: usize) -> bool {
+        self.returns.iter().any(|column| !column[k].is_nan())
+    }
+
+    /// Weight of a name within its layer before the weights are made to sum to 1; NaN where it is not known.
+    pub(super) fn weight(&self, k: usize, market: &Market, params: &Params) -> f64 {
+        match params.weights {
+            Weights::Equal => 1.0,
+            Weights::Cap => market.market_cap(self.t, self.names[k] as usize),
+        }
+    }
+
+    /// The cross of some of the names, without quantiles.
+    pub(super) fn part(&self, places: &[usize]) -> Cross {
+        let of = |column: &[f64]| places.iter().map(|&k| column[k]).collect::<Vec<f64>>();
+        Cross {
+            t: self.t,
+            entry: self.entry,
+            names: places.iter().map(|&k| self.names[k]).collect(),
+            values: of(&self.values),
+            quantiles: Vec::new(),
+            returns: self.returns.iter().map(|column| of(column)).collect(),
+        }
+    }
+}
+
 /// Prices as a backtest sees them.
 pub(super) struct Prices<'a> {
+    market: &'a Market,
     tradability: &'a Tradability,
+    /// Number of the code that is the benchmark and no name to be traded.
+    pub benchmark: Option<usize>,
     /// Prices from which returns are made.
     returns: &'a Panel,
     /// Whether gates are looked at.
@@ -113,7 +144,8 @@ impl<'a> Prices<'a> {
             Preset::Qlib => market.price(params.traded_price())?,
         };
         let gated = params.preset == Preset::Default;
-        let mut prices = Prices { tradability, returns, gated, bounds: Vec::new() };
+        let benchmark = params.check(market)?;
+        let mut prices = Prices { market, tradability, benchmark, returns, gated, bounds: Vec::new() };
         if params.preset == Preset::Alphalens {
             prices.bounds = params.horizons.iter().map(|&h| prices.outlier_bounds(factor, params, h)).collect();
         }
@@ -130,8 +162,19 @@ impl<'a> Prices<'a> {
 
     /// Return of a held name from date `e` to the next, at what it was worth on either.
     pub(super) fn held_return(&self, i: usize, e: usize) -> f64 {
-        let marks = self.tradability.marks();
-        marks.at(e + 1, i) / marks.at(e, i) - 1.0
+        let (before, after) = (self.mark(e, i), self.mark(e + 1, i));
+        // Nothing is left of a share whose delisting cost all.
+        if before == 0.0 { 0.0 } else { after / before - 1.0 }
+    }
+
+    /// What a held share is worth.
+    pub(super) fn mark(&self, e: usize, i: usize) -> f64 {
+        self.tradability.marks().at(e, i)
+    }
+
+    /// Whether a name is delisted on a date; never by the rules of other packages, which hold its last price.
+    pub(super) fn delisted(&self, e: usize, i: usize) -> bool {
+        self.gated && self.market.delisted(i).is_some_and(|gone| gone <= e)
     }
 
     /// What can be done with a name; without gates, anything that has a price.
@@ -211,6 +254,10 @@ fn pair_date(factor: &Factor, market: &Market, prices: &Prices, params: &Params,
     let mut unused = 0;
     let drop = |tally: &mut Tally, reason| *tally.dropped.entry(reason).or_default() += 1;
     for (i, &value) in row.iter().enumerate().filter(|(_, v)| !v.is_nan()) {
+        if prices.benchmark == Some(i) {
+            drop(&mut tally, "value of the benchmark");
+            continue;
+        }
         let known_at = factor.known_at(t, i);
         if known_at.is_none_or(|known_at| known_at >= begins) {
             tally.late += 1;
@@ -236,13 +283,15 @@ fn pair_date(factor: &Factor, market: &Market, prices: &Prices, params: &Params,
             let blocked = match gate {
                 Gate::Shut => Some("not traded on the day of entry"),
                 Gate::LockedUp => Some("locked at the upper limit on the day of entry"),
-                Gate::Free | Gate::LockedDown => None,
+                Gate::OnePriceUp => Some("one price all day, the upper limit, on the day of entry"),
+                Gate::New => Some("listed for too few days on the day of entry"),
+                Gate::Free | Gate::LockedDown | Gate::OnePriceDown => None,
             };
             if let Some(blocked) = blocked {
                 *tally.blocked.entry(blocked).or_default() += 1;
             }
             drop(&mut tally, blocked.unwrap_or("no later price at a horizon"));
-            if params.preset != Preset::Default {
+            if params.preset == Preset::Alphalens {
                 continue;
             }
             unused += 1;
@@ -264,7 +313,7 @@ fn pair_date(factor: &Factor, market: &Market, prices: &Prices, params: &Params,
         tally.dropped.insert("date with too few names", usable as u64);
         return (None, tally);
     }
-    match layers::assign(&cross.values, params) {
+    match layers::assign(&cross, market, params) {
         Some(quantiles) => cross.quantiles = quantiles,
         None => {
             tally.dropped.insert("date whose quantiles have no distinct edges", usable as u64);

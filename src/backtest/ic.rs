@@ -40,8 +40,7 @@ pub(super) fn decay(crosses: &[Cross], prices: &Prices, params: &Params, ctx: &C
     let lags: Vec<usize> = (1..=params.decay_lags).collect();
     let date = |cross: &Cross| {
         ctx.check()?;
-        let bought: Vec<usize> =
-            (0..cross.names.len()).filter(|&k| cross.returns.iter().any(|column| !column[k].is_nan())).collect();
+        let bought: Vec<usize> = (0..cross.names.len()).filter(|&k| cross.has_return(k)).collect();
         let values: Vec<f64> = bought.iter().map(|&k| cross.values[k]).collect();
         // Nearly always every name has a return, and the ranks of the values are the same for all lags.
         let ranks = average_ranks(&values);

@@ -10,22 +10,47 @@ use crate::job::Ctx;
 use crate::market::Market;
 use crate::stats::{average_ranks, complete, mean, pearson, quantile, std};
 
-/// Quantile of each value, from 1 (lowest); 0 for none. `None`: the date cannot be cut by the rules of the preset.
-pub(super) fn assign(values: &[f64], params: &Params) -> Option<Vec<u16>> {
+/// Quantile of each name of a cross, from 1 (lowest); 0 for none. `None`: the date cannot be cut by the rules of the preset.
+pub(super) fn assign(cross: &Cross, market: &Market, params: &Params) -> Option<Vec<u16>> {
     match params.preset {
-        Preset::Default => Some(cut(values, params.quantiles)),
-        Preset::Alphalens => qcut(values, params.quantiles),
-        Preset::Qlib => Some(groups(values, params.quantiles)),
+        Preset::Default if params.within_industry => Some(within_industries(cross, market, params.quantiles)),
+        Preset::Default => Some(cut(&average_ranks(&cross.values), params.quantiles)),
+        Preset::Alphalens => qcut(&cross.values, params.quantiles),
+        Preset::Qlib => {
+            // Qlib groups rows of scores and labels: a name without a label is in none.
+            let labelled: Vec<usize> = (0..cross.names.len()).filter(|&k| cross.has_return(k)).collect();
+            let values: Vec<f64> = labelled.iter().map(|&k| cross.values[k]).collect();
+            Some(scatter(&labelled, &groups(&values, params.quantiles), vec![0; cross.names.len()]))
+        }
     }
 }
 
-/// pandas's `qcut` of distinct values. Equal values stay together, in the layer where their middle rank falls; the lowest
+/// The cut of each industry of the date for itself; one with fewer names than quantiles has no top and no bottom.
+fn within_industries(cross: &Cross, market: &Market, n: usize) -> Vec<u16> {
+    let mut members = vec![Vec::new(); market.industries().len() + 1];
+    for (k, i) in cross.names.iter().enumerate() {
+        let industry = market.industry(cross.t, *i as usize);
+        members[industry.map_or(market.industries().len(), |number| number as usize)].push(k);
+    }
+    let mut quantiles = vec![0; cross.names.len()];
+    for places in members.iter().filter(|places| places.len() >= n) {
+        let values: Vec<f64> = places.iter().map(|&k| cross.values[k]).collect();
+        quantiles = scatter(places, &cut(&average_ranks(&values), n), quantiles);
+    }
+    quantiles
+}
+
+fn scatter(places: &[usize], quantiles: &[u16], mut into: Vec<u16>) -> Vec<u16> {
+    places.iter().zip(quantiles).for_each(|(&k, q)| into[k] = *q);
+    into
+}
+
+/// pandas's `qcut` of distinct values, by their average ranks. Equal values stay together, in the layer where their middle rank falls; the lowest
 /// values are layer 1 and the highest the last, unless all are equal.
 ///
 /// `qcut` itself puts a tie below its edge, and text scores tie at their ends: where more than a fifth of the names have the
 /// best tone there is, its top fifth is empty, day after day.
-pub(super) fn cut(values: &[f64], n: usize) -> Vec<u16> {
-    let ranks = average_ranks(values);
+pub(super) fn cut(ranks: &[f64], n: usize) -> Vec<u16> {
     let (low, high) = (ranks.iter().copied().fold(f64::INFINITY, f64::min), ranks.iter().copied().fold(0.0, f64::max));
     let layer = |&rank: &f64| {
         if low < high && rank == high {
@@ -35,7 +60,7 @@ pub(super) fn cut(values: &[f64], n: usize) -> Vec<u16> {
             return 1;
         }
         // In halves of a rank, so that a value on an edge is decided by whole numbers.
-        let (above, span) = ((2.0 * rank) as usize - 2, 2 * values.len().saturating_sub(1));
+        let (above, span) = ((2.0 * rank) as usize - 2, 2 * ranks.len().saturating_sub(1));
         (above * n).div_ceil(span.max(1)).max(1) as u16
     };
     ranks.iter().map(layer).collect()
@@ -43,7 +68,7 @@ pub(super) fn cut(values: &[f64], n: usize) -> Vec<u16> {
 
 /// alphalens's cut: quantiles by linear interpolation as edges, intervals closed on the right; edges that coincide cost the
 /// date.
-fn qcut(values: &[f64], n: usize) -> Option<Vec<u16>> {
+pub(super) fn qcut(values: &[f64], n: usize) -> Option<Vec<u16>> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     // numpy gets there by way of per cents; the last bit of an edge decides on which side a value on it falls.
@@ -79,7 +104,7 @@ pub(super) fn layers(crosses: &[Cross], market: &Market, params: &Params, ctx: &
     let mut layers = Layers { horizons: params.horizons.clone(), demeaned, ..Layers::default() };
     for h in 0..params.horizons.len() {
         let by_date: Vec<(Vec<f64>, f64)> = ctx.install(|| {
-            let date = |cross: &Cross| (date_means(cross, h, params), spread(cross, h, params));
+            let date = |cross: &Cross| (date_means(cross, h, market, params), spread(cross, h, market, params));
             crosses.par_iter().map(date).collect()
         });
         let column = |q: usize| by_date.iter().map(|(means, _)| means[q]).collect::<Vec<f64>>();
@@ -99,24 +124,30 @@ pub(super) fn layers(crosses: &[Cross], market: &Market, params: &Params, ctx: &
     layers
 }
 
-/// Mean return by quantile of one date.
-fn date_means(cross: &Cross, h: usize, params: &Params) -> Vec<f64> {
-    let returns = &cross.returns[h];
-    let centre = if params.is_demeaned() { mean(returns.iter().copied()) } else { 0.0 };
-    let mut sums = vec![(0.0, 0usize); params.quantiles];
-    for (r, q) in returns.iter().zip(&cross.quantiles).filter(|(r, q)| !r.is_nan() && **q > 0) {
-        let (sum, n) = &mut sums[usize::from(*q) - 1];
-        *sum += r - centre;
-        *n += 1;
+/// Mean return by quantile of one date, by the weights of the names.
+fn date_means(cross: &Cross, h: usize, market: &Market, params: &Params) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); params.quantiles];
+    let mut all = (0.0, 0.0);
+    for (k, (r, q)) in cross.returns[h].iter().zip(&cross.quantiles).enumerate().filter(|(_, (r, _))| !r.is_nan()) {
+        let weight = cross.weight(k, market, params);
+        if weight.is_nan() {
+            continue;
+        }
+        all = (all.0 + weight * r, all.1 + weight);
+        if let Some((sum, weights)) = usize::from(*q).checked_sub(1).map(|q| &mut sums[q]) {
+            *sum += weight * r;
+            *weights += weight;
+        }
     }
-    sums.into_iter().map(|(sum, n)| if n > 0 { sum / n as f64 } else { f64::NAN }).collect()
+    let centre = if params.is_demeaned() { all.0 / all.1 } else { 0.0 };
+    sums.into_iter().map(|(sum, weights)| if weights > 0.0 { sum / weights - centre } else { f64::NAN }).collect()
 }
 
 /// Top minus bottom of one date; alphalens and Qlib halve it, since the two legs need twice the capital.
-fn spread(cross: &Cross, h: usize, params: &Params) -> f64 {
+pub(super) fn spread(cross: &Cross, h: usize, market: &Market, params: &Params) -> f64 {
     match params.preset {
         Preset::Default | Preset::Alphalens => {
-            let means = date_means(cross, h, params);
+            let means = date_means(cross, h, market, params);
             let spread = means[params.quantiles - 1] - means[0];
             if params.preset == Preset::Default { spread } else { spread / 2.0 }
         }
@@ -197,27 +228,31 @@ mod tests {
 
     use super::*;
 
-    fn params(preset: Preset, quantiles: usize) -> Params {
-        Params { preset, quantiles, ..Params::default() }
+    fn assign(values: &[f64], preset: Preset, quantiles: usize) -> Option<Vec<u16>> {
+        let market = Market::of_text("date,code,close\n2024-01-02,600001.SH,1\n", &[]).unwrap();
+        let names = (0..values.len() as u32).collect();
+        let returns = vec![vec![0.0; values.len()]];
+        let cross = Cross { t: 0, entry: 0, names, values: values.to_vec(), quantiles: vec![], returns };
+        super::assign(&cross, &market, &Params { preset, quantiles, ..Params::default() })
     }
 
     #[test]
     fn edges_are_interpolated_and_closed_on_the_right() {
         // Edges of 1..=5 in halves: the median 3 belongs to the lower half.
         let values = [5.0, 1.0, 3.0, 2.0, 4.0];
-        assert_eq!(assign(&values, &params(Preset::Default, 2)).unwrap(), [2, 1, 1, 1, 2]);
-        assert_eq!(assign(&values, &params(Preset::Qlib, 2)).unwrap(), [2, 0, 1, 1, 2]);
+        assert_eq!(assign(&values, Preset::Default, 2).unwrap(), [2, 1, 1, 1, 2]);
+        assert_eq!(assign(&values, Preset::Qlib, 2).unwrap(), [2, 0, 1, 1, 2]);
     }
 
     #[test]
     fn ties_leave_no_end_empty_or_cost_the_date() {
-        let by = |values: &[f64], n| assign(values, &params(Preset::Default, n)).unwrap();
+        let by = |values: &[f64], n| assign(values, Preset::Default, n).unwrap();
         assert_eq!(by(&[0.0, 0.0, 0.0, 0.0, 1.0, 2.0], 3), [1, 1, 1, 1, 3, 3]);
         assert_eq!(by(&[0.0, 1.0, 2.0, 2.0, 2.0, 2.0], 3), [1, 1, 3, 3, 3, 3], "the mirror image");
         assert_eq!(by(&[1.0, 2.0, 2.0, 2.0, 3.0], 5), [1, 3, 3, 3, 5]);
         assert_eq!(by(&[7.0; 4], 5), [3; 4], "nothing tells them apart");
         assert_eq!(by(&[7.0], 5), [1]);
-        assert!(assign(&[0.0, 0.0, 0.0, 0.0, 1.0, 2.0], &params(Preset::Alphalens, 3)).is_none());
+        assert!(assign(&[0.0, 0.0, 0.0, 0.0, 1.0, 2.0], Preset::Alphalens, 3).is_none());
     }
 
     proptest! {
@@ -226,7 +261,7 @@ mod tests {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             // Whole edges in between: numpy's rounding decides nothing.
             prop_assume!((1..n).all(|k| !(k * (values.len() - 1)).is_multiple_of(n)));
-            let of = |preset| assign(&values, &params(preset, n)).unwrap();
+            let of = |preset| assign(&values, preset, n).unwrap();
             prop_assert_eq!(of(Preset::Default), of(Preset::Alphalens));
         }
     }

@@ -4,7 +4,11 @@
 //! price's session or auction: 15:00 for the close, 09:15 for the open, 09:30 for the average price. IC is Pearson's
 //! correlation of value and return over the names of a date, RankIC Spearman's with average ranks. Quantiles are cut from all
 //! known values, equal values staying together; what could not be bought on the day of entry (suspended, or locked at the upper limit) enters no
-//! correlation and no layer's mean. A position whose name is suspended or delisted is valued at its last close.
+//! correlation and no layer's mean. A position whose name is suspended is valued at its last close, one whose name is delisted
+//! at what is assumed to be left of that.
+//!
+//! Books are held beside: the legs, all names by their value, the best names ([`Portfolio`]). They are compared with a
+//! benchmark, and the factor is looked at among names of one size, industry and coverage ([`Sample`]).
 //!
 //! Useful for: any factor on a market's axes. Not for: building one (that is `factor`).
 
@@ -19,6 +23,7 @@ mod params;
 mod parity;
 mod portfolio;
 mod quick;
+mod samples;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +33,7 @@ pub use outcome::{
     Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome,
     Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,
 };
-pub use params::{Params, Preset};
+pub use params::{Params, Preset, Weights};
 pub(crate) use quick::{Ranked, Rows};
 
 use crate::backtest::cross::{Prices, pair};
@@ -44,7 +49,12 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     if factor.values.dates() != market.dates() || factor.values.codes() != market.codes() {
         bail!("factor {:?} is not on the dates and codes of this price table; build or read it anew", factor.name);
     }
-    let tradability = Tradability::new(market, params.traded_price(), &params.limits)?;
+    let mut tradability = Tradability::new(market, params.traded_price(), &params.limits)?;
+    if params.preset == Preset::Default {
+        tradability = tradability
+            .without_newcomers(market, params.min_listed_days)
+            .with_delistings(market, params.delisting_return);
+    }
     let prices = Prices::new(factor, market, &tradability, params)?;
     let (crosses, tally) = pair(factor, market, &prices, params, ctx)?;
     tally.check_alignment(params)?;
@@ -64,7 +74,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
         alignment: params.alignment(),
         lookahead,
         refused: tally.refusal(params),
-        coverage: coverage(factor, market),
+        coverage: coverage(factor, market, prices.benchmark),
         ic: ic::series(&crosses, market, params, ctx)?,
         decay: ic::decay(&crosses, &prices, params, ctx)?,
         layers: layers(&crosses, market, params, ctx),
@@ -72,9 +82,15 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
         ..Outcome::default()
     };
     ctx.check()?;
-    let (long_short, blocked) = portfolio::run(&crosses, market, &prices, params, &mut outcome.layers, ctx);
-    outcome.long_short = long_short;
-    outcome.untradable = blocked;
+    let books = portfolio::run(&crosses, market, &prices, params, &mut outcome.layers, ctx);
+    outcome.long_short = books.long_short;
+    outcome.portfolios = books.portfolios;
+    outcome.benchmark = books.benchmark;
+    outcome.capacity = books.capacity;
+    outcome.execution = books.execution;
+    outcome.untradable = books.untradable;
+    ctx.check()?;
+    outcome.samples = samples::samples(&crosses, factor, market, params, ctx)?;
     outcome.untradable.extend(tally.blocked.iter().map(|(reason, n)| (format!("value: {reason}"), *n)));
 
     let width = market.codes().len();
@@ -102,13 +118,15 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
 }
 
 /// Names with a value and names that traded, from the first to the last date with a value.
-fn coverage(factor: &Factor, market: &Market) -> Coverage {
-    let names = |t: usize| factor.values.row(t).iter().filter(|v| !v.is_nan()).count() as u32;
+fn coverage(factor: &Factor, market: &Market, benchmark: Option<usize>) -> Coverage {
+    let is_value = |(i, value): &(usize, &f64)| !value.is_nan() && benchmark != Some(*i);
+    let names = |t: usize| factor.values.row(t).iter().enumerate().filter(is_value).count() as u32;
     let counts: Vec<u32> = (0..market.dates().len()).map(names).collect();
     let (Some(first), Some(last)) = (counts.iter().position(|n| *n > 0), counts.iter().rposition(|n| *n > 0)) else {
         return Coverage::default();
     };
-    let universe = |t: usize| (0..market.codes().len()).filter(|&i| market.traded(t, i)).count() as u32;
+    let universe =
+        |t: usize| (0..market.codes().len()).filter(|&i| market.traded(t, i) && benchmark != Some(i)).count() as u32;
     Coverage {
         dates: market.dates()[first..=last].to_vec(),
         names: counts[first..=last].to_vec(),

@@ -56,19 +56,24 @@ pub struct Outcome {
 }
 
 /// A book day by day, with its figures after costs.
+///
+/// `long` and `short` are the legs of the long-short portfolio. `factor_weighted` holds all names by their value less the mean of
+/// the day, long and short, absolute weights summing to 1. `top_N` holds the best N names with a buffer, by the rules of Qlib's
+/// `TopkDropoutStrategy`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Portfolio {
     /// `long`, `short`, `factor_weighted`, or `top_50` (the best 50 names).
     pub name: String,
     /// Dates at which the day's return was earned.
     pub dates: Vec<NaiveDate>,
-    /// Return of the day before costs.
+    /// Return of the day before costs; that of the short leg is positive when its names fell, and notional.
     #[serde(deserialize_with = "nans")]
     pub gross: Vec<f64>,
     /// Return of the day after costs.
     #[serde(deserialize_with = "nans")]
     pub net: Vec<f64>,
-    /// `net` less the benchmark's return; empty without a benchmark.
+    /// `net` less the return of the same position in the benchmark: for the short leg, `net` plus the benchmark's return. Empty
+    /// without a benchmark, and for the factor-weighted book, which is long as much as short.
     #[serde(deserialize_with = "nans")]
     pub excess: Vec<f64>,
     /// One-way turnover of the day, share of the book.
@@ -78,14 +83,14 @@ pub struct Portfolio {
     pub total: PortfolioFigures,
     /// Figures of `net` by calendar year.
     pub by_year: Vec<YearFigures>,
-    /// Figures of `excess`; none without a benchmark. `sharpe` is the information ratio then.
+    /// Figures of `excess`; none where that is empty. `sharpe` is the information ratio then.
     pub excess_total: Option<PortfolioFigures>,
 }
 
 /// The returns that portfolios are compared with.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Benchmark {
-    /// A code of the price table, or `universe`: all names that traded, alike.
+    /// A code of the price table, or `universe`: all names that traded on the day before, alike, held to this day.
     pub name: String,
     /// Dates at which the day's return was earned.
     pub dates: Vec<NaiveDate>,
@@ -101,9 +106,10 @@ pub struct Benchmark {
 pub struct Sample {
     /// What names are told apart by: `size`, `industry` or `coverage`.
     pub by: String,
-    /// Which of these: `small`, `middle`, `large`, the industry's name, `few`, `some`, `many`.
+    /// Which of these: `small`, `middle`, `large` (capitalisation), the industry's name, `few`, `some`, `many` (documents of a
+    /// value).
     pub group: String,
-    /// Mean number of names a date.
+    /// Mean number of names a date, of the dates that enter.
     #[serde(deserialize_with = "nan")]
     pub names: f64,
     /// Summary of the RankIC, one entry per horizon.
@@ -120,7 +126,7 @@ pub struct Capacity {
     pub share: f64,
     /// Days with orders.
     pub days: usize,
-    /// Capital in CNY of one leg at which the median day's orders fill in full; NaN without volumes.
+    /// Capital in CNY of one leg at which the median day's orders fill in full, the tightest deciding; NaN without volumes.
     #[serde(deserialize_with = "nan")]
     pub median: f64,
     /// The same for the day in twenty that takes least.
@@ -128,12 +134,12 @@ pub struct Capacity {
     pub low: f64,
 }
 
-/// What was ordered and what could be done, over the books of both legs.
+/// What was ordered and what could be done, over both legs of the long-short portfolio.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Execution {
-    /// Orders to buy and to sell.
+    /// Orders to buy and to sell. What is held on and cannot be traded on the day has none.
     pub orders: u64,
-    /// Those that were filled.
+    /// Those that were filled, in part where they were rounded to lots.
     pub filled: u64,
     /// Holdings of names that were delisted.
     pub delisted: u64,
@@ -142,7 +148,7 @@ pub struct Execution {
     pub delisting_return: f64,
     /// Capital of a leg in CNY, whose orders are rounded to lots; none where books are shares of capital.
     pub capital: Option<f64>,
-    /// Mean share of a leg's capital that rounding to lots left in cash.
+    /// Mean share of a leg's capital that rounding to lots left in cash, over rebalancings; NaN without lots.
     #[serde(deserialize_with = "nan")]
     pub idle: f64,
 }
@@ -317,7 +323,8 @@ pub struct Layers {
 
 /// The long-short portfolio: one unit of capital long the top quantile, one unit short the bottom one.
 ///
-/// Names of a leg weigh equally at each rebalancing and drift between. What cannot be traded stays as it is.
+/// Names of a leg weigh equally (or by capitalisation) at each rebalancing and drift between. What cannot be traded stays as
+/// it is.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LongShort {
     /// Dates at which the day's return was earned.
@@ -346,10 +353,12 @@ pub struct LongShort {
     pub by_year: Vec<YearFigures>,
 }
 
-/// Risk and return of a daily series. Annualised with the stated days per year.
+/// Risk and return of a daily series. Annualised with the stated days per year ([`Outcome::days_per_year`]).
+///
+/// With the preset `qlib` they are those of Qlib's `risk_analysis` in mode `sum`: returns are added up, not compounded.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct PortfolioFigures {
-    /// Compound annual return.
+    /// Compound annual return: growth over all days to the power of days per year / days, less 1.
     #[serde(deserialize_with = "nan")]
     pub annual_return: f64,
     /// Annual volatility, ddof 1.
@@ -358,7 +367,7 @@ pub struct PortfolioFigures {
     /// Mean / standard deviation, annualised, no risk-free rate.
     #[serde(deserialize_with = "nan")]
     pub sharpe: f64,
-    /// Largest fall from a peak, negative.
+    /// Largest fall of the growth curve from a peak (the capital at the start being one), a share of the peak, negative.
     #[serde(deserialize_with = "nan")]
     pub max_drawdown: f64,
     /// annual_return / -max_drawdown.

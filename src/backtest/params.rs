@@ -5,7 +5,7 @@ use chrono::{NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Alignment;
-use crate::market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
+use crate::market::{AUCTION, CLOSE, Code, LimitRule, Market, OPEN, Price};
 
 /// How a factor is tested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,10 +28,34 @@ pub struct Params {
     pub demean: Option<bool>,
     /// Trading days between two rebalancings of the portfolios (default 1).
     pub rebalance: usize,
-    /// Cost of buying in basis points of the value traded (default 5).
+    /// Weights of the names of a layer and of a leg (default equal).
+    pub weights: Weights,
+    /// Whether quantiles are cut within each industry of the date (default no). An industry with fewer names than quantiles is
+    /// in no layer; names without an industry are one of their own.
+    pub within_industry: bool,
+    /// What books are compared with: a code of the price table, which then is no name to be traded; `universe`, the equal-weighted
+    /// mean of what traded (default); or `none`.
+    pub benchmark: String,
+    /// Names of the book that holds the best ones (default 50, as Qlib's TopkDropoutStrategy); 0: no such book.
+    pub top: usize,
+    /// Names of it that are replaced at most at a rebalancing (default 5).
+    pub drop: usize,
+    /// Cost of buying in basis points of the value traded: the commission (default 5).
     pub open_bps: f64,
-    /// Cost of selling in basis points, stamp duty included (default 15).
+    /// Cost of selling in basis points: commission and stamp duty (default 15).
     pub close_bps: f64,
+    /// Slippage in basis points, of what is bought and of what is sold (default 0).
+    pub slippage_bps: f64,
+    /// Capital of a book in CNY at its start, whose orders are rounded down to the lots of each board (default 0: books are
+    /// shares of capital). Lots are counted at the prices of the table, so they are right where these are unadjusted.
+    pub capital: f64,
+    /// Return assumed of a holding on the day on which it is delisted, after its last price (default 0; -1: all is lost). From
+    /// the next rebalancing on what is left of it is cash.
+    pub delisting_return: f64,
+    /// Trading days of a listing in which a name is left alone (default 0).
+    pub min_listed_days: usize,
+    /// Largest share of a day's traded value that an order may be, for the capacity (default 0.1).
+    pub volume_share: f64,
     /// Trading days per year of annual figures (default 242).
     pub days_per_year: u32,
     /// Names that a date needs for a correlation or a layer (default 10; the presets of other packages take every date).
@@ -49,6 +73,10 @@ pub struct Params {
     pub limits: Vec<LimitRule>,
 }
 
+/// The benchmark that is the mean of all names, and the word for none.
+pub(super) const UNIVERSE: &str = "universe";
+pub(super) const NO_BENCHMARK: &str = "none";
+
 impl Default for Params {
     fn default() -> Params {
         Params {
@@ -59,8 +87,18 @@ impl Default for Params {
             quantiles: 5,
             demean: None,
             rebalance: 1,
+            weights: Weights::Equal,
+            within_industry: false,
+            benchmark: UNIVERSE.to_owned(),
+            top: 50,
+            drop: 5,
             open_bps: 5.0,
             close_bps: 15.0,
+            slippage_bps: 0.0,
+            capital: 0.0,
+            delisting_return: 0.0,
+            min_listed_days: 0,
+            volume_share: 0.1,
             days_per_year: 242,
             min_names: 10,
             max_loss: 0.35,
@@ -83,9 +121,21 @@ pub enum Preset {
     /// looked at, a row dropped when any horizon has no return. Such an alignment pairs values with a price at which they
     /// became known; it is allowed, and said.
     Alphalens,
-    /// Qlib's default label (bought at the close of the next day) and its groups of `len // N` and halved long-short
-    /// return; tradability not looked at.
+    /// Qlib's default label (bought at the close of the next day), its groups of `len // N` and halved long-short return;
+    /// tradability not looked at. Figures of books are those of its `risk_analysis` in mode `sum`, which counts 238 days a year
+    /// where `days_per_year` is not set to that.
     Qlib,
+}
+
+/// How the names of a layer or a leg weigh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Weights {
+    /// All alike.
+    #[default]
+    Equal,
+    /// By the market capitalisation of the factor's date; a name without one is left out.
+    Cap,
 }
 
 impl Params {
@@ -100,17 +150,70 @@ impl Params {
         if self.rebalance == 0 || self.days_per_year == 0 {
             bail!("[backtest] rebalance and days_per_year are at least 1");
         }
-        for (key, share) in [("max_loss", self.max_loss), ("max_refused", self.max_refused)] {
+        let shares =
+            [("max_loss", self.max_loss), ("max_refused", self.max_refused), ("volume_share", self.volume_share)];
+        for (key, share) in shares {
             if !(0.0..=1.0).contains(&share) {
                 bail!("[backtest] {key} is {share}; it is a share between 0 and 1 (0.05 = 5 %)");
             }
         }
-        for (key, bps) in [("open_bps", self.open_bps), ("close_bps", self.close_bps)] {
+        let costs = [("open_bps", self.open_bps), ("close_bps", self.close_bps), ("slippage_bps", self.slippage_bps)];
+        for (key, bps) in costs {
             if !(bps.is_finite() && bps >= 0.0) {
                 bail!("[backtest] {key} is {bps}; a cost is 0 or more basis points");
             }
         }
+        if self.top > 0 && !(1..=self.top).contains(&self.drop) {
+            bail!(
+                "[backtest] drop is {}; of the {} names that are held (top) at least 1 and at most all are replaced at a time",
+                self.drop,
+                self.top
+            );
+        }
+        if !(self.capital.is_finite() && self.capital >= 0.0) {
+            bail!("[backtest] capital is {}; it is CNY, or 0 for books without lots", self.capital);
+        }
+        if !(self.delisting_return.is_finite() && self.delisting_return >= -1.0) {
+            bail!("[backtest] delisting_return is {}; more than all cannot be lost (-1)", self.delisting_return);
+        }
+        if self.preset != Preset::Default && (self.within_industry || self.weights == Weights::Cap) {
+            bail!(
+                "[backtest] within_industry and weights = \"cap\" are no rules of the packages that presets reproduce; use \
+                 preset = \"default\""
+            );
+        }
         Ok(())
+    }
+
+    /// Fails when the market lacks what is asked for; gives the number of the code that is the benchmark, if one is.
+    pub(super) fn check(&self, market: &Market) -> Result<Option<usize>> {
+        if self.weights == Weights::Cap && !market.has_market_cap() {
+            bail!(
+                "[backtest] weights is \"cap\", but the price table has no column \"market_cap\"; add it, or use \"equal\""
+            );
+        }
+        if self.within_industry && market.industries().is_empty() {
+            bail!(
+                "[backtest] within_industry needs industries, but no table of securities gives any; add one, or set it to false"
+            );
+        }
+        if [UNIVERSE, NO_BENCHMARK].contains(&self.benchmark.as_str()) {
+            return Ok(None);
+        }
+        let code = Code::parse(&self.benchmark).unwrap_or_else(|| Code::canonical(&self.benchmark));
+        let Some(i) = market.index_of(code.as_str()) else {
+            bail!(
+                "[backtest] benchmark is {:?}, of which the price table has no prices; add them, or use \"{UNIVERSE}\" (all \
+                 names that traded, alike) or \"{NO_BENCHMARK}\"",
+                self.benchmark
+            );
+        };
+        Ok(Some(i))
+    }
+
+    /// Costs of a day on which these shares of a book were bought and sold.
+    pub(super) fn cost(&self, bought: f64, sold: f64) -> f64 {
+        (bought * (self.open_bps + self.slippage_bps) + sold * (self.close_bps + self.slippage_bps)) * 1e-4
     }
 
     /// The delay in force.

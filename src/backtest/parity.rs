@@ -15,20 +15,20 @@ use crate::market::{Market, Tradability};
 
 const CLOSE_ENOUGH: f64 = 1e-10;
 
-fn reference(file: &str) -> PathBuf {
+pub(super) fn reference(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference").join(file)
 }
 
-fn table(file: &str) -> Vec<BTreeMap<String, String>> {
+pub(super) fn table(file: &str) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_path(reference(file)).unwrap().deserialize().map(Result::unwrap).collect()
 }
 
-fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
+pub(super) fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
     let text = &row[column];
     if text.is_empty() { f64::NAN } else { text.parse().unwrap() }
 }
 
-fn same(ours: f64, theirs: f64, what: &str) {
+pub(super) fn same(ours: f64, theirs: f64, what: &str) {
     let equal = (ours.is_nan() && theirs.is_nan()) || (ours - theirs).abs() < CLOSE_ENOUGH;
     assert!(equal, "{what}: {ours} instead of {theirs}");
 }

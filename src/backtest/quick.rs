@@ -61,7 +61,7 @@ impl<'a> Ranked<'a> {
         let prices = Prices::new(factor, market, &tradability, params)?;
         let of_name = |entry: usize, i: usize| {
             let forward = |(h, &n): (usize, &usize)| prices.forward(i, entry, h, n);
-            match prices.gate(entry, i).can_buy() {
+            match prices.gate(entry, i).can_buy() && prices.benchmark != Some(i) {
                 // alphalens drops a row for which any horizon has no return.
                 true if params.preset == Preset::Alphalens => {
                     let returns: Vec<f64> = params.horizons.iter().enumerate().map(forward).collect();
@@ -158,7 +158,7 @@ impl<'a> Ranked<'a> {
         if self.params.preset == Preset::Alphalens {
             let row = rows.factor.values.row(from);
             let values: Vec<f64> = (0..row.len()).filter(|&i| places[i] != ABSENT).map(|i| row[i]).collect();
-            if layers::assign(&values, &self.params).is_none() {
+            if layers::qcut(&values, self.params.quantiles).is_none() {
                 return f64::NAN;
             }
         }

@@ -1,5 +1,7 @@
 //! Rules of the backtest on markets small enough to check by hand.
 
+mod books;
+
 use chrono::NaiveDateTime;
 use proptest::prelude::*;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::backtest::Preset;
+use crate::backtest::{Preset, Weights};
 use crate::market::Price;
 use crate::pipeline::Stage;
 
@@ -85,6 +85,33 @@ pub struct Backtest {
     /// Price of the trades.
     #[arg(long)]
     pub price: Option<Price>,
+    /// Weights of the names of a layer.
+    #[arg(long)]
+    pub weights: Option<Weights>,
+    /// Cut quantiles within each industry.
+    #[arg(long)]
+    pub within_industry: bool,
+    /// What books are compared with: universe (the mean of what traded), none, or a code of the price table.
+    #[arg(long, value_name = "CODE")]
+    pub benchmark: Option<String>,
+    /// Names of the book of the best ones; 0: none.
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Names of it that are replaced at most at a rebalancing.
+    #[arg(long, value_name = "N")]
+    pub drop: Option<usize>,
+    /// Slippage in basis points, of what is bought and of what is sold.
+    #[arg(long, value_name = "BPS")]
+    pub slippage_bps: Option<f64>,
+    /// Capital of a book in CNY, whose orders are rounded to lots; 0: no lots.
+    #[arg(long, value_name = "CNY")]
+    pub capital: Option<f64>,
+    /// Return assumed of a holding that is delisted, after its last price (-0.5: half is lost).
+    #[arg(long, value_name = "RETURN", allow_hyphen_values = true)]
+    pub delisting_return: Option<f64>,
+    /// Trading days of a listing in which a name is left alone.
+    #[arg(long, value_name = "DAYS")]
+    pub min_listed_days: Option<usize>,
     /// Largest share of values that may go unused, whatever the reason (0.35 = 35 %).
     #[arg(long, value_name = "SHARE")]
     pub max_loss: Option<f64>,

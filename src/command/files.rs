@@ -31,6 +31,17 @@ pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
     params.quantiles = args.quantiles.unwrap_or(params.quantiles);
     params.delay = args.delay.or(params.delay);
     params.price = args.price.or(params.price);
+    params.weights = args.weights.unwrap_or(params.weights);
+    params.within_industry |= args.within_industry;
+    if let Some(benchmark) = &args.benchmark {
+        params.benchmark.clone_from(benchmark);
+    }
+    params.top = args.top.unwrap_or(params.top);
+    params.drop = args.drop.unwrap_or(params.drop);
+    params.slippage_bps = args.slippage_bps.unwrap_or(params.slippage_bps);
+    params.capital = args.capital.unwrap_or(params.capital);
+    params.delisting_return = args.delisting_return.unwrap_or(params.delisting_return);
+    params.min_listed_days = args.min_listed_days.unwrap_or(params.min_listed_days);
     params.max_loss = args.max_loss.unwrap_or(params.max_loss);
     params.allow_lookahead |= args.allow_lookahead;
     params.validate()

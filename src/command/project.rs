@@ -120,23 +120,46 @@ pub(super) fn summary(opened: &Opened, reports: Vec<Report>, last: Stage) -> Res
     Ok(summary)
 }
 
-/// The figures of a backtest that a summary shows.
+/// The figures of a backtest: all that the workbench shows but what goes by date.
 pub(super) fn figures(outcome: &Outcome) -> serde_json::Value {
     let covered = outcome.coverage.names.iter().map(|&n| f64::from(n)).sum::<f64>();
     let universe = outcome.coverage.universe.iter().map(|&n| f64::from(n)).sum::<f64>();
+    let grown = outcome.layers.wealth.iter().map(|curve| curve.last().copied()).collect::<Vec<_>>();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let book = &outcome.long_short;
     json!({
         "name": outcome.factor,
         "alignment": outcome.alignment_in_words(),
         "lookahead": outcome.lookahead,
         "refused": outcome.refused.values,
         "coverage": covered / universe.max(1.0),
+        "days_per_year": outcome.days_per_year,
         "ic": outcome.ic.iter().map(|s| json!({
             "horizon": s.horizon, "ic": s.ic_summary, "rank_ic": s.rank_ic_summary,
         })).collect::<Vec<_>>(),
-        "layers": {"horizons": outcome.layers.horizons, "mean": outcome.layers.mean},
-        "long_short": outcome.long_short.total,
+        "decay": outcome.decay,
+        "layers": {
+            "horizons": outcome.layers.horizons,
+            "mean": outcome.layers.mean,
+            "stderr": outcome.layers.stderr,
+            "spread": outcome.layers.spread.iter().map(|spread| mean(spread)).collect::<Vec<_>>(),
+            "growth": grown,
+            "demeaned": outcome.layers.demeaned,
+        },
+        "long_short": book.total,
+        "long_short_by_year": book.by_year,
+        "long_short_turnover": mean(&book.turnover),
+        "long_short_cost": mean(&book.cost),
+        "portfolios": outcome.portfolios.iter().map(|p| json!({
+            "name": p.name, "total": p.total, "by_year": p.by_year, "excess": p.excess_total, "turnover": mean(&p.turnover),
+        })).collect::<Vec<_>>(),
+        "benchmark": outcome.benchmark.as_ref().map(|b| json!({"name": b.name, "total": b.total})),
+        "samples": outcome.samples,
+        "capacity": outcome.capacity,
+        "execution": outcome.execution,
         "turnover": outcome.turnover,
         "rank_autocorrelation": outcome.rank_autocorrelation,
+        "stability": outcome.stability,
         "untradable": outcome.untradable,
     })
 }

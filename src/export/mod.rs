@@ -11,7 +11,7 @@
 //! | `alphalens/FACTOR.*` | `date, asset, factor`; rows with a value only |
 //! | `qlib/factors.*` | `datetime, instrument` (`SH600000`), a column per factor |
 //! | `qlib_bin/` | Qlib's provider folder: `calendars/day.txt`, `instruments/all.txt`, `features/*/*.day.bin` |
-//! | `backtest/FACTOR/*` | `ic decay layers spread wealth long_short by_year coverage summary`, each as Parquet and CSV |
+//! | `backtest/FACTOR/*` | `ic decay layers spread wealth long_short by_year portfolios portfolio_figures benchmark samples stability coverage summary`, each as Parquet and CSV |
 //! | `manifest.json` | parameters, hashes, seed, versions, the known-at rule, rows and BLAKE3 hash of every file |
 //!
 //! `*` is parquet, arrow or csv. Rows are sorted by date, then code; no value is null (an empty field in CSV). `long` and

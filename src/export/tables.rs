@@ -19,7 +19,7 @@ use anyhow::Result;
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::shapes::option;
-use crate::backtest::{IcSummary, Outcome, PortfolioFigures};
+use crate::backtest::{IcSummary, Outcome, PortfolioFigures, YearFigures};
 use crate::disk;
 use crate::market::dates_column;
 
@@ -33,6 +33,11 @@ pub(super) fn of(outcome: &Outcome) -> Result<Vec<(&'static str, DataFrame)>> {
         ("wealth", wealth(outcome)?),
         ("long_short", long_short(outcome)?),
         ("by_year", by_year(outcome)?),
+        ("portfolios", portfolios(outcome)?),
+        ("portfolio_figures", books(outcome)?),
+        ("benchmark", benchmark(outcome)?),
+        ("samples", samples(outcome)?),
+        ("stability", stability(outcome)?),
         ("coverage", coverage(outcome)?),
         ("summary", summary(outcome)?),
     ];
@@ -122,6 +127,82 @@ fn by_year(outcome: &Outcome) -> Result<DataFrame> {
     disk::frame(columns)
 }
 
+fn portfolios(outcome: &Outcome) -> Result<DataFrame> {
+    let books = &outcome.portfolios;
+    let days = || books.iter().flat_map(|book| (0..book.dates.len()).map(move |t| (book, t)));
+    disk::frame(vec![
+        text("book", days().map(|(book, _)| book.name.as_str())),
+        dates_column("date", days().map(|(book, t)| Some(book.dates[t])))?,
+        real("gross", days().map(|(book, t)| book.gross[t])),
+        real("net", days().map(|(book, t)| book.net[t])),
+        real("excess", days().map(|(book, t)| book.excess.get(t).copied().unwrap_or(f64::NAN))),
+        real("turnover", days().map(|(book, t)| book.turnover[t])),
+    ])
+}
+
+/// Figures of all books by year and, where the year is null, in total: after costs, of the excess, and of the benchmark.
+fn books(outcome: &Outcome) -> Result<DataFrame> {
+    let mut rows: Vec<(&str, &str, Option<i32>, PortfolioFigures)> = Vec::new();
+    let mut book = |name, total, by_year: &[YearFigures]| {
+        rows.push((name, "net", None, total));
+        rows.extend(by_year.iter().map(|year| (name, "net", Some(year.year), year.figures)));
+    };
+    book("long_short", outcome.long_short.total, &outcome.long_short.by_year);
+    outcome.portfolios.iter().for_each(|portfolio| book(&portfolio.name, portfolio.total, &portfolio.by_year));
+    for portfolio in &outcome.portfolios {
+        rows.extend(portfolio.excess_total.map(|total| (portfolio.name.as_str(), "excess", None, total)));
+    }
+    rows.extend(
+        outcome.benchmark.iter().map(|benchmark| (benchmark.name.as_str(), "benchmark", None, benchmark.total)),
+    );
+    let mut columns = vec![
+        text("book", rows.iter().map(|row| row.0)),
+        text("returns", rows.iter().map(|row| row.1)),
+        Series::new("year".into(), rows.iter().map(|row| row.2.map(i64::from)).collect::<Vec<_>>()).into_column(),
+    ];
+    for (i, (name, _)) in portfolio_figures(&PortfolioFigures::default()).into_iter().enumerate() {
+        columns.push(real(name, rows.iter().map(|row| portfolio_figures(&row.3)[i].1)));
+    }
+    disk::frame(columns)
+}
+
+fn benchmark(outcome: &Outcome) -> Result<DataFrame> {
+    let benchmark = outcome.benchmark.iter();
+    disk::frame(vec![
+        text("benchmark", benchmark.clone().flat_map(|b| b.dates.iter().map(|_| b.name.as_str()))),
+        dates_column("date", benchmark.clone().flat_map(|b| b.dates.iter().copied().map(Some)))?,
+        real("return", benchmark.flat_map(|b| b.returns.iter().copied())),
+    ])
+}
+
+fn samples(outcome: &Outcome) -> Result<DataFrame> {
+    let horizons = &outcome.layers.horizons;
+    let rows = || outcome.samples.iter().flat_map(|s| horizons.iter().enumerate().map(move |(h, days)| (s, h, *days)));
+    let mut columns = vec![
+        text("by", rows().map(|(sample, ..)| sample.by.as_str())),
+        text("group", rows().map(|(sample, ..)| sample.group.as_str())),
+        real("names", rows().map(|(sample, ..)| sample.names)),
+        whole("horizon", rows().map(|(.., days)| days as i64)),
+        real("spread", rows().map(|(sample, h, _)| sample.spread[h])),
+    ];
+    for (i, (name, _)) in ic_figures(&IcSummary::default()).into_iter().enumerate() {
+        columns
+            .push(real(&format!("rank_ic_{name}"), rows().map(|(sample, h, _)| ic_figures(&sample.rank_ic[h])[i].1)));
+    }
+    disk::frame(columns)
+}
+
+fn stability(outcome: &Outcome) -> Result<DataFrame> {
+    let rows =
+        || outcome.stability.iter().flat_map(|s| s.turnover.iter().enumerate().map(move |(q, share)| (s, q, *share)));
+    disk::frame(vec![
+        whole("period", rows().map(|(stability, ..)| stability.period as i64)),
+        whole("quantile", rows().map(|(_, q, _)| q as i64 + 1)),
+        real("turnover", rows().map(|(.., share)| share)),
+        real("rank_autocorrelation", rows().map(|(stability, ..)| stability.rank_autocorrelation)),
+    ])
+}
+
 fn coverage(outcome: &Outcome) -> Result<DataFrame> {
     let coverage = &outcome.coverage;
     disk::frame(vec![
@@ -146,6 +227,22 @@ fn summary(outcome: &Outcome) -> Result<DataFrame> {
     rows.push(("rank_autocorrelation".into(), None, outcome.rank_autocorrelation));
     rows.push(("half_life_days".into(), None, outcome.decay.half_life));
     rows.push(("values_refused".into(), None, outcome.refused.values as f64));
+    let (capacity, execution) = (&outcome.capacity, &outcome.execution);
+    for (name, value) in [
+        ("capacity_volume_share", capacity.share),
+        ("capacity_days", capacity.days as f64),
+        ("capacity_median_cny", capacity.median),
+        ("capacity_low_cny", capacity.low),
+        ("orders", execution.orders as f64),
+        ("orders_filled", execution.filled as f64),
+        ("holdings_delisted", execution.delisted as f64),
+        ("delisting_return", execution.delisting_return),
+        ("capital_cny", execution.capital.unwrap_or(f64::NAN)),
+        ("capital_idle", execution.idle),
+        ("days_per_year", f64::from(outcome.days_per_year)),
+    ] {
+        rows.push((name.into(), None, value));
+    }
     for (reason, &orders) in &outcome.untradable {
         rows.push((format!("untradable: {reason}"), None, orders as f64));
     }
@@ -183,6 +280,10 @@ fn portfolio_figures(f: &PortfolioFigures) -> [(&'static str, f64); 6] {
         ("calmar", f.calmar),
         ("hit_rate", f.hit_rate),
     ]
+}
+
+fn text<'a>(name: &str, values: impl Iterator<Item = &'a str>) -> Column {
+    Series::new(name.into(), values.collect::<Vec<_>>()).into_column()
 }
 
 fn real(name: &str, values: impl Iterator<Item = f64>) -> Column {

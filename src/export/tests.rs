@@ -8,7 +8,10 @@ use chrono::NaiveDate;
 use polars::prelude::DataFrame;
 
 use super::*;
-use crate::backtest::{Alignment, Coverage, IcDecay, IcSeries, IcSummary, Layers, LongShort, YearFigures};
+use crate::backtest::{
+    Alignment, Benchmark, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Portfolio, Sample,
+    Stability, YearFigures,
+};
 use crate::corpus::{column, times_of};
 use crate::disk;
 use crate::market::{Code, dates_of};
@@ -81,6 +84,31 @@ fn outcome() -> Outcome {
             by_year: vec![YearFigures { year: 2024, ..YearFigures::default() }],
             ..LongShort::default()
         },
+        portfolios: vec![Portfolio {
+            name: "short".into(),
+            dates: vec![day("2024-03-01")],
+            gross: vec![0.01],
+            net: vec![0.009],
+            excess: vec![],
+            turnover: vec![0.5],
+            by_year: vec![YearFigures { year: 2024, ..YearFigures::default() }],
+            ..Portfolio::default()
+        }],
+        benchmark: Some(Benchmark {
+            name: "universe".into(),
+            dates: vec![day("2024-03-01")],
+            returns: vec![0.002],
+            ..Benchmark::default()
+        }),
+        samples: vec![Sample {
+            by: "size".into(),
+            group: "small".into(),
+            names: 4.5,
+            rank_ic: vec![IcSummary { n: 7, ..IcSummary::default() }; 2],
+            spread: vec![0.01, NAN],
+        }],
+        stability: vec![Stability { period: 5, turnover: vec![0.1, 0.2], rank_autocorrelation: 0.9 }],
+        execution: Execution { orders: 9, filled: 6, ..Execution::default() },
         untradable: BTreeMap::from([("suspended".to_owned(), 3)]),
         ..Outcome::default()
     }
@@ -188,12 +216,22 @@ fn backtest_tables_come_in_both_formats_with_their_alignment() {
     assert_eq!(reals(&table("decay"), "rank_ic"), [Some(0.03), Some(0.02)]);
     assert_eq!(table("by_year").shape(), (1, 10));
     assert_eq!(table("coverage").shape(), (2, 6));
+    assert_eq!(reals(&table("portfolios"), "net"), [Some(0.009)]);
+    assert_eq!(reals(&table("portfolios"), "excess"), [None]);
+    let books = table("portfolio_figures");
+    assert_eq!(texts(&books, "book"), ["long_short", "long_short", "short", "short", "universe"]);
+    assert_eq!(texts(&books, "returns"), ["net", "net", "net", "net", "benchmark"]);
+    assert_eq!(reals(&table("benchmark"), "return"), [Some(0.002)]);
+    assert_eq!(reals(&table("samples"), "spread"), [Some(0.01), None]);
+    assert_eq!(reals(&table("samples"), "rank_ic_dates"), [Some(7.0), Some(7.0)]);
+    assert_eq!(reals(&table("stability"), "turnover"), [Some(0.1), Some(0.2)]);
     let summary = table("summary");
     let figures: BTreeMap<String, Option<f64>> =
         texts(&summary, "figure").into_iter().zip(reals(&summary, "value")).collect();
     assert_eq!(figures["ic_mean"], Some(0.1));
     assert_eq!(figures["ic_std"], None);
     assert_eq!(figures["untradable: suspended"], Some(3.0));
+    assert_eq!([figures["orders"], figures["orders_filled"], figures["capital_cny"]], [Some(9.0), Some(6.0), None]);
     assert!(texts(&summary, "alignment").iter().all(|a| a.contains("sold at the open 5 trading days later")));
     let csv = std::fs::read_to_string(dir.path().join("backtest/语调/ic.csv")).unwrap();
     assert_eq!(

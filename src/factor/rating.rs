@@ -34,7 +34,7 @@ pub(super) fn number(rating: &str) -> f64 {
     let quotes = |c: char| c.is_whitespace() || "“”\"'「」《》".contains(c);
     let bare = rating.trim_matches(quotes);
     let bare = bare.split(['(', '（', '-', '—', '/']).next().filter(|s| !s.is_empty()).unwrap_or(bare);
-    let bare = bare.trim_matches(quotes).trim_end_matches("评级").to_lowercase();
+    let bare = bare.trim_matches(quotes).trim_end_matches("评级").trim_matches(quotes).to_lowercase();
     if let Ok(number) = rating.trim().parse::<f64>() {
         return if number.is_finite() { number } else { f64::NAN };
     }

@@ -25,6 +25,8 @@ pub use tradability::{Gate, LimitRule, Tradability};
 /// Prices in CNY a share, volume in shares, amount and market_cap (float or total, as the source means it) in CNY,
 /// limits in CNY. Rows are sorted by date, then code, and unique. `close` null or `volume` 0 means suspended.
 /// Prices are as the source adjusts them; returns are right only when all prices of a code use one adjustment.
+/// A table that does not come from ingest must have these units too: vendors write volume in lots of 100 shares and amount in
+/// thousands of CNY.
 pub const PRICE_COLUMNS: [&str; 12] = [
     "date",
     "code",

@@ -56,6 +56,8 @@ struct Name {
     spans: Vec<Span>,
     /// First and last date with a close.
     life: Option<(usize, usize)>,
+    /// Number of the first date from which the name is in the table no more; that of the dates while it stays.
+    gone: usize,
 }
 
 /// Calendar, codes, prices and dated facts of a market.
@@ -70,9 +72,12 @@ pub struct Market {
     close: Panel,
     vwap: Option<Panel>,
     volume: Option<Panel>,
+    amount: Option<Panel>,
     market_cap: Option<Panel>,
     pub(in crate::market) up_limit: Option<Panel>,
     pub(in crate::market) down_limit: Option<Panel>,
+    /// Whether all trades of a cell were at one price, `[dates, codes]`; empty where the table has no high and low.
+    one_price: Vec<bool>,
 }
 
 impl Market {
@@ -126,9 +131,17 @@ impl Market {
             open: positive(&["open", "开盘价"])?,
             vwap: positive(&["vwap", "avg_price", "均价"])?,
             volume: panel(&["volume", "vol", "成交量"])?,
+            amount: positive(&["amount", "成交额"])?,
             market_cap: positive(&["market_cap", "circ_mv", "total_mv", "市值"])?,
             up_limit: positive(&["up_limit", "limit_up", "涨停价"])?,
             down_limit: positive(&["down_limit", "limit_down", "跌停价"])?,
+            one_price: match (positive(&["high", "最高价"])?, positive(&["low", "最低价"])?) {
+                (Some(high), Some(low)) => {
+                    let same = |t: usize| high.row(t).iter().zip(low.row(t)).map(|(high, low)| high == low);
+                    (0..high.dates().len()).flat_map(same).collect()
+                }
+                _ => Vec::new(),
+            },
             names: codes.iter().map(|c| Name { board: Board::of_code(c), ..Name::default() }).collect(),
             industries: Vec::new(),
             calendar,
@@ -136,16 +149,21 @@ impl Market {
             index,
             close,
         };
-        market.note_lives();
+        market.note_lives(&taken);
         market.note_securities(securities)?;
         Ok(market)
     }
 
-    fn note_lives(&mut self) {
+    /// Notes the first and last closes, and where the rows of a name end (`taken`: which cells have a row).
+    fn note_lives(&mut self, taken: &[bool]) {
+        let width = self.codes.len();
         for t in 0..self.dates().len() {
-            for (name, close) in self.names.iter_mut().zip(self.close.row(t)) {
+            for (i, (name, close)) in self.names.iter_mut().zip(self.close.row(t)).enumerate() {
                 if !close.is_nan() {
                     name.life = Some((name.life.map_or(t, |life| life.0), t));
+                }
+                if taken[t * width + i] {
+                    name.gone = t + 1;
                 }
             }
         }
@@ -175,6 +193,11 @@ impl Market {
                 name.board = Some(board.parse().with_context(|| format!("security {}", security.code))?);
             }
             name.listed = security.listed.or(name.listed);
+            if let Some(delisted) = security.delisted {
+                // A close after that day contradicts the table of securities, and prices are what can be traded.
+                let traded_until = name.life.map_or(0, |(_, last)| last + 1);
+                name.gone = name.gone.min(self.calendar.on_or_after(delisted)).max(traded_until);
+            }
             name.spans.push(span);
         }
         Ok(())
@@ -213,6 +236,10 @@ impl Market {
         })
     }
 
+    pub(in crate::market) fn close_of(&self, t: usize, i: usize) -> f64 {
+        self.close.at(t, i)
+    }
+
     /// Market capitalisation in CNY; NaN where unknown.
     pub fn market_cap(&self, t: usize, i: usize) -> f64 {
         self.market_cap.as_ref().map_or(f64::NAN, |cap| cap.at(t, i))
@@ -223,6 +250,18 @@ impl Market {
         self.volume.as_ref().map_or(f64::NAN, |volume| volume.at(t, i))
     }
 
+    /// Value traded in CNY: the amount of the table, else volume x `price`; NaN where neither is known.
+    pub fn traded_value(&self, t: usize, i: usize, price: f64) -> f64 {
+        let at = |panel: &Option<Panel>| panel.as_ref().map_or(f64::NAN, |panel| panel.at(t, i));
+        let amount = at(&self.amount);
+        if amount.is_nan() { at(&self.volume) * price } else { amount }
+    }
+
+    /// Whether all trades of the name that day were at one price; not known, and so no, without high and low.
+    pub fn one_price(&self, t: usize, i: usize) -> bool {
+        self.one_price.get(t * self.codes.len() + i).copied().unwrap_or_default()
+    }
+
     /// Whether the name traded that day: it has a close, and a volume that is not zero (an unknown volume counts as traded).
     pub fn traded(&self, t: usize, i: usize) -> bool {
         !self.close.at(t, i).is_nan() && self.volume.as_ref().is_none_or(|volume| volume.at(t, i) != 0.0)
@@ -231,6 +270,12 @@ impl Market {
     /// Numbers of the first and last date with a close.
     pub fn life(&self, i: usize) -> Option<(usize, usize)> {
         self.names[i].life
+    }
+
+    /// Number of the first date on which the name is delisted: past its last close, and past its last row or the day that
+    /// the table of securities gives. `None` while it has rows to the end, as a suspended name may have.
+    pub fn delisted(&self, i: usize) -> Option<usize> {
+        Some(self.names[i].gone).filter(|&gone| gone < self.dates().len())
     }
 
     /// Names of the industries, which [`Market::industry`] numbers.
@@ -256,6 +301,19 @@ impl Market {
     /// First day of trading, where the table of securities says so.
     pub fn listed(&self, i: usize) -> Option<NaiveDate> {
         self.names[i].listed
+    }
+
+    /// Number of the first date of trading: where the table of securities says so, or else that of the first close of a name
+    /// that comes into the table later than others. `None` for what was there from the beginning.
+    pub fn first_traded(&self, i: usize) -> Option<usize> {
+        let told = self.names[i].listed.map(|listed| (listed >= self.dates()[0], self.calendar.on_or_after(listed)));
+        let (since, first) = told.unwrap_or_else(|| self.life(i).map_or((false, 0), |(first, _)| (first > 0, first)));
+        since.then_some(first)
+    }
+
+    /// Whether the table has a market capitalisation.
+    pub fn has_market_cap(&self) -> bool {
+        self.market_cap.is_some()
     }
 
     fn span(&self, t: usize, i: usize) -> Option<&Span> {

@@ -2,7 +2,7 @@
 //!
 //! Explicit limit columns win over the table of rules. A name is locked only when the very price that a position is traded
 //! at stands on the limit: a share that opens on its limit and falls back later could not be bought at the open, but at
-//! the close. Lots of 100 shares are not modelled: positions are weights.
+//! the close. A day with one price alone, on the limit, is told apart, since nobody got in at any price (一字板).
 
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
@@ -61,17 +61,28 @@ pub enum Gate {
     LockedUp,
     /// Only buy: locked at the lower limit.
     LockedDown,
+    /// Only sell: every trade of the day was at the upper limit.
+    OnePriceUp,
+    /// Only buy: every trade of the day was at the lower limit.
+    OnePriceDown,
+    /// Nothing: listed for fewer days than are waited for.
+    New,
 }
 
 impl Gate {
     /// Whether a buying order is filled.
     pub fn can_buy(self) -> bool {
-        matches!(self, Gate::Free | Gate::LockedDown)
+        matches!(self, Gate::Free | Gate::LockedDown | Gate::OnePriceDown)
     }
 
     /// Whether a selling order is filled.
     pub fn can_sell(self) -> bool {
-        matches!(self, Gate::Free | Gate::LockedUp)
+        matches!(self, Gate::Free | Gate::LockedUp | Gate::OnePriceUp)
+    }
+
+    /// Whether the day had one price alone, on a limit.
+    pub fn is_one_price(self) -> bool {
+        matches!(self, Gate::OnePriceUp | Gate::OnePriceDown)
     }
 }
 
@@ -106,13 +117,38 @@ impl Tradability {
         Ok(Tradability { gates, width, marks })
     }
 
+    /// The same where names are left alone in the first `days` trading days of their listing, the first day counted.
+    pub fn without_newcomers(mut self, market: &Market, days: usize) -> Tradability {
+        for i in 0..self.width {
+            let Some(first) = market.first_traded(i).filter(|_| days > 0) else { continue };
+            for t in first..(first + days).min(market.dates().len()) {
+                let gate = &mut self.gates[t * self.width + i];
+                if *gate != Gate::Shut {
+                    *gate = Gate::New;
+                }
+            }
+        }
+        self
+    }
+
+    /// The same where a delisted share is worth its last close x (1 + `delisting_return`) from the day on which it is gone.
+    pub fn with_delistings(mut self, market: &Market, delisting_return: f64) -> Tradability {
+        for i in 0..self.width {
+            for t in market.delisted(i).into_iter().flat_map(|gone| gone..market.dates().len()) {
+                let last = self.marks.at(t, i);
+                self.marks.set(t, i, last * (1.0 + delisting_return));
+            }
+        }
+        self
+    }
+
     /// The gate of a name on a day.
     pub fn gate(&self, t: usize, i: usize) -> Gate {
         self.gates[t * self.width + i]
     }
 
     /// What a held share is worth: the day's price, or the last close before where there is none. A delisted share
-    /// keeps its last close, so that a loss stays in the books.
+    /// keeps its last close, or what [`Tradability::with_delistings`] makes of it, so that a loss stays in the books.
     pub fn marks(&self) -> &Panel {
         &self.marks
     }
@@ -129,6 +165,9 @@ impl Market {
     fn gate(&self, t: usize, i: usize, price: f64, last: LastClose, rules: &[LimitRule]) -> Gate {
         let explicit = |panel: &Option<Panel>| panel.as_ref().map_or(f64::NAN, |p| p.at(t, i));
         let (mut up, mut down) = (explicit(&self.up_limit), explicit(&self.down_limit));
+        // The one price of a day; an average over it may differ by rounding.
+        let one_price = self.one_price(t, i);
+        let price = if one_price { self.close_of(t, i) } else { price };
         let mut slack = HALF_TICK / 10.0;
         if up.is_nan() && down.is_nan() {
             let Some(limit) = self.limit(t, i, rules) else { return Gate::Free };
@@ -142,9 +181,9 @@ impl Market {
             }
         }
         if price >= up - slack {
-            Gate::LockedUp
+            if one_price { Gate::OnePriceUp } else { Gate::LockedUp }
         } else if price <= down + slack {
-            Gate::LockedDown
+            if one_price { Gate::OnePriceDown } else { Gate::LockedDown }
         } else {
             Gate::Free
         }
@@ -234,6 +273,41 @@ mod tests {
         assert_eq!(gates[0], Gate::Shut, "not listed yet");
         assert_eq!(gates[1..6], [Gate::Free; 5]);
         assert_eq!(gates[6], Gate::LockedUp);
+    }
+
+    #[test]
+    fn a_day_of_one_price_at_its_limit_is_told_apart() {
+        let day = |row: &str| {
+            let header =
+                "date,code,open,high,low,close,vwap\n2024-01-02,600001.SH,10,10,10,10,10\n2024-01-03,600001.SH,";
+            gates(&format!("{header}{row}\n"), &[], Price::Vwap)[1]
+        };
+        assert_eq!(day("11,11,11,11,10.994"), Gate::OnePriceUp, "whatever the rounding of its average");
+        assert_eq!(day("9,9,9,9,9"), Gate::OnePriceDown);
+        assert_eq!(day("11,11,10.5,11,11"), Gate::LockedUp);
+        assert_eq!(day("10.5,10.5,10.5,10.5,10.5"), Gate::Free, "quiet, but no limit");
+        assert!(!Gate::OnePriceUp.can_buy() && Gate::OnePriceUp.can_sell() && Gate::OnePriceDown.can_buy());
+    }
+
+    #[test]
+    fn newcomers_and_the_delisted_are_what_the_tables_say() {
+        let prices = "date,code,close\n2024-01-02,600001.SH,10\n2024-01-02,600002.SH,8\n2024-01-03,600002.SH,4\n\
+            2024-01-03,600001.SH,10\n2024-01-04,600001.SH,10\n2024-01-04,600003.SH,7\n2024-01-05,600001.SH,\n\
+            2024-01-05,600003.SH,7\n2024-01-08,600003.SH,7\n2024-01-08,600001.SH,\n";
+        let market = Market::of_text(prices, &[]).unwrap();
+        assert_eq!([0, 1, 2].map(|i| market.delisted(i)), [None, Some(2), None], "a suspended name still has its rows");
+        assert_eq!([0, 1, 2].map(|i| market.first_traded(i)), [None, None, Some(2)]);
+        let tradability = Tradability::new(&market, Price::Close, &[]).unwrap();
+        let tradability = tradability.without_newcomers(&market, 2).with_delistings(&market, -0.5);
+        assert_eq!([2, 3, 4].map(|t| tradability.gate(t, 2)), [Gate::New, Gate::New, Gate::Free]);
+        assert_eq!([0, 1, 2, 3, 4].map(|t| tradability.marks().at(t, 1)), [8.0, 4.0, 2.0, 2.0, 2.0]);
+        let told = |date: &str| Security {
+            delisted: Some(date.parse().unwrap()),
+            ..Security::unnamed(Code::canonical("600001.SH"))
+        };
+        let delisted = |date| Market::of_text(prices, &[told(date)]).unwrap().delisted(0);
+        assert_eq!([delisted("2024-01-08"), delisted("2024-01-03")], [Some(4), Some(3)], "never before its last close");
+        assert_eq!(delisted("2025-01-01"), None);
     }
 
     #[test]

@@ -42,6 +42,7 @@ use crate::backtest::layers;
 use crate::data::{Report, TooLittle};
 use crate::job::Ctx;
 use crate::market::Market;
+use crate::stats::average_ranks;
 use cluster::{ClusteredError, Contrast};
 use correlation::Pairs;
 use fit::Fit;
@@ -219,7 +220,9 @@ fn fitted(
 fn group(entered: &mut [Entered], params: &Params) -> Vec<usize> {
     let values: Vec<f64> = entered.iter().map(|entered| entered.event.value).collect();
     let numbers: Vec<usize> = match params.by {
-        Grouping::Quantile => layers::cut(&values, params.groups).into_iter().map(usize::from).collect(),
+        Grouping::Quantile => {
+            layers::cut(&average_ranks(&values), params.groups).into_iter().map(usize::from).collect()
+        }
         Grouping::Sign => values.iter().map(|&v| 1 + usize::from(v >= 0.0) + usize::from(v > 0.0)).collect(),
     };
     let mut there = numbers.clone();

@@ -91,7 +91,7 @@ impl Operator {
 
 impl Default for Expression {
     fn default() -> Expression {
-        Expression { text: String::new(), root: Node::Number(f64::NAN) }
+        Expression { text: String::new(), root: Node::Number(0.0) }
     }
 }
 

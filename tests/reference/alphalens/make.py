@@ -45,3 +45,8 @@ turnover = {f"q{q}_{p}": perf.quantile_turnover(clean["factor_quantile"], q, p).
             for q in range(1, QUANTILES + 1) for p in PERIODS}
 rank = {f"rank_{p}": perf.factor_rank_autocorrelation(clean, p).mean() for p in PERIODS}
 pd.Series({**turnover, **rank}, name="value").to_csv("stability.csv", float_format="%.17g", index_label="figure")
+weights = perf.factor_weights(clean)  # demeaned by date, absolute weights sum to 1
+weights.rename("weight").to_csv("weights.csv", float_format="%.17g")
+returns = perf.factor_returns(clean)[["1D"]].rename(columns={"1D": "return"})
+returns["growth"] = perf.cumulative_returns(returns["return"])
+returns.to_csv("factor_returns.csv", float_format="%.17g")
