@@ -2,6 +2,7 @@
 
 mod generate;
 mod keywords;
+mod ledger;
 mod models;
 mod onnx;
 mod project;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
+pub use ledger::{Ledger, LedgerAction};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
 pub use project::{Backtest, Boilerplate, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
@@ -109,6 +111,8 @@ pub enum Command {
     Drift(Drift),
     /// Say what this machine has, what is missing, and the command that mends it.
     Doctor(Doctor),
+    /// Show every backtest that ran and what it is worth among all; delete entries, which go on counting.
+    Ledger(Ledger),
     /// Check, repair, compact or measure the feature store.
     Store(Store),
     /// Write a complete, commented workbench.toml to start from.

@@ -9,6 +9,7 @@ mod doctor;
 mod experiment;
 mod files;
 mod keywords;
+mod ledger;
 mod models;
 mod project;
 mod read;
@@ -69,6 +70,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Keywords(args) => batch("keywords", &global, |ctx| keywords::run(&args, ctx)),
         Command::Drift(args) => or_explain(project::drift(&args, &global)),
         Command::Doctor(args) => doctor::run(&args, &global),
+        Command::Ledger(args) => ledger::run(&args, &global),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),
         Command::Completions { shell } => {
