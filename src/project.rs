@@ -16,6 +16,11 @@ impl Project {
         Project { dir: dir.into() }
     }
 
+    /// What is kept of tables that are tested without a project: `.inkstone` in the current folder.
+    pub fn standalone() -> Project {
+        Project::new(".inkstone")
+    }
+
     /// The folder of all artefacts.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -84,6 +89,11 @@ impl Project {
     /// The backtest of a factor.
     pub fn backtest(&self, name: &str) -> PathBuf {
         self.dir.join("backtests").join(format!("{name}.json"))
+    }
+
+    /// The research ledger: every backtest that ran.
+    pub fn ledger(&self) -> PathBuf {
+        self.dir.join("ledger")
     }
 
     /// The folder of an experiment: its findings, and what was observed of each cell.

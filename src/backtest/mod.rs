@@ -29,6 +29,7 @@ mod tests;
 
 use anyhow::{Result, bail};
 
+pub(crate) use outcome::nan;
 pub use outcome::{
     Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome,
     Portfolio, PortfolioFigures, Refusal, Sample, Stability, YearFigures,

@@ -387,7 +387,7 @@ pub struct YearFigures {
     pub figures: PortfolioFigures,
 }
 
-pub(super) fn nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+pub(crate) fn nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 

@@ -3,6 +3,7 @@
 mod capsule;
 mod generate;
 mod keywords;
+mod ledger;
 mod models;
 mod onnx;
 mod project;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand};
 pub use capsule::{Diff, Replay};
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
+pub use ledger::{Ledger, LedgerAction};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
 pub use project::{Backtest, Boilerplate, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
@@ -115,6 +117,8 @@ pub enum Command {
     Diff(Diff),
     /// Say what this machine has, what is missing, and the command that mends it.
     Doctor(Doctor),
+    /// Show every backtest that ran and what it is worth among all; delete entries, which go on counting.
+    Ledger(Ledger),
     /// Check, repair, compact or measure the feature store.
     Store(Store),
     /// Write a complete, commented workbench.toml to start from.

@@ -10,6 +10,7 @@ mod doctor;
 mod experiment;
 mod files;
 mod keywords;
+mod ledger;
 mod models;
 mod project;
 mod read;
@@ -72,6 +73,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Replay(args) => or_explain(capsule::replay(&args, &global)),
         Command::Diff(args) => batch("diff", &global, |_| capsule::diff(&args)),
         Command::Doctor(args) => doctor::run(&args, &global),
+        Command::Ledger(args) => ledger::run(&args, &global),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),
         Command::Completions { shell } => {

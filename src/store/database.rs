@@ -30,7 +30,7 @@ const EXTRA_LOOKUPS: usize = 3;
 const REMOVE_STEP: usize = 4096;
 
 /// How long a database that was closed may take to give back its files.
-const ENDING: Duration = Duration::from_secs(5);
+pub(super) const ENDING: Duration = Duration::from_secs(5);
 
 type Entry = (sled::IVec, sled::IVec);
 
@@ -215,7 +215,7 @@ fn open_generation(root: &Path, generation: u32) -> Result<sled::Db> {
     guard(root, open).with_context(|| format!("cannot open {}", folder.display()))
 }
 
-fn is_held(error: &std::io::Error) -> bool {
+pub(super) fn is_held(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::WouldBlock || error.to_string().contains("could not acquire lock")
 }
 

@@ -11,6 +11,8 @@
 //! Half a gigabyte of rows was seen to take 1.3 to 1.5 times its size on disk (1.4 when compacted), and reading or
 //! writing any amount takes at most some 350 MB of memory. A small store takes about 20 MB more than it holds.
 //!
+//! Beside the feature store stands the [`Journal`], which is only ever added to.
+//!
 //! Useful for: rows that are costly to compute. Not for: tables that a person opens (those are Parquet files).
 //! The database is sled; nothing outside this module knows it.
 
@@ -18,6 +20,7 @@ mod block;
 mod check;
 mod compact;
 mod database;
+mod journal;
 mod layout;
 mod read;
 mod rows;
@@ -36,6 +39,7 @@ use layout::{Address, unseal};
 
 pub use check::Problem;
 pub use compact::Compaction;
+pub use journal::{Journal, Slot};
 pub use layout::{BatchEntry, BatchRecord, Header, SetSpec};
 pub use read::Set;
 pub use rows::{RowKind, Rows, Values};
