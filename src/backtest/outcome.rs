@@ -137,7 +137,7 @@ pub struct Capacity {
 /// What was ordered and what could be done, over both legs of the long-short portfolio.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Execution {
-    /// Orders to buy and to sell. What is held on and cannot be traded on the day has none.
+    /// Orders to buy and to sell, those for less than a lot included. What is held on and cannot be traded has none.
     pub orders: u64,
     /// Those that were filled, in part where they were rounded to lots.
     pub filled: u64,

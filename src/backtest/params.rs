@@ -163,10 +163,9 @@ impl Params {
                 bail!("[backtest] {key} is {bps}; a cost is 0 or more basis points");
             }
         }
-        if self.top > 0 && !(1..=self.top).contains(&self.drop) {
+        if self.top > 0 && self.drop == 0 {
             bail!(
-                "[backtest] drop is {}; of the {} names that are held (top) at least 1 and at most all are replaced at a time",
-                self.drop,
+                "[backtest] drop is 0; the book of the {} best names (top) would keep them for ever, so at least 1",
                 self.top
             );
         }

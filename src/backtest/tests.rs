@@ -179,6 +179,10 @@ fn parameters_out_of_range_are_refused_by_name() {
     assert!(refused(Params { max_refused: -0.1, ..small() }).contains("max_refused"));
     assert!(refused(Params { max_loss: 35.0, ..small() }).contains("max_loss"));
     assert!(refused(Params { close_bps: f64::NAN, ..small() }).contains("close_bps"));
+    assert!(refused(Params { slippage_bps: -1.0, ..small() }).contains("slippage_bps"));
+    assert!(refused(Params { capital: -1.0, ..small() }).contains("capital"));
+    assert!(refused(Params { delisting_return: -1.5, ..small() }).contains("delisting_return"));
+    assert!(refused(Params { volume_share: 10.0, ..small() }).contains("volume_share"));
 }
 
 #[test]

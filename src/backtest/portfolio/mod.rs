@@ -95,7 +95,8 @@ pub(super) fn run(
             untradable.insert(format!("{book}: {reason}"), *n);
         });
     };
-    (note("long leg", long), note("short leg", short));
+    note("long leg", long);
+    note("short leg", short);
     if let Some(track) = tracks.get(params.quantiles + 2) {
         let name = format!("top_{}", params.top);
         portfolios.push(assemble(&name, track, Side::Long, 1.0));

@@ -265,7 +265,7 @@ fn the_best_names_are_held_with_a_buffer_and_slippage_is_paid_on_both_sides() {
     close_to(&best.turnover, &[0.5, 0.5, 0.5]);
     close_to(&best.net, &[-15e-4, -(0.5 * 15.0 + 0.5 * 25.0) * 1e-4, -(0.5 * 15.0 + 0.5 * 25.0) * 1e-4]);
     assert!(test(&turn, &market, &Params { top: 0, ..small() }).unwrap().portfolios.len() == 3);
-    assert!(test(&turn, &market, &Params { drop: 3, ..params }).unwrap_err().to_string().contains("drop"));
+    assert!(test(&turn, &market, &Params { drop: 0, ..params }).unwrap_err().to_string().contains("drop"));
 }
 
 #[test]
