@@ -118,7 +118,7 @@ mod tests {
     fn signal(date: u32, hour: u32, value: f64) -> Signal {
         let day = market().dates()[date as usize];
         let known_at = day.and_hms_opt(hour, 0, 0).unwrap();
-        Signal { code: 0, date, known_at, value, weight: 1.0, first: true, document: 0 }
+        Signal::of(0, date, known_at, value)
     }
 
     fn reading(params: &Params) -> Reading {

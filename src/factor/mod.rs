@@ -58,6 +58,16 @@ pub struct Signal {
     pub first: bool,
     /// Number of the document in the corpus.
     pub document: u32,
+    /// Number of the reading of the plan that took it, from 0 in the order of the expression.
+    pub reading: u32,
+}
+
+impl Signal {
+    /// What the first document of its story says in the first reading, weighing 1.
+    #[cfg(test)]
+    pub(crate) fn of(code: u32, date: u32, known_at: NaiveDateTime, value: f64) -> Signal {
+        Signal { code, date, known_at, value, weight: 1.0, first: true, document: 0, reading: 0 }
+    }
 }
 
 /// What a factor is built from.
@@ -66,8 +76,8 @@ pub struct Inputs<'a> {
     pub market: &'a Market,
     /// Until when a text counts for its day.
     pub cutoff: Cutoff,
-    /// The signals of each reading of the plan, in any order.
-    pub signals: &'a [Vec<Signal>],
+    /// The signals of all readings of the plan, in any order.
+    pub signals: &'a [Signal],
     /// The plan's factors, in its order.
     pub factors: &'a [&'a Factor],
 }
@@ -77,12 +87,10 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
     params.validate()?;
     let market = inputs.market;
     ensure!(
-        inputs.signals.len() == plan.readings.len() && inputs.factors.len() == plan.factors.len(),
-        "factor {:?} reads documents {} times and {} factors; it was given {} and {}",
+        inputs.factors.len() == plan.factors.len(),
+        "factor {:?} is made of {} factors; it was given {}",
         params.name,
-        plan.readings.len(),
         plan.factors.len(),
-        inputs.signals.len(),
         inputs.factors.len()
     );
     for factor in inputs.factors {
@@ -93,10 +101,11 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
         );
     }
     let mut report = Report::new("factor");
-    let aggregated = plan.readings.iter().zip(inputs.signals);
-    let readings: Vec<Grid> = aggregated
-        .map(|(reading, signals)| aggregate_documents(reading, signals, market, &mut report, ctx))
-        .collect::<Result<_>>()?;
+    let mut readings = Vec::with_capacity(plan.readings.len());
+    for (number, reading) in plan.readings.iter().enumerate() {
+        let signals = inputs.signals.iter().filter(|signal| signal.reading as usize == number);
+        readings.push(aggregate_documents(reading, signals, market, &mut report, ctx)?);
+    }
     report.rows_out = report.rows_in - report.dropped_rows();
     let world = World { market, cutoff: inputs.cutoff, readings: &readings, factors: inputs.factors };
     let value = evaluate(&plan.value, &world, ctx).with_context(|| format!("factor {:?}", params.name))?;
@@ -122,17 +131,17 @@ pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Re
 }
 
 /// The days that come of a reading's documents; what of them does not count goes into the report by reason.
-fn aggregate_documents(
+fn aggregate_documents<'a>(
     reading: &Reading,
-    signals: &[Signal],
+    signals: impl Iterator<Item = &'a Signal>,
     market: &Market,
     report: &mut Report,
     ctx: &Ctx,
 ) -> Result<Grid> {
     let (days, width) = (market.dates().len(), market.codes().len());
-    report.rows_in += signals.len() as u64;
     let mut by_code: Vec<Vec<Signal>> = vec![Vec::new(); width];
     for signal in signals {
+        report.rows_in += 1;
         if signal.code as usize >= width || signal.date as usize >= days {
             bail!(
                 "a signal names date {} and code {}, but the market has {days} dates and {width} codes",

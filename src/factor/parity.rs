@@ -28,19 +28,11 @@ fn winsorised_neutralised_and_standardised_as_by_least_squares() {
     }
     let market = Market::of_text(&prices, &securities).unwrap();
     let known_at = NaiveDate::from_ymd_opt(2024, 3, 1).unwrap().and_hms_opt(10, 0, 0).unwrap();
-    let signal = |(i, &value): (usize, &f64)| Signal {
-        code: i as u32,
-        date: 0,
-        known_at,
-        value,
-        weight: 1.0,
-        first: true,
-        document: i as u32,
-    };
+    let signal = |(i, &value): (usize, &f64)| Signal::of(i as u32, 0, known_at, value);
     let signals: Vec<Signal> = reference.raw.iter().enumerate().map(signal).collect();
     let neutralise = vec![Control::Industry, Control::Size];
     let params = Params { expression: "tone".parse().unwrap(), neutralise, ..Params::default() };
-    let inputs = Inputs { market: &market, cutoff: Cutoff::Close, signals: &[signals], factors: &[] };
+    let inputs = Inputs { market: &market, cutoff: Cutoff::Close, signals: &signals, factors: &[] };
     let plan = Plan::new(&params).unwrap();
     let (factor, _) = build(&plan, &inputs, &params, &Ctx::new(1, 1).unwrap()).unwrap();
     for (ours, theirs) in factor.values.row(0).iter().zip(&reference.value) {

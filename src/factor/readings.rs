@@ -32,11 +32,11 @@ pub struct Sources<'a> {
     pub source_weights: &'a BTreeMap<String, f64>,
 }
 
-/// Reads the corpus once for all readings of a plan and gives the signals of each. Documents of which no reading takes anything are
+/// Reads the corpus once for all readings of a plan and gives the signals of all. Documents of which no reading takes anything are
 /// counted by the reason of the first.
-pub fn read(plan: &Plan, sources: &Sources<'_>, market: &Market, ctx: &Ctx) -> Result<(Vec<Vec<Signal>>, Report)> {
+pub fn read(plan: &Plan, sources: &Sources<'_>, market: &Market, ctx: &Ctx) -> Result<(Vec<Signal>, Report)> {
     let mut report = Report::new("signals");
-    let mut signals: Vec<Vec<Signal>> = vec![Vec::new(); plan.readings.len()];
+    let mut signals = Vec::new();
     if !plan.reads_documents() {
         return Ok((signals, report));
     }
@@ -92,7 +92,7 @@ pub fn read(plan: &Plan, sources: &Sources<'_>, market: &Market, ctx: &Ctx) -> R
             let seen = Seen { rows: &rows, row, doc, columns: &columns, source_weights: sources.source_weights };
             let mut refused = None;
             let mut taken = false;
-            for ((reading, used), signals) in plan.readings.iter().zip(&used).zip(&mut signals) {
+            for (number, (reading, used)) in plan.readings.iter().zip(&used).enumerate() {
                 let (value, weight) = match seen.take(reading) {
                     Ok(taken) => taken,
                     Err(reason) => {
@@ -104,7 +104,8 @@ pub fn read(plan: &Plan, sources: &Sources<'_>, market: &Market, ctx: &Ctx) -> R
                 let known_at =
                     used.iter().map(|&feature| fits[feature].known_at(published_at, day)).max().unwrap_or(published_at);
                 let first = doc.is_first();
-                let of = |&code: &u32| Signal { code, date: date as u32, known_at, value, weight, first, document };
+                let (date, reading) = (date as u32, number as u32);
+                let of = |&code: &u32| Signal { code, date, known_at, value, weight, first, document, reading };
                 signals.extend(codes.iter().map(of));
                 taken = true;
             }
@@ -115,7 +116,7 @@ pub fn read(plan: &Plan, sources: &Sources<'_>, market: &Market, ctx: &Ctx) -> R
         }
         ctx.advance(docs.len() as u64)?;
     }
-    report.fact("signals", signals.iter().map(Vec::len).sum::<usize>());
+    report.fact("signals", signals.len());
     Ok((signals, report))
 }
 

@@ -24,6 +24,7 @@ fn signals(market: &Market) -> Vec<Signal> {
             weight: 1.0,
             first: k == 0 || code != 5,
             document: 2 * code + k,
+            reading: 0,
         })
         .collect()
 }
@@ -35,7 +36,8 @@ fn built(signals: &[Signal], market: &Market, params: &Params, threads: usize) -
         false => params.clone(),
     };
     let plan = Plan::new(&params).unwrap();
-    let signals = vec![signals.to_vec(); plan.readings.len()];
+    let of = |reading| signals.iter().map(move |signal| Signal { reading, ..*signal });
+    let signals: Vec<Signal> = (0..plan.readings.len() as u32).flat_map(of).collect();
     let inputs = Inputs { market, cutoff: Cutoff::Close, signals: &signals, factors: &[] };
     build(&plan, &inputs, &params, &Ctx::new(threads, 1).unwrap()).unwrap()
 }
@@ -198,5 +200,5 @@ fn factors_are_made_of_factors() {
     assert_eq!(both.values.at(0, 3), 2.0 * tone.values.at(0, 3));
     assert_eq!(both.documents(0, 3), tone.documents(0, 3));
     assert_eq!(both.known_at(0, 3), at_close(&market, 0));
-    assert!(of(&[]).unwrap_err().to_string().contains("1 factors"));
+    assert!(of(&[]).unwrap_err().to_string().contains("made of 1 factors"));
 }

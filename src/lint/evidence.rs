@@ -1,6 +1,6 @@
 //! What the linter knows of the documents behind a factor.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail};
 use chrono::NaiveDateTime;
 
 use crate::data::Kind;
@@ -11,9 +11,7 @@ use crate::market::{Cutoff, Market};
 pub struct Texts<'a> {
     /// What documents say of securities: all that the factor was built of.
     pub signals: &'a [Signal],
-    /// Number of the document of each signal, as long as `signals`.
-    pub source: &'a [u32],
-    /// The documents, in any order. Those without a signal count as text that models were trained on.
+    /// The documents, in the order in which signals number them. Those without a signal count as text that models were trained on.
     pub documents: &'a [Document],
     /// The fitted models that gave the values; none where values come from fixed lists.
     pub models: &'a [Model],
@@ -54,7 +52,7 @@ pub struct Model {
 impl Texts<'_> {
     /// The signals that the factor counts, each with its document.
     pub(super) fn counted(&self) -> impl Iterator<Item = (&Signal, &Document)> {
-        let both = self.signals.iter().zip(self.source).map(|(signal, at)| (signal, &self.documents[*at as usize]));
+        let both = self.signals.iter().map(|signal| (signal, &self.documents[signal.document as usize]));
         both.filter(|(signal, _)| signal.value.is_finite() && (signal.first || !self.first_only))
     }
 
@@ -64,21 +62,15 @@ impl Texts<'_> {
     }
 
     pub(super) fn validate(&self, market: &Market) -> Result<()> {
-        ensure!(
-            self.signals.len() == self.source.len(),
-            "{} signals come with the documents of {}; give one number of a document for each signal",
-            self.signals.len(),
-            self.source.len()
-        );
         let (documents, models, days) = (self.documents.len(), self.models.len(), market.dates().len());
-        if let Some(at) = self.source.iter().find(|at| **at as usize >= documents) {
-            anyhow::bail!("a signal is of document {at}, but there are {documents} documents");
+        if let Some(signal) = self.signals.iter().find(|signal| signal.document as usize >= documents) {
+            bail!("a signal is of document {}, but there are {documents} documents", signal.document);
         }
         if let Some(document) = self.documents.iter().find(|d| d.model.is_some_and(|m| m as usize >= models)) {
-            anyhow::bail!("document {:?} names a model that is not there; {models} models are", document.id);
+            bail!("document {:?} names a model that is not there; {models} models are", document.id);
         }
         if let Some(signal) = self.signals.iter().find(|signal| signal.date as usize >= days) {
-            anyhow::bail!("a signal names date {}, but the market has {days} dates", signal.date);
+            bail!("a signal names date {}, but the market has {days} dates", signal.date);
         }
         Ok(())
     }

@@ -19,8 +19,8 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
     stories.values_mut().for_each(|times| times.sort_unstable());
 
     let mut counted = vec![false; texts.documents.len()];
-    for (signal, &source) in texts.signals.iter().zip(texts.source) {
-        counted[source as usize] |= signal.value.is_finite() && (signal.first || !texts.first_only);
+    for signal in texts.signals {
+        counted[signal.document as usize] |= signal.value.is_finite() && (signal.first || !texts.first_only);
     }
     let (mut tested, mut unknown, mut own, mut story) = (0u64, 0u64, 0u64, 0u64);
     for document in texts.documents.iter().zip(&counted).filter(|(_, counted)| **counted).map(|(document, _)| document)

@@ -84,8 +84,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     if !power.is_there(params) {
         return Ok(figures(nothing_to_break(Check::Restated, power)));
     }
-    let on_time = |(_, at): &(&Signal, &u32)| !is_late(&texts.documents[**at as usize]);
-    let signals_left: Vec<Signal> = texts.signals.iter().zip(texts.source).filter(on_time).map(|(s, _)| *s).collect();
+    let on_time = |signal: &&Signal| !is_late(&texts.documents[signal.document as usize]);
+    let signals_left: Vec<Signal> = texts.signals.iter().filter(on_time).copied().collect();
     let factor = (texts.rebuild)(&signals_left).context("cannot build the factor without late documents")?;
     let (losses, whole) = lost(&power.series, &power.of(&factor, ctx)?);
     let loss = Mean::of(&losses, power.overlap, params, ctx)?;

@@ -93,51 +93,41 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         .with("counts_documents", untouched))
 }
 
-/// What documents say, a value each, by kind. A document about several securities says one thing of all.
+/// What documents say. A document about several securities says one thing of all, and where a factor reads documents more than once
+/// their sayings move together.
 struct Sayings {
-    /// By kind the numbers of the sayings.
-    kinds: Vec<Vec<usize>>,
-    /// The values said.
-    values: Vec<f64>,
-    /// By signal the number of its saying; none for signals that the factor does not count.
-    of_signal: Vec<Option<usize>>,
+    /// Numbers of the documents that are of one kind and were taken by the same readings.
+    alike: Vec<Vec<u32>>,
+    /// By document and reading what is said.
+    values: BTreeMap<(u32, u32), f64>,
 }
 
 impl Sayings {
     fn of(texts: &Texts<'_>) -> Sayings {
-        let mut sayings = Sayings { kinds: Vec::new(), values: Vec::new(), of_signal: Vec::new() };
-        let mut kinds: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
-        // By document and value: where signals of a document differ, each is a saying of its own.
-        let mut known: BTreeMap<(u32, u64), usize> = BTreeMap::new();
-        for (signal, &source) in texts.signals.iter().zip(texts.source) {
-            if !signal.value.is_finite() || (texts.first_only && !signal.first) {
-                sayings.of_signal.push(None);
-                continue;
-            }
-            let number = *known.entry((source, signal.value.to_bits())).or_insert_with(|| {
-                sayings.values.push(signal.value);
-                kinds.entry(texts.documents[source as usize].kind).or_default().push(sayings.values.len() - 1);
-                sayings.values.len() - 1
-            });
-            sayings.of_signal.push(Some(number));
+        let values: BTreeMap<(u32, u32), f64> =
+            texts.counted().map(|(signal, _)| ((signal.document, signal.reading), signal.value)).collect();
+        let mut readings: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        values.keys().for_each(|&(document, reading)| readings.entry(document).or_default().push(reading));
+        let mut alike: BTreeMap<(Kind, Vec<u32>), Vec<u32>> = BTreeMap::new();
+        for (document, readings) in readings {
+            alike.entry((texts.documents[document as usize].kind, readings)).or_default().push(document);
         }
-        sayings.kinds = kinds.into_values().collect();
-        sayings
+        Sayings { alike: alike.into_values().collect(), values }
     }
 
     /// The signals with the values of other documents.
     fn permuted(&self, signals: &[Signal], rng: &mut ChaCha8Rng) -> Vec<Signal> {
-        let mut values = self.values.clone();
-        for kind in &self.kinds {
-            let mut from = kind.clone();
-            from.shuffle(rng);
-            kind.iter().zip(from).for_each(|(&to, from)| values[to] = self.values[from]);
+        let mut from: BTreeMap<u32, u32> = BTreeMap::new();
+        for alike in &self.alike {
+            let mut other = alike.clone();
+            other.shuffle(rng);
+            from.extend(alike.iter().copied().zip(other));
         }
-        let said = |(signal, saying): (&Signal, &Option<usize>)| Signal {
-            value: saying.map_or(signal.value, |number| values[number]),
-            ..*signal
+        let said = |signal: &Signal| {
+            let other = from.get(&signal.document).and_then(|other| self.values.get(&(*other, signal.reading)));
+            Signal { value: other.copied().unwrap_or(signal.value), ..*signal }
         };
-        signals.iter().zip(&self.of_signal).map(said).collect()
+        signals.iter().map(said).collect()
     }
 }
 
@@ -156,7 +146,7 @@ mod tests {
         world.look(|subject| {
             let texts = subject.texts.as_ref().unwrap();
             let sayings = Sayings::of(texts);
-            assert_eq!((sayings.values.len(), sayings.kinds.len()), (11, 2));
+            assert_eq!((sayings.values.len(), sayings.alike.len()), (11, 2));
             let mut rng = ChaCha8Rng::seed_from_u64(1);
             let permuted = sayings.permuted(texts.signals, &mut rng);
             assert_eq!(permuted[0].value, permuted[1].value);

@@ -74,7 +74,6 @@ pub(super) struct World {
     pub factor: factor::Params,
     pub backtest: backtest::Params,
     pub signals: Vec<Signal>,
-    pub source: Vec<u32>,
     pub documents: Vec<Document>,
     pub models: Vec<Model>,
     pub masked: Option<Vec<Signal>>,
@@ -145,6 +144,7 @@ impl World {
             market,
             factor: factor::Params {
                 name: "tone".into(),
+                expression: "tone".parse().unwrap(),
                 lookback: 1,
                 aggregate: Aggregate::Sum,
                 winsorise: Winsorise::None,
@@ -154,7 +154,6 @@ impl World {
             },
             backtest: backtest::Params { horizons: vec![1], max_loss: 1.0, ..backtest::Params::default() },
             signals: Vec::new(),
-            source: Vec::new(),
             documents: Vec::new(),
             // Trained on the texts of the year before.
             models: vec![Model { fitted_until: until, trained_on: Some((begin, until)) }],
@@ -172,8 +171,8 @@ impl World {
             }
             if let Some(date) = rule(post).filter(|date| *date < world.market.dates().len()) {
                 let (code, date) = (post.code, date as u32);
-                world.signals.push(Signal { code, date, known_at: published_at, value: post.value, first: true });
-                world.source.push(number);
+                let signal = Signal::of(code, date, published_at, post.value);
+                world.signals.push(Signal { document: number, ..signal });
             }
         }
         // The year before, of stories of its own.
@@ -188,7 +187,9 @@ impl World {
     pub(super) fn look<T>(&self, with: impl FnOnce(&Subject<'_>) -> T) -> T {
         let build = |signals: &[Signal]| {
             let ctx = Ctx::new(2, 1)?;
-            Ok(factor::build(signals, &self.market, &self.factor, &ctx)?.0)
+            let plan = factor::Plan::new(&self.factor)?;
+            let inputs = factor::Inputs { market: &self.market, cutoff: Cutoff::Close, signals, factors: &[] };
+            Ok(factor::build(&plan, &inputs, &self.factor, &ctx)?.0)
         };
         let factor = build(&self.signals).unwrap();
         let masked: Option<Factor> = self.masked.as_ref().map(|signals| build(signals).unwrap());
@@ -199,7 +200,6 @@ impl World {
             times_assumed: self.times_assumed,
             texts: Some(Texts {
                 signals: &self.signals,
-                source: &self.source,
                 documents: &self.documents,
                 models: &self.models,
                 cutoff: Cutoff::Close,

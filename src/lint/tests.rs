@@ -69,8 +69,8 @@ fn same_day(plan: Plan) -> World {
 /// Every fifth post comes at 15:20 and counts for its day, as where hours are compared as strings.
 fn strings() -> World {
     let mut world = honest(Plan::default());
-    for (signal, source) in world.signals.iter_mut().zip(&world.source).step_by(5) {
-        let document = &mut world.documents[*source as usize];
+    for signal in world.signals.iter_mut().step_by(5) {
+        let document = &mut world.documents[signal.document as usize];
         document.published_at = document.published_at.date().and_hms_opt(15, 20, 0).unwrap();
         signal.known_at = document.published_at;
     }
@@ -94,7 +94,7 @@ fn overlapping(itself: bool) -> World {
     let mut world = honest(Plan::default());
     let (story, published_at) = (world.documents.last().unwrap().story, world.documents[0].published_at);
     for k in (0..world.signals.len()).step_by(10) {
-        world.documents[world.source[k] as usize].story = story;
+        world.documents[world.signals[k].document as usize].story = story;
     }
     if itself {
         world.models[0].trained_on = Some((published_at, published_at + TimeDelta::days(3)));
@@ -235,12 +235,12 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
     let look = |name: &str| {
         let values = column(&rows, name).unwrap().cast(&DataType::Float64).unwrap();
         let values = values.f64().unwrap();
-        let (mut signals, mut source, mut documents) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut signals, mut documents) = (Vec::new(), Vec::new());
         for row in 0..rows.height() {
             let published_at = times[row].unwrap();
             let Ok(date) = market.calendar().trade_date(published_at, Cutoff::Close) else { continue };
             let Some(code) = codes.get(row).and_then(|code| market.index_of(code)) else { continue };
-            source.push(documents.len() as u32);
+            let document = documents.len() as u32;
             documents.push(Document {
                 id: ids.get(row).unwrap().to_owned(),
                 kind: Kind::News,
@@ -251,11 +251,14 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
             });
             let (code, date) = (code as u32, date as u32);
             let (value, first) = (values.get(row).unwrap(), reposts.get(row).is_none());
-            signals.push(Signal { code, date, known_at: published_at, value, first });
+            signals.push(Signal { first, document, ..Signal::of(code, date, published_at, value) });
         }
         let build = |signals: &[Signal]| {
-            let params = factor::Params { name: name.into(), ..factor::Params::default() };
-            Ok(factor::build(signals, &market, &params, &ctx)?.0)
+            let expression = "tone".parse().unwrap();
+            let params = factor::Params { name: name.into(), expression, ..factor::Params::default() };
+            let plan = factor::Plan::new(&params)?;
+            let inputs = factor::Inputs { market: &market, cutoff: Cutoff::Close, signals, factors: &[] };
+            Ok(factor::build(&plan, &inputs, &params, &ctx)?.0)
         };
         let subject = Subject {
             factor: &build(&signals).unwrap(),
@@ -264,7 +267,6 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
             times_assumed: false,
             texts: Some(Texts {
                 signals: &signals,
-                source: &source,
                 documents: &documents,
                 models: &[],
                 cutoff: Cutoff::Close,

@@ -36,14 +36,14 @@ impl Materials<'_> {
         Ok((factor, report))
     }
 
-    /// What documents say in each reading of the plan.
+    /// What documents say in the readings of the plan.
     pub(super) fn signals(
         &self,
         params: &factor::Params,
         plan: &Plan,
         sets: &BTreeMap<String, Key>,
         ctx: &Ctx,
-    ) -> Result<(Vec<Vec<Signal>>, Report)> {
+    ) -> Result<(Vec<Signal>, Report)> {
         let set = |name: &String| {
             let key = sets.get(name).with_context(|| {
                 format!(
@@ -76,7 +76,7 @@ impl Materials<'_> {
         &self,
         params: &factor::Params,
         plan: &Plan,
-        signals: &[Vec<Signal>],
+        signals: &[Signal],
         ctx: &Ctx,
     ) -> Result<(Factor, Report)> {
         let others: Vec<Factor> =

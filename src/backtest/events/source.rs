@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn repeats_and_what_was_known_too_late_are_no_events() {
         let market = market();
-        let signal = |date: u32, first, known_at| Signal { code: 1, date, known_at, value: 0.5, first };
+        let signal = |date: u32, first, known_at| Signal { first, ..Signal::of(1, date, known_at, 0.5) };
         let signals = [
             signal(0, true, at(&market, 0, 14)),
             signal(1, false, at(&market, 0, 16)),

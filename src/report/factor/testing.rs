@@ -45,6 +45,7 @@ impl Made {
                 overfitting: 0.23,
                 p: 0.002,
                 q: 0.031,
+                ..Looks::default()
             },
             experiments: vec![crate::report::testing::findings()],
             manifest: manifest(),
