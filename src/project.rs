@@ -86,6 +86,21 @@ impl Project {
         self.dir.join("factors").join(format!("{name}.parquet"))
     }
 
+    /// What a factor was built from: the signals of its documents.
+    pub fn signals(&self, name: &str) -> PathBuf {
+        self.dir.join("factors").join(format!("{name}.signals.parquet"))
+    }
+
+    /// The event study of a factor's documents.
+    pub fn events(&self, name: &str) -> PathBuf {
+        self.dir.join("events").join(format!("{name}.json"))
+    }
+
+    /// The linter's verdicts on a factor.
+    pub fn lint(&self, name: &str) -> PathBuf {
+        self.dir.join("lint").join(format!("{name}.json"))
+    }
+
     /// The backtest of a factor.
     pub fn backtest(&self, name: &str) -> PathBuf {
         self.dir.join("backtests").join(format!("{name}.json"))

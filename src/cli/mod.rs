@@ -82,8 +82,12 @@ pub enum Command {
     Backtest(Backtest),
     /// Compare strategies of truncation by what comes of them: a factor's RankIC, or labels.
     Experiment(Experiment),
+    /// Try to find look-ahead in the factors: a verdict for each check, with the number behind it.
+    Lint(Project),
     /// Write factor and backtest tables for other tools.
     Export(Project),
+    /// Write a page on each factor, in Chinese and English, with charts.
+    Report(Project),
     /// Show what is read of PDF, HTML, DOCX and text files: title, date, quality; write their text.
     Read(Read),
     /// Cut text into tokens, a line a document, from stdin to stdout.

@@ -70,6 +70,9 @@ pub struct Backtest {
     /// Folder for the tables of the result.
     #[arg(long, value_name = "DIR", requires = "factor")]
     pub out: Option<PathBuf>,
+    /// Folder of the research ledger (default: that of .inkstone in the current folder).
+    #[arg(long, value_name = "DIR", requires = "factor")]
+    pub ledger: Option<PathBuf>,
     /// Conventions to follow.
     #[arg(long)]
     pub preset: Option<Preset>,

@@ -53,7 +53,7 @@ pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
         return Ok(headless::run("demo", &ctx, |ctx| {
             let left_out = ready_models(&mut opened, &args.dir, ctx)?;
             let (truth, reports) = generate_and_run(&opened, &data, &params, ctx)?;
-            let mut summary = summary(&opened, reports, Stage::Export)?;
+            let mut summary = summary(&opened, reports, Stage::Report)?;
             let outcomes = pipeline::outcomes(&opened.config, &pipeline::project(&opened.config, &opened.base))?;
             summary.set("truth", check(&truth, &outcomes));
             // The demo's bad rows were planted: only others make it a partial success.
@@ -129,7 +129,7 @@ fn generate_and_run(opened: &Opened, data: &Path, params: &Params, ctx: &Ctx) ->
         }
     };
     disk::write_atomic(&data.join("placebo.txt"), |out| Ok(out.write_all(PLACEBO.as_bytes())?))?;
-    reports.extend(pipeline::run(&opened.config, &opened.base, Stage::Export, ctx)?);
+    reports.extend(pipeline::run(&opened.config, &opened.base, Stage::Report, ctx)?);
     Ok((truth, reports))
 }
 

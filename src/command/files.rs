@@ -1,19 +1,29 @@
 //! Commands on plain files, no project needed: `tokenize` and `backtest --factor`.
 
+use std::collections::BTreeMap;
 use std::io::{BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
+use chrono::Utc;
+use serde_json::json;
 
-use super::project::figures;
-use crate::backtest::{self, Params};
+use super::project::of_factor;
+use crate::backtest::{self, Params, events};
 use crate::cli::{Backtest, Global, LineMode, Tokenize, Tokenizer, WordCut};
-use crate::export::{self, ExportFactor, Provenance};
+use crate::data::Report;
+use crate::disk;
+use crate::export::{self, ExportFactor, Extra, Provenance};
 use crate::factor::Factor;
 use crate::headless::Summary;
 use crate::job::Ctx;
+use crate::ledger::{self, Trial};
+use crate::lint::{self, Subject};
 use crate::market::Market;
+use crate::pipeline::{self, Judged};
+use crate::project::Project;
+use crate::report::{FactorPage, factor_html};
 use crate::text::subword::Subword;
 use crate::text::{
     Counter, Cutting, Mode, PieceCutter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams,
@@ -47,43 +57,96 @@ pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
     params.validate()
 }
 
-/// Tests a factor table against a price table.
+/// Tests a factor table against a price table: returns, events, look-ahead, and what it is worth after all that was tried.
 pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
-    let (Some(factor), Some(prices)) = (&args.factor, &args.prices) else {
+    let (Some(table), Some(prices)) = (&args.factor, &args.prices) else {
         unreachable!("clap lets --factor through only with --prices");
     };
     let mut params = Params::default();
     apply(args, &mut params)?;
     let market = Market::read(prices, &[])?;
-    let (factor, read) = Factor::read(factor, &market)?;
-    let mut outcome = None;
+    let (factor, read) = Factor::read(table, &market)?;
+    let times_assumed = read.facts.get("known_at").is_some_and(|known| known != "given");
+    let mut reports = vec![read];
     let dates = market.dates().len() as u64;
-    let report = ctx.stage("backtest", "dates", Some(dates), || {
-        let (tested, report) = backtest::run(&factor, &market, &params, ctx)?;
-        outcome = Some(tested);
-        Ok(report)
+    let outcome = staged(ctx, ("backtest", "dates", Some(dates)), &mut reports, || {
+        backtest::run(&factor, &market, &params, ctx)
     })?;
-    let outcome = outcome.context("a finished backtest has an outcome")?;
+    let inputs = BTreeMap::from([
+        ("factor".to_owned(), disk::hash_file(table)?),
+        ("prices".to_owned(), disk::hash_file(prices)?),
+    ]);
+    let trial = Trial::backtest(&outcome, json!({"backtest": params}), inputs.clone());
+    let looks = ledger::record(&ledger_of(args), &trial, Utc::now())?;
+    let (of_events, of_lint) = (events::Params::default(), lint::Params::default());
+    let study = staged(ctx, ("events", "events", None), &mut reports, || {
+        pipeline::study(&[], &factor, &market, &of_events, ctx)
+    })?;
+    let subject =
+        Subject { factor: &factor, market: &market, backtest: &params, times_assumed, texts: None, masked: None };
+    let verdicts = staged(ctx, ("lint", "checks", Some(10)), &mut reports, || lint::run(&subject, &of_lint, ctx))?;
+    let judged = Judged { outcome, events: study, verdicts, looks: Some(looks) };
     let mut summary = Summary::default();
-    let mut reports = vec![read, report];
     if let Some(out) = &args.out {
         let provenance = Provenance {
-            parameters: serde_json::to_value(&params)?,
-            inputs: [("prices".to_owned(), crate::disk::hash_file(prices)?)].into(),
+            parameters: json!({"backtest": params, "events": of_events, "lint": of_lint}),
+            inputs,
             seed: ctx.seed(),
             known_at: "the known_at column of the factor table; without one, the close of each value's date".to_owned(),
             ..Provenance::default()
         };
         let tables = [ExportFactor { name: &factor.name, values: &factor.values }];
-        let outcomes = std::slice::from_ref(&outcome);
-        reports.push(ctx.stage("export", "files", None, || {
-            Ok(export::run(&tables, outcomes, out, &export::Params::default(), &provenance, ctx)?.1)
-        })?);
+        let extras = extras(&judged, &provenance)?;
+        staged(ctx, ("export", "files", None), &mut reports, || {
+            let outcomes = std::slice::from_ref(&judged.outcome);
+            export::run(&tables, outcomes, &extras, out, &export::Params::default(), &provenance, ctx)
+        })?;
         summary.set("out", out.display().to_string());
+        summary.set("report", out.join("report.html").display().to_string());
     }
     summary.set("stages", reports);
-    summary.set("factors", [figures(&outcome)]);
+    summary.set("factors", [of_factor(&judged)]);
     Ok(summary)
+}
+
+/// Runs a stage and keeps its report.
+fn staged<T>(
+    ctx: &Ctx,
+    (name, unit, total): (&str, &'static str, Option<u64>),
+    reports: &mut Vec<Report>,
+    work: impl FnOnce() -> Result<(T, Report)>,
+) -> Result<T> {
+    let mut made = None;
+    reports.push(ctx.stage(name, unit, total, || {
+        let (output, report) = work()?;
+        made = Some(output);
+        Ok(report)
+    })?);
+    made.with_context(|| format!("{name} ended without a result"))
+}
+
+/// Where tests of plain tables are noted.
+fn ledger_of(args: &Backtest) -> PathBuf {
+    args.ledger.clone().unwrap_or_else(|| Project::standalone().ledger())
+}
+
+/// What stands beside the tables: the page, the event study, the verdicts.
+fn extras(judged: &Judged, provenance: &Provenance) -> Result<Vec<Extra>> {
+    let page = FactorPage {
+        outcome: &judged.outcome,
+        events: judged.events.as_ref(),
+        verdicts: &judged.verdicts,
+        looks: judged.looks.as_ref(),
+        experiments: &[],
+        manifest: &serde_json::to_value(provenance)?,
+        note: "",
+    };
+    let name = &judged.outcome.factor;
+    Ok(vec![
+        Extra { path: "report.html".to_owned(), bytes: factor_html(&page)?.into_bytes() },
+        Extra { path: format!("backtest/{name}/events.json"), bytes: serde_json::to_vec_pretty(&judged.events)? },
+        Extra { path: format!("backtest/{name}/lint.json"), bytes: serde_json::to_vec_pretty(&judged.verdicts)? },
+    ])
 }
 
 /// The flags of cutting as parameters; without a flag, `stopwords` says which are left out.

@@ -42,7 +42,7 @@ pub fn run(cli: Cli) -> ExitCode {
     match command {
         Command::Demo(args) => or_explain(demo::run(&args, &global)),
         Command::Run(args) => {
-            or_explain(project::run("run", &args.project.config, args.stage.unwrap_or(Stage::Export), &global))
+            or_explain(project::run("run", &args.project.config, args.stage.unwrap_or(Stage::Report), &global))
         }
         Command::Ingest(args) => or_explain(stage("ingest", args, Stage::Ingest)),
         Command::Clean(args) => or_explain(stage("clean", args, Stage::Clean)),
@@ -57,6 +57,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Backtest(args) => or_explain(project::backtest(&args, &global)),
         Command::Experiment(args) => or_explain(experiment::run(&args, &global)),
         Command::Export(args) => or_explain(stage("export", args, Stage::Export)),
+        Command::Lint(args) => or_explain(stage("lint", args, Stage::Lint)),
+        Command::Report(args) => or_explain(stage("report", args, Stage::Report)),
         Command::Read(args) => batch("read", &global, |ctx| read::run(&args, ctx)),
         Command::Tokenize(args) => or_explain(files::tokenize(&args, &global)),
         Command::Train(args) => batch("train", &global, |ctx| train::run(&args, ctx)),

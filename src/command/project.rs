@@ -15,7 +15,8 @@ use crate::config::{Config, Language};
 use crate::data::Report;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
-use crate::pipeline::{self, Stage};
+use crate::lint::{Standing, Verdict};
+use crate::pipeline::{self, Judged, Stage};
 use crate::store::Store;
 use crate::text::{Cut as JiebaCut, Mode, Segmenter};
 use crate::tui::{self, Cut, Start, Tokeniser, Workspace};
@@ -111,17 +112,37 @@ pub(super) fn summary(opened: &Opened, reports: Vec<Report>, last: Stage) -> Res
     summary.partial = reports.iter().any(|r| r.stage == "ingest" && r.dropped_rows() > 0);
     summary.set("stages", reports);
     if last >= Stage::Backtest && !config.factor.is_empty() {
-        let outcomes = pipeline::outcomes(config, &pipeline::project(config, &opened.base))?;
-        summary.set("factors", outcomes.iter().map(figures).collect::<Vec<_>>());
+        let judged = pipeline::judged(config, &opened.base)?;
+        let failed = judged.iter().flat_map(|judged| &judged.verdicts).any(|v| v.standing == Standing::Failed);
+        summary.partial |= last == Stage::Lint && failed;
+        summary.set("factors", judged.iter().map(of_factor).collect::<Vec<_>>());
     }
-    if last == Stage::Export && !config.factor.is_empty() {
+    if last >= Stage::Export && !config.factor.is_empty() {
         summary.set("exports", opened.base.join(&config.project.exports).display().to_string());
+    }
+    if last == Stage::Report && !config.factor.is_empty() {
+        summary.set("reports", opened.base.join(&config.report.dir).display().to_string());
     }
     Ok(summary)
 }
 
+/// Everything that a summary says of a factor.
+pub(super) fn of_factor(judged: &Judged) -> serde_json::Value {
+    let verdict = |v: &Verdict| {
+        json!({
+            "check": v.check, "standing": v.standing, "number": v.number, "limit": v.limit, "finding": v.finding.1,
+            "figures": v.figures,
+        })
+    };
+    let mut value = figures(&judged.outcome);
+    value["looks"] = json!(judged.looks);
+    value["lint"] = judged.verdicts.iter().map(verdict).collect();
+    value["events"] = json!(judged.events);
+    value
+}
+
 /// The figures of a backtest: all that the workbench shows but what goes by date.
-pub(super) fn figures(outcome: &Outcome) -> serde_json::Value {
+fn figures(outcome: &Outcome) -> serde_json::Value {
     let covered = outcome.coverage.names.iter().map(|&n| f64::from(n)).sum::<f64>();
     let universe = outcome.coverage.universe.iter().map(|&n| f64::from(n)).sum::<f64>();
     let grown = outcome.layers.wealth.iter().map(|curve| curve.last().copied()).collect::<Vec<_>>();
@@ -207,7 +228,7 @@ pub(super) fn open_ui(opened: &Opened, start: Start, global: &Global, runner: Op
     let project = pipeline::project(config, &opened.base);
     let whole = opened.clone();
     let run = runner
-        .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Export, ctx)));
+        .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
     let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
     let (links, reports) = (project.links(), project.clone());
     tui::open(Workspace {

@@ -16,7 +16,7 @@ use crate::ingest::Source;
 use crate::market::Cutoff;
 use crate::model::onnx::RuntimeParams;
 use crate::text::TokenizerParams;
-use crate::{backtest, clean, experiment, export, factor, ingest, link, structure};
+use crate::{backtest, clean, experiment, export, factor, ingest, link, lint, structure};
 use check::Checker;
 
 /// The commented file of all settings, as `inkstone init` writes it.
@@ -48,10 +48,16 @@ pub struct Config {
     pub factor: Vec<factor::Params>,
     /// How factors are tested.
     pub backtest: backtest::Params,
+    /// What happened around documents.
+    pub events: backtest::events::Params,
+    /// How look-ahead is looked for.
+    pub lint: lint::Params,
     /// What strategies of truncation are compared.
     pub experiment: Vec<experiment::Params>,
     /// What is written for other tools.
     pub export: export::Params,
+    /// What is written for people.
+    pub report: ReportSection,
     /// Where contextual models run.
     pub onnx: RuntimeParams,
     /// The screens.
@@ -95,6 +101,32 @@ impl Default for ProjectSection {
 pub struct MarketSection {
     /// Until when a text counts for its day: `close` (15:00:00) or `next_open` (09:15:00 of the next trading day).
     pub cutoff: Cutoff,
+}
+
+/// `[report]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReportSection {
+    /// Folder of the reports, a folder for each factor, relative to the configuration.
+    pub dir: PathBuf,
+    /// Files of the charts, beside the page that has them all (default none).
+    pub charts: Vec<ChartFormat>,
+}
+
+impl Default for ReportSection {
+    fn default() -> ReportSection {
+        ReportSection { dir: "reports".into(), charts: Vec::new() }
+    }
+}
+
+/// A file format for charts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum ChartFormat {
+    /// Vectors.
+    Svg,
+    /// Bitmaps, drawn with the fonts of the machine.
+    Png,
 }
 
 /// `[ui]`.
@@ -150,8 +182,11 @@ impl Config {
             "feature",
             "factor",
             "backtest",
+            "events",
+            "lint",
             "experiment",
             "export",
+            "report",
             "onnx",
             "ui",
         ]);
@@ -167,8 +202,11 @@ impl Config {
             feature: checker.sections_of("feature"),
             factor: checker.sections_of("factor"),
             backtest: checker.section("backtest"),
+            events: checker.section("events"),
+            lint: checker.section("lint"),
             experiment: checker.sections_of("experiment"),
             export: checker.section("export"),
+            report: checker.section("report"),
             onnx: checker.section("onnx"),
             ui: checker.section("ui"),
         };

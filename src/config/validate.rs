@@ -78,6 +78,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("clean", config.clean.check()),
         ("structure", config.structure.check()),
         ("backtest", config.backtest.validate()),
+        ("events", config.events.validate()),
+        ("lint", config.lint.validate()),
     ] {
         if let Err(error) = result {
             problems.push(Problem::new(section, format!("{error:#}")));

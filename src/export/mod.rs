@@ -28,6 +28,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
@@ -107,12 +108,22 @@ pub struct ExportFactor<'a> {
     pub values: &'a Panel,
 }
 
+/// A file that goes into an export as it is.
+#[derive(Clone, Debug)]
+pub struct Extra {
+    /// Path below the export's folder, with `/`.
+    pub path: String,
+    /// Its content.
+    pub bytes: Vec<u8>,
+}
+
 /// Writes an export of factors and their backtests to the folder `out`, in place of the export that is there.
 ///
 /// A folder that holds anything but an export is not touched. Advances by one for each file.
 pub fn run(
     factors: &[ExportFactor<'_>],
     outcomes: &[Outcome],
+    extras: &[Extra],
     out: &Path,
     params: &Params,
     provenance: &Provenance,
@@ -137,6 +148,10 @@ pub fn run(
                 ctx.advance(1)?;
             }
         }
+    }
+    for extra in extras {
+        folder.file(&extra.path, 1, |out| Ok(out.write_all(&extra.bytes)?))?;
+        ctx.advance(1)?;
     }
     let mut manifest = Manifest::new(provenance, params);
     manifest.factors = factors.iter().map(|f| f.name.to_owned()).collect();

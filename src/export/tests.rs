@@ -118,7 +118,7 @@ fn export(out: &Path, params: &Params) -> Result<(Manifest, Report)> {
     let (tone, heat) = factors();
     let factors = [ExportFactor { name: "语调", values: &tone }, ExportFactor { name: "Heat", values: &heat }];
     let provenance = Provenance { seed: 7, known_at: "before 15:00 of the date".into(), ..Provenance::default() };
-    run(&factors, &[outcome()], out, params, &provenance, &ctx())
+    run(&factors, &[outcome()], &[], out, params, &provenance, &ctx())
 }
 
 fn everything() -> Params {
@@ -278,7 +278,7 @@ fn a_failing_export_leaves_the_one_before_and_no_leftovers() {
     let (tone, _) = factors();
     let again = |ctx: &Ctx, name: &str| {
         let factors = [ExportFactor { name, values: &tone }];
-        run(&factors, &[], &out, &everything(), &Provenance::default(), ctx)
+        run(&factors, &[], &[], &out, &everything(), &Provenance::default(), ctx)
     };
     let cancelled = ctx();
     cancelled.cancel();
@@ -308,7 +308,7 @@ fn leftovers_of_a_killed_export_are_put_right() {
     let (tone, _) = factors();
     let twice =
         [ExportFactor { name: "a", values: &tone }, ExportFactor { name: "长".repeat(200).leak(), values: &tone }];
-    run(&twice, &[], &out, &Params::default(), &Provenance::default(), &ctx()).unwrap_err();
+    run(&twice, &[], &[], &out, &Params::default(), &Provenance::default(), &ctx()).unwrap_err();
     assert!(out.join("manifest.json").exists() && out.join("wide/语调.parquet").exists());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }
@@ -331,7 +331,7 @@ fn names_that_cannot_be_files_or_columns_are_refused() {
     let error = |names: &[&str]| {
         let factors: Vec<_> = names.iter().map(|name| ExportFactor { name, values: &tone }).collect();
         let out = dir.path().join("out");
-        run(&factors, &[], &out, &Params::default(), &Provenance::default(), &ctx()).unwrap_err().to_string()
+        run(&factors, &[], &[], &out, &Params::default(), &Provenance::default(), &ctx()).unwrap_err().to_string()
     };
     assert!(error(&["../tone"]).contains("would be a file name"));
     assert!(error(&[""]).contains("would be a file name"));

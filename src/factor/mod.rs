@@ -18,6 +18,7 @@ mod parity;
 mod process;
 mod rating;
 mod readings;
+mod signals;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ pub(crate) use expression::check_feature_name;
 pub use expression::{Expression, Function, Plan};
 pub use params::{Aggregate, Control, Decay, Fill, LookbackUnit, Params, Standardise, Winsorise};
 pub use readings::{Sources, read};
+pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;
 
 use crate::data::Report;

@@ -5,7 +5,10 @@
 
 mod capsule;
 mod drift;
+mod evidence;
 mod experiment;
+mod factors;
+mod judgement;
 mod materials;
 mod state;
 
@@ -18,19 +21,17 @@ use crate::backtest::Outcome;
 use crate::config::Config;
 use crate::corpus::Parts;
 use crate::data::{Key, Report};
-use crate::export::{ExportFactor, Provenance};
 use crate::extract::{self, Feature, Model};
-use crate::factor::{Factor, Plan};
 use crate::job::Ctx;
 use crate::market::{Code, Market, Security, securities_from_frame};
 use crate::project::Project;
 use crate::store::Store;
 use crate::truncate::Needs;
-use crate::{backtest, clean, disk, export, ingest, link, structure};
+use crate::{clean, disk, ingest, link, structure};
 pub use capsule::{Replayed, replay};
 pub use drift::{Drifted, drift};
 pub use experiment::{Looked, experiments, findings, look_at};
-use materials::{Materials, read_factor};
+pub use judgement::{Judged, judged, study, write_report};
 use state::{State, Step};
 
 /// Version of the stages' code; raising it makes every project compute everything again.
@@ -55,10 +56,14 @@ pub enum Stage {
     Extract,
     /// A value per date and code.
     Factor,
-    /// IC, layers, long-short.
+    /// IC, layers, portfolios, events; noted in the research ledger.
     Backtest,
+    /// Checks for look-ahead.
+    Lint,
     /// Tables for other tools.
     Export,
+    /// A page and charts for people.
+    Report,
 }
 
 /// Runs the stages up to and including `last` and returns their reports in order.
@@ -85,9 +90,16 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
         run.factors()?;
         if last >= Stage::Backtest {
             run.backtests()?;
+            run.events()?;
+        }
+        if last >= Stage::Lint {
+            run.lint()?;
         }
         if last >= Stage::Export {
             run.export()?;
+        }
+        if last >= Stage::Report {
+            run.report()?;
         }
     }
     Ok(run.reports)
@@ -142,8 +154,10 @@ struct Run<'a> {
     market: Option<Market>,
     /// Feature sets by name of the feature.
     sets: BTreeMap<String, Key>,
-    /// Keys of the factors, then of their backtests, in the order of the configuration.
+    /// Keys of the factors, in the order of the configuration.
     factors: Vec<Key>,
+    /// Keys of their backtests, event studies and verdicts.
+    judged: Vec<Key>,
 }
 
 impl<'a> Run<'a> {
@@ -165,6 +179,7 @@ impl<'a> Run<'a> {
             market: None,
             sets: BTreeMap::new(),
             factors: Vec::new(),
+            judged: Vec::new(),
         })
     }
 
@@ -312,101 +327,6 @@ impl<'a> Run<'a> {
         }
         Ok(keys)
     }
-
-    fn factors(&mut self) -> Result<()> {
-        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
-        let market = self.market.take().context("factors need prices: add a [[source]] with table = \"prices\"")?;
-        let store = Store::open(&project.store())?;
-        let materials = Materials { store: &store, market: &market, project: &project, config };
-        let mut built: BTreeMap<&str, Key> = BTreeMap::new();
-        let sets_by_name = self.sets.clone();
-        for params in &config.factor {
-            let plan = Plan::new(params)?;
-            let sets: Vec<Key> = plan.features().iter().map(|name| self.sets[name]).collect();
-            let factors: Vec<Key> = plan.factors().iter().map(|name| built[name.as_str()]).collect();
-            let key =
-                Key::of_json(&(VERSION, "factor", params, &config.market, sets, factors, self.corpus, self.prices));
-            built.insert(&params.name, key);
-            let path = project.factor(&params.name);
-            let name = format!("factor {}", params.name);
-            let step = Step { name: &name, key, stands: path.exists(), unit: "docs", total: self.documents };
-            self.step(step, || {
-                let (factor, report) = materials.factor(params, &sets_by_name, ctx)?;
-                disk::write_parquet(&path, &mut factor.to_frame()?)?;
-                Ok((report, None))
-            })?;
-            self.factors.push(key);
-        }
-        self.market = Some(market);
-        Ok(())
-    }
-
-    fn backtests(&mut self) -> Result<()> {
-        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
-        let market = self.market.take().context("factors were built with prices")?;
-        for (i, params) in config.factor.iter().enumerate() {
-            let key = Key::of_json(&(VERSION, "backtest", &config.backtest, self.factors[i]));
-            let path = project.backtest(&params.name);
-            let name = format!("backtest {}", params.name);
-            let total = Some(market.dates().len() as u64);
-            let step = Step { name: &name, key, stands: path.exists(), unit: "dates", total };
-            self.step(step, || {
-                let factor = read_factor(&params.name, &project, &market)?;
-                let (outcome, report) = backtest::run(&factor, &market, &config.backtest, ctx)?;
-                disk::write_json(&path, &outcome)?;
-                Ok((report, None))
-            })?;
-            self.factors[i] = key;
-        }
-        self.market = Some(market);
-        Ok(())
-    }
-
-    fn export(&mut self) -> Result<()> {
-        let out = self.base.join(&self.config.project.exports);
-        let key = Key::of_json(&(VERSION, "export", &self.config.export, &self.factors));
-        let stands = out.join("manifest.json").exists();
-        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
-        let market = self.market.take().context("factors were built with prices")?;
-        let provenance = provenance(config, &project, &self.factors, &self.state, self.prices)?;
-        let step = Step { name: "export", key, stands, unit: "files", total: None };
-        self.step(step, || {
-            let factors: Vec<Factor> =
-                config.factor.iter().map(|f| read_factor(&f.name, &project, &market)).collect::<Result<_>>()?;
-            let tables: Vec<ExportFactor<'_>> =
-                factors.iter().map(|f| ExportFactor { name: &f.name, values: &f.values }).collect();
-            let outcomes = outcomes(config, &project)?;
-            Ok((export::run(&tables, &outcomes, &out, &config.export, &provenance, ctx)?.1, None))
-        })
-    }
-}
-
-/// What an export says of its origin. Where things lie and how many threads there were does not enter: it changes nothing.
-fn provenance(config: &Config, project: &Project, tested: &[Key], state: &State, prices: Key) -> Result<Provenance> {
-    let mut inputs = BTreeMap::from([
-        ("ingested files".to_owned(), disk::hash_file(&project.ingest_log())?),
-        ("prices".to_owned(), prices),
-    ]);
-    inputs.extend(ingest::sources(project)?.into_iter().map(|(path, hash)| (format!("file {path}"), hash)));
-    for (factor, key) in config.factor.iter().zip(tested) {
-        inputs.insert(format!("factor {}", factor.name), *key);
-    }
-    Ok(Provenance {
-        parameters: capsule::parameters(config)?,
-        ran: ran(project),
-        inputs,
-        stages: capsule::stages(config, project, state)?,
-        seed: config.project.seed,
-        known_at: KNOWN_AT.to_owned(),
-        versions: BTreeMap::from([("jieba-rs".to_owned(), crate::text::JIEBA_VERSION.to_owned())]),
-        created: None,
-    })
-}
-
-/// Where the contextual models of a project ran, by feature.
-fn ran(project: &Project) -> BTreeMap<String, serde_json::Value> {
-    let of = |report: Report| Some((report.stage, report.facts.get("ran")?.clone()));
-    last_reports(project).into_iter().filter_map(of).collect()
 }
 
 fn securities(project: &Project) -> Result<Vec<Security>> {

@@ -1,0 +1,102 @@
+//! What the linter is told of the documents behind a factor: when each was published and received, what story it tells, and which model
+//! gave its value.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result};
+use chrono::{NaiveDate, NaiveTime};
+
+use crate::corpus::{Parts, column, times_of};
+use crate::data::Kind;
+use crate::disk;
+use crate::lint::{Document, Model};
+use crate::market::{Cutoff, Market};
+use crate::model::FoldReport;
+use crate::store::Set;
+
+/// The documents of a corpus, in its order.
+pub(super) struct Evidence {
+    pub(super) documents: Vec<Document>,
+    pub(super) models: Vec<Model>,
+}
+
+impl Evidence {
+    /// Reads what is known of all documents, without their texts. Those of kinds that the factor's feature does not read tell a story
+    /// of their own, as they trained nothing. `external` models learned from texts of elsewhere.
+    pub(super) fn read(
+        clean: &Parts,
+        kinds: &[Kind],
+        set: Option<&Set<'_>>,
+        external: bool,
+        (market, cutoff): (&Market, Cutoff),
+    ) -> Result<Evidence> {
+        let mut documents = Vec::new();
+        let mut stories: HashMap<String, u32> = HashMap::new();
+        for part in 0..clean.files()?.len() {
+            let wanted = ["doc_id", "kind", "published_at", "ingested_at", "first_mention"];
+            let frame = disk::read_parquet(&clean.path(part), Some(&wanted))?;
+            let (ids, names) = (column(&frame, "doc_id")?.str()?, column(&frame, "kind")?.str()?);
+            let firsts = column(&frame, "first_mention")?.str()?;
+            let (published, ingested) = (times_of(&frame, "published_at")?, times_of(&frame, "ingested_at")?);
+            for row in 0..frame.height() {
+                let unreadable = || format!("row {row} of {} is unreadable", clean.path(part).display());
+                let id = ids.get(row).with_context(unreadable)?;
+                let kind = names.get(row).and_then(Kind::parse).with_context(unreadable)?;
+                let read = kinds.is_empty() || kinds.contains(&kind);
+                let told = if read { firsts.get(row).unwrap_or(id).to_owned() } else { format!("\0{id}") };
+                let next = stories.len() as u32;
+                documents.push(Document {
+                    id: id.to_owned(),
+                    kind,
+                    published_at: published[row].with_context(unreadable)?,
+                    ingested_at: ingested[row],
+                    story: *stories.entry(told).or_insert(next),
+                    model: None,
+                });
+            }
+        }
+        let mut evidence = Evidence { documents, models: Vec::new() };
+        if let Some(set) = set {
+            evidence.note_models(set, external, market, cutoff)?;
+        }
+        Ok(evidence)
+    }
+
+    /// Which model gave each document its value: the newest fold that tests its day, or the one of all.
+    fn note_models(&mut self, set: &Set<'_>, external: bool, market: &Market, cutoff: Cutoff) -> Result<()> {
+        let header = set.header();
+        let folds: Vec<FoldReport> = match header.meta.get("folds") {
+            Some(folds) => serde_json::from_value(folds.clone()).context("the folds of a feature are unreadable")?,
+            None => Vec::new(),
+        };
+        let whole = header.spec.fitted_until;
+        let span = |(from, to): (NaiveDate, NaiveDate)| {
+            (from.and_time(NaiveTime::MIN), to.and_hms_opt(23, 59, 59).unwrap_or(to.and_time(NaiveTime::MIN)))
+        };
+        if let Some(fitted_until) = whole {
+            let first = self.documents.iter().map(|document| document.published_at).min();
+            let trained_on =
+                first.filter(|first| !external && *first <= fitted_until).map(|first| (first, fitted_until));
+            self.models.push(Model { fitted_until, trained_on });
+            self.documents.iter_mut().for_each(|document| document.model = Some(0));
+        }
+        let offset = self.models.len();
+        let fitted: Vec<(FoldReport, Model)> = folds
+            .into_iter()
+            .filter_map(|fold| {
+                let model = Model { fitted_until: fold.fitted_until?, trained_on: Some(span(fold.train)) };
+                Some((fold, model))
+            })
+            .collect();
+        for document in &mut self.documents {
+            let Ok(t) = market.calendar().trade_date(document.published_at, cutoff) else { continue };
+            let day = market.dates()[t];
+            let tests = |(fold, _): &(FoldReport, Model)| fold.test.0 <= day && day <= fold.test.1;
+            if let Some(number) = fitted.iter().rposition(tests) {
+                document.model = Some((offset + number) as u32);
+            }
+        }
+        self.models.extend(fitted.into_iter().map(|(_, model)| model));
+        Ok(())
+    }
+}
