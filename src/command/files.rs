@@ -9,17 +9,17 @@ use anyhow::{Context, Result, ensure};
 use chrono::Utc;
 use serde_json::json;
 
+use super::counted;
 use super::project::of_factor;
 use crate::backtest::{self, Params, events};
 use crate::cli::{Backtest, Global, LineMode, Tokenize, Tokenizer, WordCut};
-use crate::data::Report;
 use crate::disk;
 use crate::export::{self, ExportFactor, Extra, Provenance};
 use crate::factor::Factor;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::ledger::{self, Trial};
-use crate::lint::{self, Subject};
+use crate::lint::{self, Masked, Subject};
 use crate::market::Market;
 use crate::pipeline::{self, Judged};
 use crate::project::Project;
@@ -69,9 +69,9 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     let times_assumed = read.facts.get("known_at").is_some_and(|known| known != "given");
     let mut reports = vec![read];
     let dates = market.dates().len() as u64;
-    let outcome = staged(ctx, ("backtest", "dates", Some(dates)), &mut reports, || {
-        backtest::run(&factor, &market, &params, ctx)
-    })?;
+    let (outcome, report) =
+        counted(ctx, ("backtest", "dates", Some(dates)), || backtest::run(&factor, &market, &params, ctx))?;
+    reports.push(report);
     let inputs = BTreeMap::from([
         ("factor".to_owned(), disk::hash_file(table)?),
         ("prices".to_owned(), disk::hash_file(prices)?),
@@ -79,12 +79,19 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     let trial = Trial::backtest(&outcome, json!({"backtest": params}), inputs.clone());
     let looks = ledger::record(&ledger_of(args), &trial, Utc::now())?;
     let (of_events, of_lint) = (events::Params::default(), lint::Params::default());
-    let study = staged(ctx, ("events", "events", None), &mut reports, || {
-        pipeline::study(&[], &factor, &market, &of_events, ctx)
-    })?;
-    let subject =
-        Subject { factor: &factor, market: &market, backtest: &params, times_assumed, texts: None, masked: None };
-    let verdicts = staged(ctx, ("lint", "checks", Some(10)), &mut reports, || lint::run(&subject, &of_lint, ctx))?;
+    let (study, report) =
+        counted(ctx, ("events", "events", None), || pipeline::study(&[], &factor, &market, &of_events, ctx))?;
+    reports.push(report);
+    let subject = Subject {
+        factor: &factor,
+        market: &market,
+        backtest: &params,
+        times_assumed,
+        texts: None,
+        masked: Masked::Unknown,
+    };
+    let (verdicts, report) = counted(ctx, ("lint", "checks", Some(10)), || lint::run(&subject, &of_lint, ctx))?;
+    reports.push(report);
     let judged = Judged { outcome, events: study, verdicts, looks: Some(looks) };
     let mut summary = Summary::default();
     if let Some(out) = &args.out {
@@ -97,32 +104,17 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
         };
         let tables = [ExportFactor { name: &factor.name, values: &factor.values }];
         let extras = extras(&judged, &provenance)?;
-        staged(ctx, ("export", "files", None), &mut reports, || {
-            let outcomes = std::slice::from_ref(&judged.outcome);
+        let outcomes = std::slice::from_ref(&judged.outcome);
+        let (_, report) = counted(ctx, ("export", "files", None), || {
             export::run(&tables, outcomes, &extras, out, &export::Params::default(), &provenance, ctx)
         })?;
+        reports.push(report);
         summary.set("out", out.display().to_string());
         summary.set("report", out.join("report.html").display().to_string());
     }
     summary.set("stages", reports);
     summary.set("factors", [of_factor(&judged)]);
     Ok(summary)
-}
-
-/// Runs a stage and keeps its report.
-fn staged<T>(
-    ctx: &Ctx,
-    (name, unit, total): (&str, &'static str, Option<u64>),
-    reports: &mut Vec<Report>,
-    work: impl FnOnce() -> Result<(T, Report)>,
-) -> Result<T> {
-    let mut made = None;
-    reports.push(ctx.stage(name, unit, total, || {
-        let (output, report) = work()?;
-        made = Some(output);
-        Ok(report)
-    })?);
-    made.with_context(|| format!("{name} ended without a result"))
 }
 
 /// Where tests of plain tables are noted.

@@ -101,8 +101,17 @@ fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>
 
 /// Runs one stage of a command on plain files, counted in documents, and gives what it made beside its report.
 fn staged<T>(ctx: &Ctx, name: &str, work: impl FnOnce() -> Result<(T, Report)>) -> Result<(T, Report)> {
+    counted(ctx, (name, "docs", None), work)
+}
+
+/// The same, counted in a unit of which there are so many, if that is known.
+fn counted<T>(
+    ctx: &Ctx,
+    (name, unit, total): (&str, &'static str, Option<u64>),
+    work: impl FnOnce() -> Result<(T, Report)>,
+) -> Result<(T, Report)> {
     let mut made = None;
-    let report = ctx.stage(name, "docs", None, || {
+    let report = ctx.stage(name, unit, total, || {
         let (output, mut report) = work()?;
         made = Some(output);
         report.stage = name.to_owned();

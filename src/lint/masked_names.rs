@@ -9,17 +9,29 @@ use anyhow::{Context, Result};
 
 use crate::job::Ctx;
 use crate::lint::power::{Mean, Power, lost};
-use crate::lint::{Check, Params, Standing, Subject, Verdict, nothing_to_break};
+use crate::lint::{Check, Masked, Params, Standing, Subject, Verdict, nothing_to_break};
 
 pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Verdict> {
-    let Some(masked) = subject.masked else {
-        let finding = (
-            "没有遮去公司名的对照因子，此项未检查；请加一个设 mask_names = true 的同样特征及其因子。".into(),
-            "There is no factor of texts with masked names to compare with, so this was not checked; add the same \
-             feature with mask_names = true, and its factor."
-                .into(),
-        );
-        return Ok(Verdict::skipped(Check::MaskedNames, finding));
+    let masked = match subject.masked {
+        Masked::Factor(masked) => masked,
+        Masked::Always => {
+            let finding = (
+                "模型读到的文本本来就遮去了公司名，预测力不可能来自公司名。".into(),
+                "The model reads texts in which names are masked anyway, so the predictive power cannot hang on names."
+                    .into(),
+            );
+            let limit = Some(params.max_share);
+            return Ok(Verdict::of(Check::MaskedNames, Standing::Passed, 0.0, limit, finding));
+        }
+        Masked::Unknown => {
+            let finding = (
+                "没有遮去公司名的对照因子，此项未检查；上下文模型请设 [lint] mask_contextual = true，其余请用项目中的特征。".into(),
+                "There is no factor of texts with masked names to compare with, so this was not checked; for a \
+                 contextual model set [lint] mask_contextual = true, else make the factor of a project's features."
+                    .into(),
+            );
+            return Ok(Verdict::skipped(Check::MaskedNames, finding));
+        }
     };
     if !power.is_there(params) {
         return Ok(nothing_to_break(Check::MaskedNames, power));

@@ -113,8 +113,19 @@ pub struct Subject<'a> {
     pub times_assumed: bool,
     /// The documents behind it; none for a table of somebody's.
     pub texts: Option<Texts<'a>>,
-    /// The same factor of texts in which names of companies are masked, if it was computed.
-    pub masked: Option<&'a Factor>,
+    /// The same factor of texts in which names of companies are masked.
+    pub masked: Masked<'a>,
+}
+
+/// What is known of a factor whose texts name no companies.
+#[derive(Clone, Copy)]
+pub enum Masked<'a> {
+    /// Nothing.
+    Unknown,
+    /// The factor is made of such texts.
+    Always,
+    /// The same factor, made of such texts.
+    Factor(&'a Factor),
 }
 
 /// Runs all checks: a verdict each, in the order of [`Check`].

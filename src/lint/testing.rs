@@ -9,7 +9,7 @@ use crate::backtest;
 use crate::data::Kind;
 use crate::factor::{self, Aggregate, Factor, Signal, Standardise, Winsorise};
 use crate::job::Ctx;
-use crate::lint::{Document, Model, Subject, Texts};
+use crate::lint::{Document, Masked, Model, Subject, Texts};
 use crate::market::{Cutoff, Market};
 
 /// A post about one code, in the order of which documents are numbered.
@@ -206,7 +206,7 @@ impl World {
                 first_only: true,
                 rebuild: &build,
             }),
-            masked: masked.as_ref(),
+            masked: masked.as_ref().map_or(Masked::Unknown, Masked::Factor),
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::data::Kind;
 use crate::factor::{self, Factor, Signal};
 use crate::job::Ctx;
 use crate::lint::testing::{Plan, World};
-use crate::lint::{Check, Document, Params, Standing, Subject, Texts, Verdict, run};
+use crate::lint::{Check, Document, Masked, Params, Standing, Subject, Texts, Verdict, run};
 use crate::market::{Cutoff, Market};
 use crate::{backtest, demo, disk};
 
@@ -178,7 +178,7 @@ fn the_numbers_are_those_that_were_planted() {
 fn a_table_of_somebodys_gets_the_checks_that_need_no_documents() {
     let world = honest(Plan::default());
     world.look(|subject| {
-        let table = Subject { texts: None, masked: None, times_assumed: true, ..*subject };
+        let table = Subject { texts: None, masked: Masked::Unknown, times_assumed: true, ..*subject };
         let found = verdicts(&table, &params(), 1);
         let of = |check| found.iter().find(|v| v.check == check).unwrap();
         assert_eq!(of(Check::KnownBefore).standing, Standing::Warned);
@@ -215,7 +215,8 @@ fn a_factor_without_values_is_told_and_no_error() {
     let world = honest(Plan { days: 60, ..Plan::default() });
     world.look(|subject| {
         let empty = Factor::empty("empty", subject.market);
-        let found = verdicts(&Subject { factor: &empty, texts: None, masked: None, ..*subject }, &params(), 1);
+        let found =
+            verdicts(&Subject { factor: &empty, texts: None, masked: Masked::Unknown, ..*subject }, &params(), 1);
         let skipped = [Check::SameDayGap, Check::ShuffledDates];
         assert!(found.iter().filter(|v| skipped.contains(&v.check)).all(|v| v.standing == Standing::Skipped));
     });
@@ -273,7 +274,7 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
                 first_only: true,
                 rebuild: &build,
             }),
-            masked: None,
+            masked: Masked::Unknown,
         };
         verdicts(&subject, &params(), 2)
     };

@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use anyhow::{Context, Result};
-use chrono::{NaiveDate, NaiveTime};
+use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
 use crate::corpus::{Parts, column, times_of};
 use crate::data::Kind;
 use crate::disk;
 use crate::lint::{Document, Model};
-use crate::market::{Cutoff, Market};
+use crate::market::{AUCTION, CLOSE, Cutoff, Market};
 use crate::model::FoldReport;
 use crate::store::Set;
 
@@ -70,8 +70,21 @@ impl Evidence {
             None => Vec::new(),
         };
         let whole = header.spec.fitted_until;
+        // Publication of the texts that fall on the days of a span.
+        let dates = market.dates();
         let span = |(from, to): (NaiveDate, NaiveDate)| {
-            (from.and_time(NaiveTime::MIN), to.and_hms_opt(23, 59, 59).unwrap_or(to.and_time(NaiveTime::MIN)))
+            let (begins, ends) = (market.calendar().on_or_after(from), market.calendar().on_or_after(to));
+            let second = TimeDelta::seconds(1);
+            match cutoff {
+                Cutoff::Close => {
+                    let before = begins.checked_sub(1).map_or(NaiveDateTime::MIN, |t| dates[t].and_time(CLOSE));
+                    (before, to.and_time(CLOSE) - second)
+                }
+                Cutoff::NextOpen => {
+                    let next = dates.get(ends + 1).copied().or(to.succ_opt()).unwrap_or(to);
+                    (from.and_time(AUCTION), next.and_time(AUCTION) - second)
+                }
+            }
         };
         if let Some(fitted_until) = whole {
             let first = self.documents.iter().map(|document| document.published_at).min();

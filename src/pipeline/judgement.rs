@@ -1,9 +1,12 @@
 //! What is said of factors once they are tested: what happened around their documents, whether they look ahead, what they are worth
 //! after so many looks, and the page that tells it.
 
+use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::evidence::Evidence;
@@ -16,9 +19,10 @@ use crate::config::{ChartFormat, Config};
 use crate::data::{Key, Report, TooLittle};
 use crate::extract::{Feature, Model};
 use crate::factor::{self, Factor, Plan, Signal, signals_from_frame};
+use crate::job::Ctx;
 use crate::language::Language;
 use crate::ledger::{self, Looks};
-use crate::lint::{Subject, Texts, Verdict};
+use crate::lint::{Masked, Subject, Texts, Verdict};
 use crate::market::Market;
 use crate::project::Project;
 use crate::report::{FactorPage, factor_charts, factor_html, png};
@@ -35,6 +39,17 @@ pub struct Judged {
     pub verdicts: Vec<Verdict>,
     /// What the result is worth after so many looks.
     pub looks: Option<Looks>,
+}
+
+/// The sets of features whose texts name no companies.
+#[derive(Serialize)]
+enum MaskedSets {
+    /// Not computed.
+    Unknown,
+    /// Those of the features themselves.
+    Same,
+    /// Others, by the names of the features.
+    Other(BTreeMap<String, Key>),
 }
 
 /// What a project has to say of its factors, in the order of the configuration.
@@ -65,7 +80,7 @@ pub fn study(
     factor: &Factor,
     market: &Market,
     params: &events::Params,
-    ctx: &crate::job::Ctx,
+    ctx: &Ctx,
 ) -> Result<(Option<EventStudy>, Report)> {
     let (found, source) = match signals.is_empty() {
         true => events_of_factor(factor, market),
@@ -126,9 +141,14 @@ impl Run<'_> {
                 let materials = Materials { store: &store, market: &market, project: &project, config };
                 let signals = read_signals(&params.name, &project)?;
                 let factor = read_factor(&params.name, &project, &market)?;
-                let masked = match &masked {
-                    Some(masked) => Some(materials.factor(params, masked, ctx)?.0),
-                    None => None,
+                let compared = match &masked {
+                    MaskedSets::Other(sets) => Some(materials.factor(params, sets, ctx)?.0),
+                    MaskedSets::Same | MaskedSets::Unknown => None,
+                };
+                let masked = match (&masked, &compared) {
+                    (_, Some(factor)) => Masked::Factor(factor),
+                    (MaskedSets::Same, _) => Masked::Always,
+                    _ => Masked::Unknown,
                 };
                 let feature = plan.features().first().and_then(|name| config.feature.iter().find(|f| f.name == *name));
                 let set = match feature.and_then(|feature| sets.get(&feature.name)) {
@@ -154,7 +174,7 @@ impl Run<'_> {
                     backtest: &config.backtest,
                     times_assumed: false,
                     texts,
-                    masked: masked.as_ref(),
+                    masked,
                 };
                 let (verdicts, report) = lint::run(&subject, &config.lint, ctx)?;
                 disk::write_json(&path, &verdicts)?;
@@ -167,24 +187,28 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The sets of a plan's features with the names of companies masked; none where nothing would change, or a contextual model would
-    /// have to read the corpus once more and that was not asked for.
-    fn masked_sets(&mut self, plan: &Plan, store: &Store) -> Result<Option<std::collections::BTreeMap<String, Key>>> {
+    /// The sets of a plan's features with the names of companies masked. A contextual model reads the corpus once more only if that was
+    /// asked for.
+    fn masked_sets(&mut self, plan: &Plan, store: &Store) -> Result<MaskedSets> {
         let mut sets = self.sets.clone();
-        let mut any = false;
+        let mut same = true;
         for name in plan.features() {
             let Some(feature) = self.config.feature.iter().find(|feature| feature.name == *name) else { continue };
             if feature.masks_names() {
                 continue;
             }
             if feature.model == Model::Onnx && !self.config.lint.mask_contextual {
-                return Ok(None);
+                return Ok(MaskedSets::Unknown);
             }
             let variant = Feature { name: format!("{name} · masked"), mask_names: Some(true), ..feature.clone() };
             sets.insert(name.clone(), self.extract_one(&variant, store)?);
-            any = true;
+            same = false;
         }
-        Ok(any.then_some(sets))
+        Ok(match (same, plan.reads_documents()) {
+            (false, _) => MaskedSets::Other(sets),
+            (true, true) => MaskedSets::Same,
+            (true, false) => MaskedSets::Unknown,
+        })
     }
 
     /// Writes a page and charts of each factor.
@@ -220,17 +244,10 @@ impl Run<'_> {
 }
 
 /// Writes the page of a factor and its charts into a folder.
-pub fn write_report(
-    page: &FactorPage<'_>,
-    folder: &Path,
-    charts: &[ChartFormat],
-    ctx: &crate::job::Ctx,
-) -> Result<Report> {
+pub fn write_report(page: &FactorPage<'_>, folder: &Path, charts: &[ChartFormat], ctx: &Ctx) -> Result<Report> {
     let mut report = Report::new("report");
     disk::make_dir(folder)?;
-    let write = |file: &str, bytes: &[u8]| {
-        disk::write_atomic(&folder.join(file), |out| Ok(std::io::Write::write_all(out, bytes)?))
-    };
+    let write = |file: &str, bytes: &[u8]| disk::write_atomic(&folder.join(file), |out| Ok(out.write_all(bytes)?));
     write("index.html", factor_html(page)?.as_bytes())?;
     ctx.advance(1)?;
     let mut files = 1u64;

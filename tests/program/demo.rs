@@ -113,7 +113,22 @@ fn from_nothing_to_exported_factors_in_one_command() {
         "backtest learned",
         "backtest placebo",
         "backtest bert",
+        "events tone",
+        "events learned",
+        "events placebo",
+        "events bert",
+        "extract tone · masked",
+        "lint tone",
+        "extract learned · masked",
+        "lint learned",
+        "extract placebo · masked",
+        "lint placebo",
+        "lint bert",
         "export",
+        "report tone",
+        "report learned",
+        "report placebo",
+        "report bert",
     ];
     assert_eq!(computed(&json), stages);
     for name in stages {
@@ -272,14 +287,24 @@ fn a_changed_setting_computes_only_what_depends_on_it() {
     let again = || run(copy.path(), &["run", "--headless"]).finished();
 
     edit(&config, "min_names = 5", "min_names = 5\nquantiles = 3");
-    let tested = ["tone", "learned", "placebo", "bert"].map(|factor| format!("backtest {factor}"));
-    assert_eq!(computed(&again()), [&tested[..], &["export".to_owned()]].concat());
+    let all = |stage: &str| ["tone", "learned", "placebo", "bert"].map(|factor| format!("{stage} {factor}"));
+    let told = [&["export".to_owned()][..], &all("report")].concat();
+    assert_eq!(computed(&again()), [&all("backtest")[..], &all("lint"), &told].concat());
+    let then_told = |stages: &[&str]| [&stages.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>()[..], &told].concat();
 
     edit(&config, "expression = \"tone\"\ndecay = \"exponential:0.7\"", "expression = \"tone\"\ndecay = \"linear\"");
-    assert_eq!(computed(&again()), ["factor tone", "backtest tone", "export"]);
+    assert_eq!(computed(&again()), then_told(&["factor tone", "backtest tone", "events tone", "lint tone"]));
 
     edit(&config, "linear = { alpha = 10.0 }", "linear = { alpha = 20.0 }");
-    assert_eq!(computed(&again()), ["extract learned", "factor learned", "backtest learned", "export"]);
+    let learned = [
+        "extract learned",
+        "factor learned",
+        "backtest learned",
+        "events learned",
+        "extract learned · masked",
+        "lint learned",
+    ];
+    assert_eq!(computed(&again()), then_told(&learned));
 
     edit(&config, "[backtest]", "[clean]\nthreshold = 0.7\n\n[backtest]");
     let json = again();

@@ -12,6 +12,7 @@ mod experiment;
 mod fronts;
 #[cfg(unix)]
 mod interrupt;
+mod laboratory;
 mod models;
 mod onnx;
 #[cfg(unix)]
@@ -148,13 +149,14 @@ fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Everything that a project's results consist of: what must be byte-equal however a run came to its end. The feature store's
-/// own file is left out, whose layout tells in which order it was written; the factors show what it holds.
+/// Everything that a project's results consist of: what must be byte-equal however a run came to its end. The files of the feature
+/// store are left out, whose layout tells in which order they were written (the factors show what they hold), and those of the ledger,
+/// which tells when each test ran.
 fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for part in ["exports", ".inkstone"] {
         for (path, bytes) in files_below(&folder.join(part)) {
-            if !path.starts_with("features.sled") && path != "state.json" {
+            if !["features.sled", "ledger", "state.json"].iter().any(|left_out| path.starts_with(left_out)) {
                 files.insert(format!("{part}/{path}"), bytes);
             }
         }

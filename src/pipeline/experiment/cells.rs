@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use chrono::Utc;
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
@@ -11,11 +12,12 @@ use crate::data::{Key, Report};
 use crate::experiment::{DenseRows, Labelled, Observed, Target};
 use crate::extract::{self, Cost, Feature, Inputs, Model};
 use crate::factor::Expression;
+use crate::ledger::Trial;
 use crate::model::{Csr, EstimatorParams, FoldCounts, FoldFeatures, Method, Split};
 use crate::pipeline::materials::Materials;
 use crate::store::{RowKind, Rows, SetSpec, Values};
 use crate::structure::sentences_of_part;
-use crate::{backtest, factor};
+use crate::{backtest, factor, ledger};
 
 impl Laboratory<'_> {
     /// What is observed of one cell, and the reports of the stages that ran for it.
@@ -105,6 +107,11 @@ impl Laboratory<'_> {
         let materials = Materials { store: self.store, market, project: &run.project, config: run.config };
         let (factor, _) = materials.factor(&rules, &sets, run.ctx)?;
         let (outcome, _) = backtest::run(&factor, market, &run.config.backtest, run.ctx)?;
+        let inputs = [("factor".to_owned(), Key::of_json(&(set, &rules))), ("prices".to_owned(), run.prices)];
+        let chosen = json!({"backtest": run.config.backtest, "factor": rules, "experiment": self.params.name});
+        let mut trial = Trial::cell(&outcome, self.params.horizon, chosen, inputs.into());
+        trial.details.factor = format!("{} · {}", self.params.name, cell.name);
+        ledger::record(&run.project.ledger(), &trial, Utc::now())?;
         let series = outcome.ic.iter().find(|series| series.horizon == self.params.horizon);
         let series = series.context("the backtest has the horizon")?;
         let (ic, rank_ic) = (&series.ic_summary, &series.rank_ic_summary);

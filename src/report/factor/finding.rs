@@ -146,7 +146,7 @@ fn looks(page: &FactorPage<'_>, language: Language) -> String {
     let overfitting = percent(looks.overfitting);
     match language {
         Language::Zh => format!(
-            "在这个市场上共试过 {trials} 次。纯运气下，其中最好的一次夏普预期为 {best}；去膨胀夏普，即真实夏普超过它的概率，为 {deflated}；RankIC 计入全部尝试后的 q 为 {q}；回测过拟合概率为 {overfitting}。"
+            "在这个市场上共试过 {trials} 次。纯运气下，其中最好的一次夏普预期为 {best}；缩水夏普，即真实夏普超过它的概率，为 {deflated}；RankIC 计入全部尝试后的 q 为 {q}；回测过拟合概率为 {overfitting}。"
         ),
         Language::En => format!(
             "{trials} things were tried on this market. Luck alone gives the best of them an expected Sharpe of {best}; the deflated Sharpe, the probability of exceeding it, is {deflated}; the RankIC's q over all trials is {q}; the probability of overfitting is {overfitting}."

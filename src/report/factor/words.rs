@@ -150,7 +150,7 @@ words! {
     DELETED: "已删除的记录", "entries deleted";
     EXPECTED_BEST: "纯运气下最好一次的夏普", "Sharpe that luck gives the best";
     PSR: "夏普大于零的概率", "probability that Sharpe exceeds 0";
-    DSR: "去膨胀夏普（概率）", "deflated Sharpe (probability)";
+    DSR: "缩水夏普（概率）", "deflated Sharpe (probability)";
     PBO: "回测过拟合概率", "probability of overfitting";
 
     KEY: "项", "key";

@@ -1,0 +1,106 @@
+//! The factor laboratory: what is said of a factor, that tests are remembered, and that runs can be repeated.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::demo::{small, whole};
+use crate::{assert_says, edit, run};
+
+/// The verdict of a check on a factor.
+fn standing(json: &Value, factor: &str, check: &str) -> String {
+    let factors = json["factors"].as_array().expect("a tested run lists its factors");
+    let factor = factors.iter().find(|f| f["name"] == factor).expect("the factor was tested");
+    let verdict = factor["lint"].as_array().unwrap().iter().find(|v| v["check"] == check).expect("the check ran");
+    verdict["standing"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_demo_is_linted_and_its_planted_gap_is_named() {
+    let json = whole().ran.json();
+    for check in ["known-before", "trade-date", "shuffled-dates", "shuffled-text", "future-vocabulary"] {
+        assert_eq!(standing(&json, "tone", check), "passed", "{check}");
+    }
+    assert_eq!(standing(&json, "tone", "same-day-gap"), "warned", "part of the tone moved before publication");
+    assert_ne!(standing(&json, "tone", "masked-names"), "skipped");
+    assert_eq!(standing(&json, "placebo", "shuffled-text"), "skipped", "a placebo has nothing to break");
+    let bert = standing(&json, "bert", "masked-names");
+    assert_eq!(bert, "skipped", "a contextual model reads again only when it is asked to");
+    let looks = &json["factors"][0]["looks"];
+    assert_eq!((&looks["trials"], &looks["runs"], &looks["problems"]), (&4.into(), &4.into(), &0.into()));
+    assert!(json["factors"][0]["events"]["groups"].as_array().unwrap().len() == 3);
+}
+
+#[test]
+fn a_report_of_each_factor_needs_no_network_and_speaks_both_languages() {
+    let copy = small().copy();
+    edit(&copy.path().join("workbench.toml"), "[backtest]", "[report]\ncharts = [\"svg\"]\n\n[backtest]");
+    let json = run(copy.path(), &["report", "--headless"]).finished();
+    assert_eq!(json["stages"].as_array().unwrap().last().unwrap()["stage"], "report bert");
+    let folder = copy.path().join("reports/tone");
+    let page = fs::read_to_string(folder.join("index.html")).unwrap();
+    assert_says(&page, &["lang=\"zh-CN\"", "lang=\"en\"", "synthetic", "合成", "RankIC"]);
+    assert!(!page.contains("<script") && !page.contains("src=\"http") && !page.contains("NaN"));
+    for chart in ["rank_ic", "layers_wealth", "long_short", "coverage", "events"] {
+        for language in ["zh", "en"] {
+            let svg = fs::read_to_string(folder.join(format!("{chart}.{language}.svg"))).unwrap();
+            assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{chart}");
+        }
+    }
+}
+
+#[test]
+fn a_run_is_repeated_byte_by_byte_and_two_runs_are_told_apart() {
+    let copy = small().copy();
+    let first = copy.path().join("first.json");
+    fs::copy(copy.path().join("exports/manifest.json"), &first).unwrap();
+    let again = run(copy.path(), &["replay", "exports/manifest.json"]);
+    let json = again.json();
+    assert_eq!((again.code, &json["same"]), (Some(0), &true.into()), "{}", json["replay"]);
+    assert_eq!(json["replay"]["same"], json["replay"]["files"]);
+
+    edit(&copy.path().join("workbench.toml"), "linear = { alpha = 10.0 }", "linear = { alpha = 20.0 }");
+    run(copy.path(), &["export", "--headless"]).finished();
+    let parted = run(copy.path(), &["diff", "first.json", "exports/manifest.json"]).finished();
+    let difference = &parted["difference"];
+    assert_eq!((&difference["first"]["stage"], &parted["same"]), (&"extract learned".into(), &false.into()));
+    assert_eq!(difference["first"]["reason"], "parameters_or_inputs");
+    assert_says(&difference["parameters"].to_string(), &["linear.alpha", "10.0", "20.0"]);
+
+    // What lies beside the manifest was changed by hand.
+    let table = copy.path().join("exports/wide/tone.csv");
+    fs::write(&table, "date\n").unwrap();
+    let altered = run(copy.path(), &["replay", "exports/manifest.json"]);
+    assert_eq!(altered.code, Some(1));
+    assert_eq!(altered.json()["replay"]["altered"], serde_json::json!(["wide/tone.csv"]));
+}
+
+#[test]
+fn every_test_of_a_plain_table_is_a_look_and_has_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/alphalens");
+    let (factor, prices) = (format!("{tables}/factor.csv"), format!("{tables}/prices.csv"));
+    let test = |horizons: &str| {
+        let args = ["backtest", "--factor", &factor, "--prices", &prices, "--out", "result", "--horizons", horizons];
+        run(folder.path(), &[&args[..], &["--price", "close", "--max-loss", "0.6"]].concat()).finished()
+    };
+    let looks = |json: &Value| json["factors"][0]["looks"].clone();
+    assert_eq!((&looks(&test("1"))["trials"], &looks(&test("1"))["runs"]), (&1.into(), &2.into()), "a repetition");
+    let other = test("3");
+    assert_eq!(looks(&other)["trials"], 2);
+    assert_eq!(other["factors"][0]["lint"].as_array().unwrap().len(), 10);
+    assert_says(&fs::read_to_string(folder.path().join("result/report.html")).unwrap(), &["RankIC", "<svg"]);
+
+    let listed = run(folder.path(), &["ledger", "list", "--ledger", ".inkstone/ledger", "--headless"]).finished();
+    assert_says(&listed.to_string(), &["\"trials\":2", "\"deleted\":0"]);
+    let args = ["ledger", "delete", "1", "--reason", "a slip", "--ledger", ".inkstone/ledger", "--headless"];
+    run(folder.path(), &args).finished();
+    assert_eq!(
+        (&looks(&test("3"))["trials"], &looks(&test("3"))["deleted"]),
+        (&2.into(), &1.into()),
+        "it still counts"
+    );
+    let elsewhere = ["backtest", "--factor", &factor, "--prices", &prices, "--ledger", "mine", "--max-loss", "0.9"];
+    let json = run(folder.path(), &[&elsewhere[..], &["--price", "close"]].concat()).finished();
+    assert_eq!(looks(&json)["trials"], 1);
+}
