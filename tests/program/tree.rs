@@ -40,6 +40,7 @@ fn heavy_crates_enter_by_one_door() {
         ("ratatui", "src/tui"),
         ("crossterm", "src/tui"),
         ("plotters", "src/report"),
+        ("resvg", "src/report"),
     ];
     for (name, door) in doors {
         let mut used = false;

@@ -1,0 +1,128 @@
+//! A backtest against alphalens on the same panel, and all of it on a market of the size of A shares.
+//!
+//! `cargo bench --bench backtest`. With `PYTHON=python3` (which has alphalens-reloaded) the figures that both have alternate in each
+//! round, so that a busy machine slows both alike; times are medians over the rounds, the ratio the median of the ratios. alphalens
+//! makes forward returns, RankIC, returns by quantile, turnover and autocorrelation; ours makes these and all of its books beside them.
+//! Tables are read before the clock starts, on both sides.
+
+#![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Result;
+use inkstone::backtest::{self, Params, Preset};
+use inkstone::factor::Factor;
+use inkstone::job::Ctx;
+use inkstone::market::Market;
+use peer::Peer;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::StandardNormal;
+
+mod peer;
+
+const ROUNDS: usize = 5;
+
+/// Reads a line, tests the factor, answers the seconds and the mean RankIC at each horizon.
+const PEER: &str = r#"
+import sys, time
+import pandas as pd
+import alphalens.performance as perf, alphalens.utils as utils
+folder = sys.argv[1]
+prices = pd.read_csv(f"{folder}/prices.csv", parse_dates=["date"]).pivot(index="date", columns="code", values="close")
+factor = pd.read_csv(f"{folder}/factor.csv", parse_dates=["date"]).set_index(["date", "code"])["value"]
+factor.index.names = ["date", "asset"]
+print("ready", flush=True)
+for line in sys.stdin:
+    began = time.perf_counter()
+    data = utils.get_clean_factor_and_forward_returns(factor, prices, quantiles=5, periods=(1, 5, 20))
+    ic = perf.factor_information_coefficient(data)
+    perf.mean_return_by_quantile(data, demeaned=True)
+    for period in (1, 5, 20):
+        perf.factor_rank_autocorrelation(data, period)
+        for quantile in range(1, 6):
+            perf.quantile_turnover(data["factor_quantile"], quantile, period)
+    perf.factor_returns(data)
+    print(time.perf_counter() - began, *ic.mean(), flush=True)
+"#;
+
+fn main() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let ctx = Ctx::new(0, 1)?;
+    write_tables(dir.path(), 800, 750)?;
+    let (market, factor) = tables(dir.path())?;
+    let params = Params { preset: Preset::Alphalens, max_loss: 0.5, ..Params::default() };
+    let mut peer =
+        std::env::var("PYTHON").ok().map(|python| Peer::start(&python, PEER, &[dir.path().as_os_str()])).transpose()?;
+    let (mut ours, mut theirs, mut worst) = (Vec::new(), Vec::new(), 0.0_f64);
+    for _ in 0..ROUNDS {
+        let began = Instant::now();
+        let (outcome, _) = backtest::run(&factor, &market, &params, &ctx)?;
+        ours.push(began.elapsed().as_secs_f64());
+        if let Some(peer) = &mut peer {
+            let (seconds, means) = peer.ask("test")?;
+            theirs.push(seconds);
+            let of = outcome.ic.iter().map(|series| series.rank_ic_summary.mean);
+            worst = of.zip(means).map(|(ours, theirs)| (ours - theirs).abs()).fold(worst, f64::max);
+        }
+    }
+    println!("800 codes x 750 dates, 3 horizons, {} threads", ctx.threads());
+    println!("{:>8.2} s  ours, all books included", median(ours.clone()));
+    if !theirs.is_empty() {
+        let ratios = ours.iter().zip(&theirs).map(|(ours, theirs)| theirs / ours).collect();
+        println!(
+            "{:>8.2} s  alphalens: {:.1} times ours; mean RankICs differ by {worst:.1e}",
+            median(theirs),
+            median(ratios)
+        );
+    }
+
+    write_tables(dir.path(), 5_000, 500)?;
+    let (market, factor) = tables(dir.path())?;
+    let began = Instant::now();
+    let (outcome, _) = backtest::run(&factor, &market, &Params { max_loss: 0.5, ..Params::default() }, &ctx)?;
+    println!(
+        "{:>8.2} s  5,000 codes x 500 dates, default preset: {} books, {} samples",
+        began.elapsed().as_secs_f64(),
+        outcome.portfolios.len() + 2,
+        outcome.samples.len()
+    );
+    Ok(())
+}
+
+/// A slow score that drives a small part of the next day's return, and the prices that come of it.
+fn write_tables(folder: &Path, codes: usize, days: usize) -> Result<()> {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let mut normal = move || rng.sample::<f64, _>(StandardNormal);
+    let first = chrono::NaiveDate::from_ymd_opt(2018, 1, 2).expect("a day of the calendar");
+    let weekday = |date: &chrono::NaiveDate| chrono::Datelike::weekday(date).number_from_monday() < 6;
+    let mut score: Vec<f64> = (0..codes).map(|_| normal()).collect();
+    let mut price: Vec<f64> = (0..codes).map(|_| 20.0 * (0.5 * normal()).exp()).collect();
+    let (mut prices, mut factor) = ("date,code,open,close,volume\n".to_owned(), "date,code,value\n".to_owned());
+    for date in first.iter_days().filter(weekday).take(days) {
+        for i in 0..codes {
+            let code = 600_000 + i;
+            let open = price[i];
+            price[i] *= (1.0 + 0.022 * normal() + 0.0006 * score[i]).clamp(0.9, 1.1);
+            score[i] = 0.95 * score[i] + (1.0_f64 - 0.95 * 0.95).sqrt() * normal();
+            writeln!(prices, "{date},{code},{open:.4},{:.4},1000000", price[i])?;
+            writeln!(factor, "{date},{code},{:.6}", score[i] + 0.5 * normal())?;
+        }
+    }
+    std::fs::write(folder.join("prices.csv"), prices)?;
+    std::fs::write(folder.join("factor.csv"), factor)?;
+    Ok(())
+}
+
+fn tables(folder: &Path) -> Result<(Market, Factor)> {
+    let market = Market::read(&folder.join("prices.csv"), &[])?;
+    let (factor, _) = Factor::read(&folder.join("factor.csv"), &market)?;
+    Ok((market, factor))
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
