@@ -19,7 +19,7 @@ use std::ops::Range;
 use anyhow::{Context, Result};
 use serde::{Serialize, Serializer};
 
-use super::reading::{Reading, read_one};
+use super::reading::{MASKED, Reading, read_one};
 use super::{Feature, Inputs, Model, lexicon};
 use crate::job::Ctx;
 use crate::store::{Set, Values};
@@ -178,6 +178,10 @@ pub fn explain(
                 ),
             );
         }
+    }
+    if text.contains(MASKED) {
+        explained.note.0 += &format!("{MASKED} 处是遮蔽的公司名。");
+        explained.note.1 += &format!(" {MASKED} stands where a company's name is masked.");
     }
     explained.check();
     Ok(explained)

@@ -1,6 +1,6 @@
 //! What a contextual model's value loses with each sentence.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{ExplainedBy, ExplainedText, Texts, without};
 use crate::extract::onnx::open;
@@ -25,8 +25,12 @@ pub(super) fn run(
 ) -> Result<()> {
     let mut encoder = open(feature, inputs, segmenter, ctx)?;
     let columns = encoder.columns();
+    if explained.column.is_empty() {
+        // Only its file says what columns a model has.
+        explained.column = columns.first().cloned().unwrap_or_default();
+    }
     let place = columns.iter().position(|name| *name == explained.column);
-    ensure!(place.is_some(), "feature {:?} has no column {:?}", feature.name, explained.column);
+    let place = place.with_context(|| format!("feature {:?} has no column {:?}", feature.name, explained.column))?;
     let asked = texts.ranges.len().min(MOST);
     let variants: Vec<Reading> = texts.ranges[..asked].iter().map(|range| without(reading, range)).collect();
     let counter = counter(feature, segmenter);
@@ -35,7 +39,7 @@ pub(super) fn run(
     let score = |document: usize| {
         let mut row = vec![f32::NAN; columns.len()];
         cut.compose(document, &rows, feature.truncate.over().unwrap_or_default(), &mut row);
-        f64::from(row[place.unwrap_or(0)])
+        f64::from(row[place])
     };
     explained.score = score(0);
     for (number, sentence) in explained.sentences.iter_mut().take(asked).enumerate() {
