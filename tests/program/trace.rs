@@ -48,7 +48,7 @@ fn a_value_is_traced_to_its_words() {
     let sentences = explained["sentences"].as_array().unwrap();
     assert!(sentences[0]["title"] == true && sentences[0]["value"].as_f64().unwrap() < 0.0, "{sentences:#?}");
     let words: Vec<&str> = sentences.iter().flat_map(|sentence| texts(&sentence["words"], "word")).collect();
-    assert!(words.contains(&"下滑") && words.contains(&"退市"), "{words:?}");
+    assert!(words.contains(&"下滑") && words.contains(&"退市风险"), "{words:?}");
 
     for (flags, said) in [
         (&["--date", "2024-03-10"][..], &["no value on 2024-03-10", "the nearest before on 2024-03-08"][..]),

@@ -64,8 +64,9 @@ pub struct ExplainedText {
     pub kept: f64,
     /// What is there without any word.
     pub intercept: f64,
-    /// What no sentence gave: `score - intercept - sum of the sentences`. 0 but for rounding where the parts add up; left out
-    /// sentences do not, as a model reads them together.
+    /// What no sentence gave: `score - intercept - sum of the sentences`. NaN where sentences were left out: a model reads them
+    /// together, and what they gave does not add up.
+    #[serde(serialize_with = "number")]
     pub rest: f64,
     /// The sentences of the text that was read, the title first.
     pub sentences: Vec<ExplainedSentence>,
@@ -93,6 +94,7 @@ pub struct ExplainedWord {
     /// What it gave to the score.
     pub value: f64,
     /// Where it stands: bytes of the sentence, half-open. None where it cannot be pointed at.
+    #[serde(serialize_with = "pairs")]
     pub places: Vec<Range<usize>>,
     /// Whether a negation turned its sign.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -109,6 +111,11 @@ fn is_one(degree: &f32) -> bool {
 
 fn number<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     value.is_finite().then_some(*value).serialize(serializer)
+}
+
+/// Places as `[start, end]`.
+fn pairs<S: Serializer>(places: &[Range<usize>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(places.iter().map(|place| [place.start, place.end]))
 }
 
 /// Takes apart the value that column `column` (none: the first) of a feature has for the document in this part and row. `kept` is what
@@ -224,7 +231,10 @@ impl ExplainedText {
             return;
         }
         let given: f64 = self.sentences.iter().map(|s| s.value).filter(|value| value.is_finite()).sum();
-        self.rest = self.score - self.intercept - given;
+        self.rest = match self.by {
+            ExplainedBy::Omission => f64::NAN,
+            _ => self.score - self.intercept - given,
+        };
         let apart = (self.score - self.kept).abs();
         if apart > SAME * self.kept.abs().max(1.0) {
             self.note.0 += &format!(
@@ -267,7 +277,7 @@ impl Texts<'_> {
     fn fill(&self, words: Vec<Vec<ExplainedWord>>, explained: &mut ExplainedText) {
         for (sentence, mut words) in explained.sentences.iter_mut().zip(words) {
             words.sort_by(|a, b| b.value.abs().total_cmp(&a.value.abs()));
-            sentence.value = words.iter().map(|word| word.value).sum();
+            sentence.value = words.iter().fold(0.0, |sum, word| sum + word.value);
             sentence.words = words;
         }
     }

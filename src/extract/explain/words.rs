@@ -15,6 +15,9 @@ use crate::job::Ctx;
 use crate::model::{Fields, InducedLexicon, Lexicon, Sestm, SestmWord, TITLE_TEXT, ToneScale};
 use crate::text::Segmenter;
 
+/// How one side of a tone comes about.
+const SIDE: &str = "sum of the weights of this side, as numbers above 0";
+
 /// The units of the longest term.
 const LONGEST: usize = 8;
 
@@ -69,10 +72,11 @@ pub(super) fn lexicon(
     explained.by = ExplainedBy::Words;
     // A row of windows is not the row of the whole text: what words sum to here is not what is kept.
     explained.score = if windowed { explained.sentences.iter().map(|s| s.value).sum() } else { f64::from(score) };
-    explained.formula = match (feature.lexicon.scale, windowed) {
-        (_, true) => "weight of each tone word, negation and degree included",
-        (ToneScale::Balance, _) => "(P - N) / (P + N): each word gives weight / (P + N), negation and degree included",
-        (ToneScale::PerToken, _) => "(P - N) / tokens: each word gives weight / tokens, negation and degree included",
+    explained.formula = match (explained.column.as_str(), feature.lexicon.scale) {
+        _ if windowed => "weight of each tone word, negation and degree included",
+        ("positive" | "negative", _) => SIDE,
+        (_, ToneScale::Balance) => "(P - N) / (P + N): each word gives weight / (P + N), negation and degree included",
+        (_, ToneScale::PerToken) => "(P - N) / tokens: each word gives weight / tokens, negation and degree included",
     }
     .to_owned();
     explained.note = match windowed {
@@ -172,7 +176,11 @@ pub(super) fn of_fold(
             }
         };
         explained.score = score;
-        explained.formula = "(P - N) / (P + N): each word gives count x weight / (P + N)".to_owned();
+        explained.formula = match explained.column.as_str() {
+            "tone" => "(P - N) / (P + N): each word gives count x weight / (P + N)",
+            _ => SIDE,
+        }
+        .to_owned();
         found.into_iter().map(|(word, weight)| (word.to_owned(), part(weight))).filter(|part| part.1 != 0.0).collect()
     };
     spread(parts, feature, texts, segmenter, explained)?;

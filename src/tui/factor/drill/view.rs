@@ -343,7 +343,7 @@ fn draw_text(app: &App, sentences: &Sentences, frame: &mut Frame<'_>, page: Rect
     let mut block = look::pane(title, true)
         .title_top(Line::styled(width::cut(&format!(" {} ", sentences.doc_id), 30), look::DIM).right_aligned())
         .title_bottom(Line::styled(score, look::KEY));
-    if explained.by != ExplainedBy::Nothing {
+    if explained.by == ExplainedBy::Words {
         block = block.title_bottom(Line::styled(rest_of(app, explained), look::DIM).right_aligned());
     }
     let inner = block.inner(text);
