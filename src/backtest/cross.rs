@@ -235,7 +235,25 @@ pub(super) fn pair(
     Ok((crosses, tally))
 }
 
-fn pair_date(factor: &Factor, market: &Market, prices: &Prices, params: &Params, t: usize) -> (Option<Cross>, Tally) {
+/// Why nothing could be bought; none where it could.
+pub(super) fn blocked(gate: Gate) -> Option<&'static str> {
+    match gate {
+        Gate::Shut => Some("not traded on the day of entry"),
+        Gate::LockedUp => Some("locked at the upper limit on the day of entry"),
+        Gate::OnePriceUp => Some("one price all day, the upper limit, on the day of entry"),
+        Gate::New => Some("listed for too few days on the day of entry"),
+        Gate::Free | Gate::LockedDown | Gate::OnePriceDown => None,
+    }
+}
+
+/// The cross of date `t`, if it has one, and what became of its values.
+pub(super) fn pair_date(
+    factor: &Factor,
+    market: &Market,
+    prices: &Prices,
+    params: &Params,
+    t: usize,
+) -> (Option<Cross>, Tally) {
     let mut tally = Tally::default();
     let row = factor.values.row(t);
     let there = row.iter().filter(|v| !v.is_nan()).count() as u64;
@@ -280,13 +298,7 @@ fn pair_date(factor: &Factor, market: &Market, prices: &Prices, params: &Params,
             _ => returns.iter().all(|r| r.is_nan()),
         };
         if lost {
-            let blocked = match gate {
-                Gate::Shut => Some("not traded on the day of entry"),
-                Gate::LockedUp => Some("locked at the upper limit on the day of entry"),
-                Gate::OnePriceUp => Some("one price all day, the upper limit, on the day of entry"),
-                Gate::New => Some("listed for too few days on the day of entry"),
-                Gate::Free | Gate::LockedDown | Gate::OnePriceDown => None,
-            };
+            let blocked = blocked(gate);
             if let Some(blocked) = blocked {
                 *tally.blocked.entry(blocked).or_default() += 1;
             }

@@ -17,6 +17,7 @@ mod cross;
 pub mod events;
 mod ic;
 mod layers;
+mod names;
 mod outcome;
 mod params;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod tests;
 
 use anyhow::{Result, bail};
 
+pub use names::{DateName, DateNames, names_on};
 pub(crate) use outcome::nan;
 pub use outcome::{
     Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome,
@@ -42,7 +44,7 @@ use crate::backtest::layers::{layers, stability};
 use crate::data::Report;
 use crate::factor::Factor;
 use crate::job::Ctx;
-use crate::market::{Market, Tradability};
+use crate::market::Market;
 
 /// Tests a factor on the market that it was built on.
 pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Result<(Outcome, Report)> {
@@ -50,12 +52,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     if factor.values.dates() != market.dates() || factor.values.codes() != market.codes() {
         bail!("factor {:?} is not on the dates and codes of this price table; build or read it anew", factor.name);
     }
-    let mut tradability = Tradability::new(market, params.traded_price(), &params.limits)?;
-    if params.preset == Preset::Default {
-        tradability = tradability
-            .without_newcomers(market, params.min_listed_days)
-            .with_delistings(market, params.delisting_return);
-    }
+    let tradability = params.tradability(market)?;
     let prices = Prices::new(factor, market, &tradability, params)?;
     let (crosses, tally) = pair(factor, market, &prices, params, ctx)?;
     tally.check_alignment(params)?;

@@ -9,6 +9,7 @@ mod onnx;
 mod project;
 mod read;
 mod text;
+mod trace;
 mod train;
 
 use clap::{Args, Parser, Subcommand};
@@ -22,6 +23,7 @@ pub use onnx::{Doctor, Onnx, Place};
 pub use project::{Backtest, Boilerplate, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
 pub use read::Read;
 pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
+pub use trace::Trace;
 pub use train::{
     Bayes, Boosted, Cw, Doc2vec, FastText, FastTextFiles, FastTextSupervised, Fitting, Glove, Language, Lbl, Learner,
     Lexicon, Logistic, Lsa, Method, Mix, NetClasses, Newwords, Ngram, Nnlm, Pooling, Ppmi, Prediction, Ridge, Rnnlm,
@@ -84,6 +86,8 @@ pub enum Command {
     Experiment(Experiment),
     /// Try to find look-ahead in the factors: a verdict for each check, with the number behind it.
     Lint(Project),
+    /// Show what is behind a value of a factor: names of a date, their documents, sentences and words.
+    Trace(Trace),
     /// Write factor and backtest tables for other tools.
     Export(Project),
     /// Write a page on each factor, in Chinese and English, with charts.

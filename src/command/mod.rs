@@ -15,6 +15,7 @@ mod models;
 mod project;
 mod read;
 mod reader;
+mod trace;
 mod train;
 
 use std::io::{IsTerminal, Write};
@@ -58,6 +59,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Experiment(args) => or_explain(experiment::run(&args, &global)),
         Command::Export(args) => or_explain(stage("export", args, Stage::Export)),
         Command::Lint(args) => or_explain(stage("lint", args, Stage::Lint)),
+        Command::Trace(args) => or_explain(trace::run(&args, &global)),
         Command::Report(args) => or_explain(stage("report", args, Stage::Report)),
         Command::Read(args) => batch("read", &global, |ctx| read::run(&args, ctx)),
         Command::Tokenize(args) => or_explain(files::tokenize(&args, &global)),

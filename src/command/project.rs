@@ -242,6 +242,8 @@ pub(super) fn open_ui(opened: &Opened, start: Start, global: &Global, runner: Op
         tokeniser: tokeniser(segmenter),
         marker: Some(marker(opened, links)),
         laboratory: super::experiment::laboratory(opened),
+        tracing: Some(super::trace::tracing(opened)),
+        judgement: Some(super::trace::judgement(opened)),
         reports: Arc::new(move || pipeline::last_reports(&reports)),
         language: language(config.ui.language, global.lang.as_deref())?,
         note: (!config.project.note.is_empty()).then(|| config.project.note.clone()),

@@ -55,7 +55,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     Ok((header.id(), report))
 }
 
-fn open(feature: &Feature, tokenizer: &TokenizerParams, base: &Path) -> Result<(Lexicon, Segmenter)> {
+/// The lexicon of a feature, and the segmenter that knows its words.
+pub(super) fn open(feature: &Feature, tokenizer: &TokenizerParams, base: &Path) -> Result<(Lexicon, Segmenter)> {
     let lexicon = Lexicon::new(&feature.lexicon, base)?;
     // A tone word that the dictionary lacks would be cut in two and never found.
     let words: Vec<Entry> = lexicon.words().map(Entry::word).collect();

@@ -13,6 +13,7 @@
 mod cost;
 mod counts;
 mod documents;
+mod explain;
 mod feature;
 mod induced;
 mod lexicon;
@@ -40,6 +41,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 pub use cost::Cost;
 pub use counts::{Counts, counts};
+pub use explain::{ExplainedBy, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
 pub use feature::{Feature, Model};
 pub use lexicon::ToneWords;
 pub use samples::Label;

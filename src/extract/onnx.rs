@@ -192,7 +192,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 }
 
 /// The model of a feature.
-fn open(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter, ctx: &Ctx) -> Result<Encoder> {
+pub(super) fn open(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter, ctx: &Ctx) -> Result<Encoder> {
     let runtime = Runtime::load(inputs.onnx.library.as_deref().map(|library| inputs.base.join(library)).as_deref())?;
     let words = || Ok(Words::Segmenter(Box::new(segmenter.clone())));
     let opening = Opening { runtime, device: inputs.onnx.device, threads: ctx.threads(), base: inputs.base };

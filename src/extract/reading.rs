@@ -82,6 +82,27 @@ pub(super) fn read_part(
     Ok(ctx.install(|| docs.into_par_iter().enumerate().zip(&mut sentences).map(one).collect()))
 }
 
+/// One document, by its part and row.
+pub(super) fn read_one(
+    inputs: &Inputs<'_>,
+    (part, row): (usize, usize),
+    feature: &Feature,
+    segmenter: &Segmenter,
+    ctx: &Ctx,
+) -> Result<Reading> {
+    let docs = clean_from_frame(&disk::read_parquet(&inputs.clean.path(part), None)?)
+        .with_context(|| format!("cannot use {}", inputs.clean.path(part).display()))?;
+    let links = links_of_part(&inputs.links.path(part))?;
+    let mut sentences = match feature.needs().sentences {
+        true => sentences_of_part(&inputs.sentences.path(part))?,
+        false => Vec::new(),
+    };
+    let sentences = sentences.get_mut(row).map(std::mem::take).unwrap_or_default();
+    let doc = docs.into_iter().nth(row).with_context(|| format!("part {part} of the corpus has no row {row}"))?;
+    let reader = PartReader { links, feature, segmenter, counter: counter(feature, segmenter), seed: ctx.seed() };
+    Ok(reader.read(doc, row as u32, sentences))
+}
+
 /// What cuts the tokens that a strategy's limits count, where a native model reads.
 pub(super) fn counter(feature: &Feature, segmenter: &Segmenter) -> Segmenter {
     if feature.truncate.characters {

@@ -1,6 +1,7 @@
 //! A score for each document by a walk-forward text regression: words in, the return that followed out.
 
 use anyhow::{Context, Result};
+use chrono::{NaiveDate, NaiveTime};
 use rustc_hash::FxHashMap;
 use serde_json::json;
 
@@ -10,7 +11,7 @@ use super::samples::Sampled;
 use super::{Feature, Inputs, VERSION};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::{Csr, TextRegression, fit_predict};
+use crate::model::{Csr, Sample, TextRegression, WalkForward, fit_predict};
 use crate::store::{RowKind, SetSpec, Store};
 use crate::text::Segmenter;
 
@@ -40,13 +41,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let market = inputs.market(feature)?;
     let table = read_table(feature, inputs, &segmenter, &mut report, ctx)?;
     let dates = market.dates();
-    let params = TextRegression {
-        estimator: feature.estimator().context("the feature's model does not learn from returns")?,
-        classes: feature.classes.clone(),
-        label: feature.label_form,
-        tfidf: feature.tfidf.clone(),
-        ..TextRegression::default()
-    };
+    let params = params(feature)?;
     let walk = &feature.walk_forward;
     let folds = walk.folds(dates.len())?.len() as u64;
     let mut predictions = None;
@@ -76,6 +71,77 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("folds", &predictions.folds);
     let meta = json!({"columns": feature.columns(), "folds": predictions.folds});
     Ok((writer.finish(&order, meta)?.id(), report))
+}
+
+/// What each word of a document gave to its score.
+pub(super) struct Refitted {
+    pub(super) score: f64,
+    pub(super) intercept: f64,
+    /// Words and what they gave, the largest first.
+    pub(super) parts: Vec<(String, f64)>,
+    /// First and last day that the fold tests.
+    pub(super) test: (NaiveDate, NaiveDate),
+}
+
+/// Fits the fold that scored the document in this part and row once more, on the same samples, and asks it why. None where no fold
+/// scored the document. Reads the corpus once.
+pub(super) fn refit(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    place: (usize, usize),
+    ctx: &Ctx,
+) -> Result<Option<Refitted>> {
+    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
+    let dates = inputs.market(feature)?.dates();
+    let table = read_table(feature, inputs, &segmenter, &mut Report::new(&feature.name), ctx)?;
+    let Some(number) = table.sampled.number_of(place) else { return Ok(None) };
+    let all = &table.sampled.samples;
+    let folds = feature.walk_forward.folds(dates.len())?;
+    // Where test windows overlap, the newest model that could be fitted gave the score.
+    for fold in folds.iter().rev().filter(|fold| fold.test.contains(&all[number].date)) {
+        let (start, end) = (fold.train.start, fold.test.end);
+        let kept: Vec<usize> = (0..all.len()).filter(|&i| (start..end).contains(&all[i].date)).collect();
+        let moved = |&i: &usize| {
+            let mut sample =
+                Sample { date: all[i].date - start, label_known: all[i].label_known - start, ..all[i].clone() };
+            if fold.test.contains(&all[i].date) {
+                // When what is tested was known is not asked, and may lie behind the days that are left.
+                sample.known_at = sample.known_at.min(dates[all[i].date].and_time(NaiveTime::MIN));
+            }
+            sample
+        };
+        let samples: Vec<Sample> = kept.iter().map(moved).collect();
+        let mut counts = Csr::new(table.counts.cols());
+        kept.iter().for_each(|&i| counts.push_row(table.counts.row(i).iter()));
+        let walk = WalkForward {
+            train_days: fold.train.len(),
+            test_days: fold.test.len(),
+            step_days: 0,
+            ..feature.walk_forward.clone()
+        };
+        let params = params(feature)?;
+        let (found, _) = fit_predict(&samples, &counts, &table.titles, &dates[start..end], &walk, &params, ctx)?;
+        if let Some(Some(model)) = found.models.first() {
+            let row = table.counts.row(number);
+            let (intercept, parts) = model.explain(row);
+            let names = table.words_by_id();
+            let parts = parts.into_iter().map(|(id, part)| (names[id as usize].to_owned(), part)).collect();
+            let test = (dates[fold.test.start], dates[fold.test.end - 1]);
+            return Ok(Some(Refitted { score: model.score(row), intercept, parts, test }));
+        }
+    }
+    Ok(None)
+}
+
+/// The regression of a feature.
+fn params(feature: &Feature) -> Result<TextRegression> {
+    Ok(TextRegression {
+        estimator: feature.estimator().context("the feature's model does not learn from returns")?,
+        classes: feature.classes.clone(),
+        label: feature.label_form,
+        tfidf: feature.tfidf.clone(),
+        ..TextRegression::default()
+    })
 }
 
 /// Reads the corpus into samples with their labels, and word counts.

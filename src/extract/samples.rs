@@ -89,6 +89,11 @@ impl Sampled {
         Ok(sampled)
     }
 
+    /// The number of the sample that stands in this part and row.
+    pub(super) fn number_of(&self, place: (usize, usize)) -> Option<usize> {
+        self.places.binary_search(&place).ok()
+    }
+
     /// Writes the rows of all parts, `[dim]` a document; `row` gives that of a sample that has one. Returns the order of the batches.
     pub(super) fn write<'r>(
         &self,

@@ -97,8 +97,13 @@ impl Corpus {
     }
 
     pub(super) fn run_sharing(&self, feature: &Feature, shared: Option<&Mutex<Vec<Key>>>) -> Result<(Key, Report)> {
+        self.with(shared, |inputs| run(feature, inputs, &self.store, &self.ctx))
+    }
+
+    /// Does something with what features are computed from.
+    pub(super) fn with<T>(&self, shared: Option<&Mutex<Vec<Key>>>, work: impl FnOnce(&Inputs<'_>) -> T) -> T {
         let (clean, links) = (self.parts("clean"), self.parts("links"));
-        let inputs = Inputs {
+        work(&Inputs {
             clean: &clean,
             links: &links,
             sentences: &self.parts("structure"),
@@ -110,8 +115,7 @@ impl Corpus {
             onnx: &crate::model::onnx::testing::section(),
             base: self.dir.path(),
             shared,
-        };
-        run(feature, &inputs, &self.store, &self.ctx)
+        })
     }
 
     /// All dense rows.

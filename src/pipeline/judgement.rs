@@ -70,6 +70,16 @@ pub fn judged(config: &Config, base: &Path) -> Result<Vec<Judged>> {
     config.factor.iter().zip(looks).map(of).collect()
 }
 
+/// What a project has to say of one factor; none before its backtest.
+pub fn judged_of(config: &Config, base: &Path, factor: &str) -> Result<Option<Judged>> {
+    if !project(config, base).backtest(factor).exists() {
+        return Ok(None);
+    }
+    let mut alone = config.clone();
+    alone.factor.retain(|params| params.name == factor);
+    Ok(judged(&alone, base)?.pop())
+}
+
 fn read_if_there<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     path.exists().then(|| disk::read_json(path)).transpose()
 }
@@ -279,7 +289,8 @@ pub fn write_report(page: &FactorPage<'_>, folder: &Path, charts: &[ChartFormat]
     Ok(report)
 }
 
-fn read_signals(name: &str, project: &Project) -> Result<Vec<Signal>> {
+/// The signals of a factor, as it was built last.
+pub(super) fn read_signals(name: &str, project: &Project) -> Result<Vec<Signal>> {
     let path = project.signals(name);
     signals_from_frame(&disk::read_parquet(&path, None)?)
         .with_context(|| format!("{} is unreadable: build the factor again (inkstone factor)", path.display()))

@@ -11,6 +11,7 @@ mod factors;
 mod judgement;
 mod materials;
 mod state;
+mod trace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -31,8 +32,9 @@ use crate::{clean, disk, ingest, link, structure};
 pub use capsule::{Replayed, replay};
 pub use drift::{Drifted, drift};
 pub use experiment::{Looked, experiments, findings, look_at};
-pub use judgement::{Judged, judged, study, write_report};
+pub use judgement::{Judged, judged, judged_of, study, write_report};
 use state::{State, Step};
+pub use trace::Tracer;
 
 /// Version of the stages' code; raising it makes every project compute everything again.
 const VERSION: u32 = 3;

@@ -148,7 +148,7 @@ impl App {
         match self.page {
             Page::Corpus => self.corpus.can_go_back(),
             Page::Run => self.run.can_go_back(),
-            Page::Factor => false,
+            Page::Factor => self.factor.can_go_back(),
             Page::Experiments => self.experiments.can_go_back(),
         }
     }
@@ -225,7 +225,7 @@ impl App {
             _ => match self.page {
                 Page::Corpus => self.corpus.act(action, page),
                 Page::Run => self.run.act(action, &self.reading),
-                Page::Factor => self.factor.act(action, &self.workspace.factors, &self.reading),
+                Page::Factor => self.factor.act(action, page, &self.workspace, &self.reading, &self.events),
                 Page::Experiments => self.notice = self.experiments.act(action, page, &self.reading),
             },
         }
@@ -297,6 +297,7 @@ impl App {
             Answer::Rejects(rejects) => self.run.take_rejects(rejects),
             Answer::Reports(reports) => self.run.take_reports(reports),
             Answer::Factor(name, picture) => self.factor.take(&name, picture),
+            Answer::Traced(number, traced) => self.factor.take_traced(number, traced),
             Answer::Findings(findings) => self.experiments.take(findings),
             Answer::Truncated(name, number, document) => self.experiments.take_document(&name, number, document),
             Answer::Hits(number, hits) => self.corpus.take_hits(number, hits),
@@ -308,6 +309,7 @@ impl App {
         let page = view::page_area(self.size);
         self.corpus.arrange(page, &self.reading);
         self.run.arrange(page.height);
+        self.factor.arrange(page);
         self.experiments.arrange(page);
     }
 }

@@ -49,6 +49,8 @@ impl Bench {
             marker: Some(Arc::new(|_, _, document| Ok(names_in(&document.body)))),
             reports: Arc::new(Vec::new),
             laboratory: None,
+            tracing: None,
+            judgement: None,
             language: Language::Zh,
             note: Some("合成数据".to_owned()),
             command: "inkstone run --headless".to_owned(),
@@ -94,6 +96,15 @@ impl Bench {
 
     /// Presses keys one after the other: `jj<enter>/回购<esc>`.
     pub(crate) fn press(&mut self, keys: &str) {
+        self.press_then(keys, Bench::settle);
+    }
+
+    /// The same without waiting for answers.
+    pub(crate) fn press_at_once(&mut self, keys: &str) {
+        self.press_then(keys, |_| ());
+    }
+
+    fn press_then(&mut self, keys: &str, then: impl Fn(&mut Bench)) {
         let mut rest = keys;
         while let Some(first) = rest.chars().next() {
             let named = (first == '<').then(|| rest.find('>')).flatten();
@@ -103,7 +114,7 @@ impl Bench {
             };
             rest = &rest[length..];
             self.app.take(Event::Key(key));
-            self.settle();
+            then(self);
         }
     }
 
@@ -112,6 +123,11 @@ impl Bench {
         self.app.take(Event::Resize(columns, rows));
         self.settle();
         self.press(keys);
+        self.picture((columns, rows))
+    }
+
+    /// The picture as it is.
+    pub(crate) fn picture(&self, (columns, rows): (u16, u16)) -> String {
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal.draw(|frame| view::draw(&self.app, frame)).unwrap();
         let buffer = terminal.backend().buffer();

@@ -35,6 +35,9 @@ pub(crate) enum Action {
     PreviousFactor,
     Horizon,
     Layers,
+    Drill,
+    Sort,
+    Quantile,
     Copy,
     Language,
     Help,
@@ -64,7 +67,6 @@ const CORPUS: &[Page] = &[Page::Corpus];
 const RUN: &[Page] = &[Page::Run];
 const FACTOR: &[Page] = &[Page::Factor];
 const EXPERIMENTS: &[Page] = &[Page::Experiments];
-const LISTS: &[Page] = &[Page::Corpus, Page::Run, Page::Experiments];
 const PIPELINE: &[Page] = &[Page::Corpus, Page::Run, Page::Factor];
 const ALWAYS: fn(&App) -> bool = |_| true;
 
@@ -89,7 +91,7 @@ use KeyCode::{BackTab, Char, Down, End, Enter, Esc, Home, Left, PageDown, PageUp
 #[rustfmt::skip]
 pub(crate) static COMMANDS: &[Command] = &[
     command!(A::Open, [Enter], "阅读" "read", "进入正文，j/k 滚动" "move into the text, j/k scroll it", CORPUS, |a| a.corpus.can_open(), true),
-    command!(A::Back, [Esc], "返回" "back", "离开正文、文档、搜索结果或拒收列表" "leave the text, document, search or rejects", LISTS, App::can_go_back, true),
+    command!(A::Back, [Esc], "返回" "back", "离开正文、文档、搜索结果、拒收列表；下钻中返回上一层" "leave the text, document, search, rejects; a level up", ALL, App::can_go_back, true),
     command!(A::Search, [Char('/')], "搜索" "search", "按标题或代码搜索，边输入边查" "search titles and codes while you type", CORPUS, |a| a.corpus.has_documents(), true),
     command!(A::Cut, [Char('t')], "切词" "tokens", "正文：原样、按字、jieba 分词" "text as it is, in characters, in jieba words", CORPUS, |a| a.corpus.has_documents(), true),
     command!(A::Start, [Char('r')], "运行" "run", "从未完成的一步开始运行整条流水线" "run the stages that are not up to date", PIPELINE, |a| !a.run.busy(), true),
@@ -101,16 +103,19 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!(A::Next, [Char(']'), Char('n')], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, |a| a.experiments.has_next(), true),
     command!(A::Previous, [Char('['), Char('p')], "上一个" "previous", "上一个实验；文档中为上一篇" "the experiment before; in a document the one before", EXPERIMENTS, |a| a.experiments.has_next(), false),
     command!(A::RunExperiments, [Char('r')], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.run.busy() && a.workspace.laboratory.is_some(), true),
-    command!(A::Left, [Left, Char('h')], "前一日" "day before", "光标移到前一个日期" "move the cursor to the date before", FACTOR, |a| a.factor.has_dates(), false),
-    command!(A::Right, [Right, Char('l')], "后一日" "day after", "光标移到后一个日期" "move the cursor to the date after", FACTOR, |a| a.factor.has_dates(), false),
+    command!(A::Drill, [Enter], "下钻" "behind", "看光标日期的名字，再看文档、句子" "the names of the date, then documents, sentences", FACTOR, |a| a.factor.can_drill(a.workspace.tracing.is_some()), true),
+    command!(A::Sort, [Char('s')], "排序" "order", "当日名字：按值、收益、文档数轮换" "names of a date: by value, return, documents", FACTOR, |a| a.factor.lists_names(), true),
+    command!(A::Quantile, [Char('f')], "分层" "layer", "当日名字：全部或只看一层" "names of a date: all, or one layer alone", FACTOR, |a| a.factor.lists_names(), true),
+    command!(A::Left, [Left, Char('h')], "前一日" "day before", "前一个日期；句子中为前一列" "the date before; among sentences the column before", FACTOR, |a| a.factor.has_dates(), false),
+    command!(A::Right, [Right, Char('l')], "后一日" "day after", "后一个日期；句子中为后一列" "the date after; among sentences the next column", FACTOR, |a| a.factor.has_dates(), false),
     command!(A::NextFactor, [Char(']'), Char('n')], "下一因子" "next factor", "看下一个因子" "look at the next factor", FACTOR, |a| a.workspace.factors.len() > 1, true),
     command!(A::PreviousFactor, [Char('['), Char('p')], "上一因子" "previous", "看上一个因子" "look at the factor before", FACTOR, |a| a.workspace.factors.len() > 1, false),
-    command!(A::Horizon, [Char('d')], "持有期" "horizon", "换一个持有天数" "another holding period", FACTOR, |a| a.factor.horizons() > 1, true),
-    command!(A::Layers, [Char('v')], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, |a| a.factor.has_dates(), true),
-    command!(A::Down, [Down, Char('j')], "下" "down", "下移一行" "one line down", LISTS, ALWAYS, false),
-    command!(A::Up, [Up, Char('k')], "上" "up", "上移一行" "one line up", LISTS, ALWAYS, false),
-    command!(A::PageDown, [PageDown, Char(' ')], "下页" "page down", "下移一页；运行页滚动详情；因子页后移 21 日" "a page down; on the factor page 21 days on", ALL, ALWAYS, false),
-    command!(A::PageUp, [PageUp, Char('b')], "上页" "page up", "上移一页；运行页滚动详情；因子页前移 21 日" "a page up; on the factor page 21 days back", ALL, ALWAYS, false),
+    command!(A::Horizon, [Char('d')], "持有期" "horizon", "换一个持有天数" "another holding period", FACTOR, |a| a.factor.horizons() > 1 && a.factor.shows_returns(), true),
+    command!(A::Layers, [Char('v')], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, |a| a.factor.has_dates() && !a.factor.can_go_back(), true),
+    command!(A::Down, [Down, Char('j')], "下" "down", "下移一行" "one line down", ALL, ALWAYS, false),
+    command!(A::Up, [Up, Char('k')], "上" "up", "上移一行" "one line up", ALL, ALWAYS, false),
+    command!(A::PageDown, [PageDown, Char(' ')], "下页" "page down", "下移一页；运行页滚动详情；因子曲线后移 21 日" "a page down; along a factor's curve 21 days on", ALL, ALWAYS, false),
+    command!(A::PageUp, [PageUp, Char('b')], "上页" "page up", "上移一页；运行页滚动详情；因子曲线前移 21 日" "a page up; along a factor's curve 21 days back", ALL, ALWAYS, false),
     command!(A::First, [Home, Char('g')], "开头" "first", "到开头" "to the beginning", ALL, ALWAYS, false),
     command!(A::Last, [End, Char('G')], "末尾" "last", "到末尾" "to the end", ALL, ALWAYS, false),
     command!(A::Show(Page::Corpus), [Char('1')], "语料" "corpus", "语料页" "the corpus page", ALL, ALWAYS, false),

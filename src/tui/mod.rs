@@ -36,6 +36,7 @@ use crate::project::Project;
 use crate::{figures, width};
 
 pub use crate::language::Language;
+pub use factor::{DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
 pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
@@ -75,6 +76,10 @@ pub struct Workspace {
     pub reports: LastReports,
     /// The truncation laboratory; none where the configuration has no experiments.
     pub laboratory: Option<Laboratory>,
+    /// The way from a factor to its documents and their words; none where there is no project behind it.
+    pub tracing: Option<Tracing>,
+    /// What linter and ledger say of a factor.
+    pub judgement: Option<JudgementOf>,
     /// Language to begin with; a key changes it.
     pub language: Language,
     /// Said on every screen, for instance that the data is synthetic.

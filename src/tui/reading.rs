@@ -18,8 +18,8 @@ use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde::Deserialize;
 
 use super::event::Event;
-use super::factor::Picture;
-use super::{Cut, Mark, Truncated, Workspace};
+use super::factor::{Picture, Question, Traced};
+use super::{Cut, Mark, Tracing, Truncated, Workspace};
 use crate::backtest::Outcome;
 use crate::corpus;
 use crate::data::{Document, Kind, Report};
@@ -79,6 +79,8 @@ pub(crate) enum Answer {
     Reports(Vec<Report>),
     /// To [`Request::Factor`]; `None` when there is no backtest of it.
     Factor(String, Result<Option<Box<Picture>>, String>),
+    /// To the question of this number about what is behind a factor.
+    Traced(u64, Traced),
     /// To [`Request::Findings`].
     Findings(Result<Vec<Findings>, String>),
     /// To [`Request::Truncated`]; `None` when the experiment has no such document.
@@ -388,7 +390,36 @@ fn factor(workspace: &Workspace, name: &str) -> Result<Option<Box<Picture>>> {
     if !path.exists() {
         return Ok(None);
     }
-    Ok(Some(Box::new(Picture::of(disk::read_json::<Outcome>(&path)?))))
+    // A ledger that a run holds, or that cannot be read, is no reason to show no backtest.
+    let judgement = workspace.judgement.as_ref().and_then(|of| of(name).ok().flatten());
+    Ok(Some(Box::new(Picture { judgement, ..Picture::of(disk::read_json::<Outcome>(&path)?) })))
+}
+
+/// Looks behind a factor on a thread of its own; dropping the job ends it.
+pub(crate) fn trace(
+    number: u64,
+    question: Question,
+    tracing: &Tracing,
+    workspace: &Workspace,
+    events: Sender<Event>,
+) -> Result<Job<()>> {
+    let tracing = tracing.clone();
+    Job::spawn("look behind a factor", Ctx::new(workspace.threads, workspace.seed)?, move |ctx| {
+        let traced = match question {
+            Question::Names(factor, date) => Traced::Names(guarded(|| (tracing.names)(&factor, date, ctx))),
+            Question::Documents(factor, date, code) => {
+                Traced::Documents(guarded(|| (tracing.documents)(&factor, date, &code, ctx)))
+            }
+            Question::Sentences(factor, reading, document) => {
+                Traced::Sentences(guarded(|| (tracing.sentences)(&factor, reading, document, ctx)))
+            }
+        };
+        // Whoever went on waits for nothing more.
+        if !ctx.is_cancelled() {
+            let _ = events.send(Event::Answer(Box::new(Answer::Traced(number, traced))));
+        }
+        Ok(())
+    })
 }
 
 /// Searches titles and codes for a text on a thread of its own; dropping the job ends it.

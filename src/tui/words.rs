@@ -115,6 +115,37 @@ words! {
     VOLATILITY: "波动", "volatility";
     CALMAR: "卡玛", "Calmar";
     HIT_RATE: "胜率", "days > 0";
+    BY_VALUE: "按值", "by value";
+    BY_RETURN: "按收益", "by return";
+    BY_DOCUMENTS: "按文档数", "by documents";
+    NAMES_UNIT: "只", "names";
+    RETURN: "收益", "ret ";
+    NAME: "名称", "name";
+    WORTH: "值", "value";
+    RAW: "原值", "raw";
+    DOCUMENTS_SHORT: "文档", "docs";
+    FIRST: "首发", "1st";
+    FIRST_SHORT: "首", "1";
+    IS_FIRST: "首", "1";
+    TOP_DOCUMENT: "贡献最大的文档", "document that gave most";
+    KNOWN_AT: "已知于", "known at";
+    GAVE: "贡献", "gave";
+    WEIGHT: "权重", "weight";
+    AGE: "龄", "age";
+    SOURCE: "来源", "source";
+    READING_OF: "读数", "reading";
+    REGRESSED_OUT: "仅用于中性化", "regressed out";
+    NOT_SHARED_OUT: "标准差不能分摊到单篇", "a deviation is not shared out";
+    NO_DOCUMENTS_BEHIND: "这个值背后没有文档：它是填补的，或只由价格与其他因子算出。", "There are no documents behind this value: it was filled in, or is made of prices and other factors alone.";
+    NOTHING_READ_OF_MODELS: "这个读数没有用到特征的列（例如只数篇数、评级或长度），没有可解释的词。", "This reading uses no column of a feature (it counts documents, or takes ratings or lengths): there are no words to explain.";
+    INTERCEPT: "截距", "intercept";
+    REST: "其余", "rest";
+    WORDS_THAT_MOVED: "推动得分的词", "Words that moved the score";
+    NO_WORDS: "这一句没有推动得分的词", "no word of this sentence moved the score";
+    NEGATED: "否定", "negated";
+    LOOK_AHEAD_CHECK: "未来函数检查", "look-ahead checks";
+    TRIED: "已尝试", "tried";
+    LEDGER_CHANGED: "账本被改动过", "the ledger was changed";
     NO_LABORATORY: "还没有实验：在 workbench.toml 里写一个 [[experiment]]，写明 name 与 features。", "There are no experiments: write an [[experiment]] with its name and features in workbench.toml.";
     NO_EXPERIMENT: "实验还没有运行过：按 r 运行。", "No experiment was run yet. Press r to run them.";
     AFTER_EXPERIMENT_FAILED: "按 r 重试：已读过的部分不会重读。", "Press r to try again: what was read is not read twice.";
@@ -137,7 +168,7 @@ words! {
     NO_SUCH_DOCUMENT: "实验没有这篇文档：语料在实验之后变了。按 Esc 返回，按 r 重新运行。", "The experiment has no such document: the corpus has changed since. Press Esc to go back and r to run again.";
     NO_OTHER_DOCUMENT: "没有更多文档", "there are no more documents";
 
-    MOVE_CURSOR: "←/→ 移动日期光标，PgUp/PgDn 一个月", "←/→ move along the dates, PgUp/PgDn by a month";
+    MOVE_CURSOR: "←/→ 移动日期光标，PgUp/PgDn 一个月，Enter 看当日", "←/→ move along the dates, PgUp/PgDn by a month, Enter for the names";
 }
 
 /// Which return a value is paired with, in the language of the screen.

@@ -19,6 +19,7 @@ mod onnx;
 mod onnx_runs;
 mod places;
 mod tools;
+mod trace;
 mod tree;
 mod words;
 

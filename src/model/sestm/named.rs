@@ -135,6 +135,21 @@ impl Sestm {
         }
     }
 
+    /// A model of the screened words that [`Sestm::words`] gave, for scoring alone.
+    pub(crate) fn of_words(screened: &[SestmWord], lambda: f64) -> Sestm {
+        let words: Vec<Box<str>> = screened.iter().map(|word| word.word.clone()).collect();
+        let topics = Topics {
+            columns: (0..words.len() as u32).collect(),
+            positive: screened.iter().map(|word| word.frequency + word.tone).collect(),
+            negative: screened.iter().map(|word| word.frequency - word.tone).collect(),
+            share: screened.iter().map(|word| word.share).collect(),
+            documents: screened.iter().map(|word| word.documents).collect(),
+            lambda,
+        };
+        let params = SestmParams { lambda, ..SestmParams::default() };
+        Sestm::named(topics, &words, params, SestmFit::default(), None)
+    }
+
     /// The tone of a document given as its terms.
     pub fn score<T: AsRef<str>>(&self, terms: &[T]) -> SestmScore {
         let (columns, counts) = self.counts(terms);

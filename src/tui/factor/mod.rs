@@ -1,14 +1,25 @@
 //! The factor page: the backtest of one factor, read off a date at a time.
 
 mod charts;
+mod drill;
 mod picture;
+mod tracing;
 mod view;
 
+use std::sync::mpsc::Sender;
+
+use ratatui::layout::Rect;
+
+pub(crate) use drill::{Question, Traced};
 pub(crate) use picture::Picture;
+pub use tracing::{DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
 pub(crate) use view::draw;
 
+use super::Workspace;
 use super::commands::Action;
+use super::event::Event;
 use super::reading::{Reading, Request};
+use drill::{Asking, Drill};
 
 /// Trading days of a month, the step of the page keys.
 const MONTH: usize = 21;
@@ -23,6 +34,10 @@ pub(crate) struct Factor {
     horizon: usize,
     cursor: Option<usize>,
     chart: LayerChart,
+    /// The way down to documents, while it is gone.
+    drill: Option<Drill>,
+    /// Questions asked on the ways before.
+    asked_before: u64,
 }
 
 /// What the lower left chart shows.
@@ -55,7 +70,7 @@ impl Factor {
     /// Whether something asked for has not come yet.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> bool {
-        self.asked.is_some() && self.loaded.is_none()
+        self.asked.is_some() && self.loaded.is_none() || self.drill.as_ref().is_some_and(Drill::waiting)
     }
 
     /// Takes in a backtest, unless another has been asked for since.
@@ -83,13 +98,82 @@ impl Factor {
         self.loaded.as_ref()?.as_ref().ok()?.as_deref()
     }
 
+    /// Whether there is something below what is shown.
+    pub(crate) fn can_drill(&self, there_is_a_way: bool) -> bool {
+        match &self.drill {
+            Some(drill) => drill.can_open(),
+            None => there_is_a_way && self.picture().is_some_and(|p| p.dates_with_names().next().is_some()),
+        }
+    }
+
+    /// Whether the names of a date are listed.
+    pub(crate) fn lists_names(&self) -> bool {
+        self.drill.as_ref().is_some_and(Drill::lists_names)
+    }
+
+    /// Whether a holding period makes a difference to what is shown.
+    pub(crate) fn shows_returns(&self) -> bool {
+        self.drill.as_ref().is_none_or(Drill::lists_names)
+    }
+
+    /// Whether there is a level to go up from.
+    pub(crate) fn can_go_back(&self) -> bool {
+        self.drill.is_some()
+    }
+
+    /// Takes in what is behind the factor.
+    pub(crate) fn take_traced(&mut self, number: u64, traced: Traced) {
+        if let Some(drill) = &mut self.drill {
+            drill.take(number, traced, self.horizon);
+        }
+    }
+
+    /// Brings what is marked into sight.
+    pub(crate) fn arrange(&mut self, page: Rect) {
+        if let Some(drill) = &mut self.drill {
+            drill.arrange(page);
+        }
+    }
+
     /// Does a command of this page.
-    pub(crate) fn act(&mut self, action: Action, factors: &[String], reading: &Reading) {
+    pub(crate) fn act(
+        &mut self,
+        action: Action,
+        page: Rect,
+        workspace: &Workspace,
+        reading: &Reading,
+        events: &Sender<Event>,
+    ) {
+        let asking = workspace.tracing.as_ref().map(|tracing| Asking { tracing, workspace, events });
+        match (action, &mut self.drill, &asking) {
+            (Action::NextFactor | Action::PreviousFactor | Action::Horizon, ..) => {
+                self.show(action, &workspace.factors, reading);
+            }
+            (Action::Drill, None, Some(asking)) => self.open(asking),
+            (_, None, _) => self.show(action, &workspace.factors, reading),
+            (Action::Drill, Some(drill), Some(asking)) => drill.down(asking),
+            (Action::Left | Action::Right, Some(drill), Some(asking)) => drill.aside(action == Action::Right, asking),
+            (Action::Back, Some(drill), _) => {
+                if !drill.up() {
+                    self.close();
+                }
+            }
+            (_, Some(drill), _) => drill.act(action, self.horizon, page),
+        }
+    }
+
+    /// Does what is of the factor as a whole.
+    fn show(&mut self, action: Action, factors: &[String], reading: &Reading) {
         let count = factors.len().max(1);
         match action {
             Action::NextFactor => self.select((self.selected + 1) % count, factors, reading),
             Action::PreviousFactor => self.select((self.selected + count - 1) % count, factors, reading),
-            Action::Horizon => self.horizon = (self.horizon + 1) % self.horizons().max(1),
+            Action::Horizon => {
+                self.horizon = (self.horizon + 1) % self.horizons().max(1);
+                if let Some(drill) = &mut self.drill {
+                    drill.sort(self.horizon);
+                }
+            }
             Action::Layers => {
                 self.chart = match self.chart {
                     LayerChart::Wealth => LayerChart::Means,
@@ -102,8 +186,26 @@ impl Factor {
     }
 
     fn select(&mut self, factor: usize, factors: &[String], reading: &Reading) {
+        self.close();
         (self.selected, self.loaded) = (factor, None);
         self.reload(factors, reading);
+    }
+
+    /// Goes down to the names of the date of the cursor, or the last one before it that has some.
+    fn open(&mut self, asking: &Asking<'_>) {
+        let Some((picture, factor)) = self.picture().zip(self.asked.as_deref()) else { return };
+        let dates: Vec<chrono::NaiveDate> = picture.dates_with_names().collect();
+        let at = self.cursor.and_then(|i| picture.dates.get(i)).or(dates.last()).copied();
+        let Some(at) = at.filter(|_| !dates.is_empty()) else { return };
+        let date = dates.partition_point(|date| *date <= at).saturating_sub(1);
+        self.drill = Some(Drill::open(factor, dates, date, self.asked_before, asking));
+    }
+
+    /// Goes up to the curves, at the date whose names were listed.
+    fn close(&mut self) {
+        let Some(drill) = self.drill.take() else { return };
+        self.asked_before = drill.asked();
+        self.cursor = self.picture().and_then(|picture| picture.dates.binary_search(&drill.day()).ok()).or(self.cursor);
     }
 
     fn step(&mut self, action: Action) {

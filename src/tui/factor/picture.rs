@@ -2,7 +2,8 @@
 
 use chrono::{Datelike, NaiveDate};
 
-use crate::backtest::{IcSummary, Outcome};
+use super::Judgement;
+use crate::backtest::{Coverage, IcSummary, Outcome};
 
 /// A backtest and what is drawn of it.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Picture {
     pub(crate) coverage: f64,
     /// All dates that any curve has, ascending: where the cursor can stand.
     pub(crate) dates: Vec<NaiveDate>,
+    /// What linter and ledger say; none where they have said nothing.
+    pub(crate) judgement: Option<Judgement>,
 }
 
 /// Information coefficients at one horizon.
@@ -87,7 +90,13 @@ impl Picture {
         dates.extend(&outcome.long_short.dates);
         dates.sort_unstable();
         dates.dedup();
-        Picture { outcome, horizons, wealth, drawdown, coverage, dates }
+        Picture { outcome, horizons, wealth, drawdown, coverage, dates, judgement: None }
+    }
+
+    /// The dates on which there are names with a value, ascending.
+    pub(crate) fn dates_with_names(&self) -> impl Iterator<Item = NaiveDate> {
+        let Coverage { dates, names, .. } = &self.outcome.coverage;
+        dates.iter().zip(names).filter(|(_, names)| **names > 0).map(|(date, _)| *date)
     }
 }
 

@@ -9,7 +9,7 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::charts::{Bars, Curve, bars_that_fit, draw_bars, draw_curves, points};
 use super::picture::{Horizon, Picture, Step, fitting_means};
-use super::{Factor, LayerChart};
+use super::{Factor, Judgement, LayerChart, drill};
 use crate::tui::app::App;
 use crate::tui::words::{self, Word};
 use crate::tui::{figures, look, width};
@@ -20,6 +20,9 @@ const TALL: u16 = 32;
 /// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let factor = &app.factor;
+    if let Some(drill) = &factor.drill {
+        return drill::draw(app, drill, frame, page);
+    }
     let picture = match &factor.loaded {
         Some(Ok(Some(picture))) => picture,
         Some(Err(error)) => return draw_message(app, Line::styled(error.as_str(), look::BAD), frame, page),
@@ -33,7 +36,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let banner = u16::from(picture.outcome.lookahead);
     let [warning, figures, charts, by_year, cursor] = Layout::vertical([
         Constraint::Length(banner),
-        Constraint::Length(5),
+        Constraint::Length(if picture.judgement.is_some() { 6 } else { 5 }),
         Constraint::Min(0),
         Constraint::Length(years),
         Constraint::Length(1),
@@ -129,8 +132,33 @@ fn draw_figures(app: &App, factor: &Factor, picture: &Picture, frame: &mut Frame
         let refused = format!(" {} {} ", app.say(words::REFUSED), figures::count(outcome.refused.values));
         block = block.title_bottom(Line::styled(refused, look::NOTE).right_aligned());
     }
-    let lines = vec![alignment, figure_line(ic, room), figure_line(book, room)];
+    let mut lines = vec![alignment, figure_line(ic, room), figure_line(book, room)];
+    lines.extend(picture.judgement.as_ref().map(|judgement| figure_line(judged(app, judgement), room)));
     frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+/// What linter and ledger say: `未来函数检查 9/10  已尝试 17 → DSR 0.83`.
+fn judged<'a>(app: &App, judgement: &Judgement) -> Vec<[Span<'a>; 2]> {
+    let mut said = Vec::new();
+    let plain = |name: Word| Span::styled(format!("{} ", app.say(name)), look::DIM);
+    if judgement.checks > 0 {
+        let (sign, style) = match judgement {
+            Judgement { failed: 0, warned: 0, .. } => (" ✓".to_owned(), look::GOOD),
+            Judgement { failed: 0, warned, .. } => (format!(" !{warned}"), look::NOTE),
+            Judgement { failed, .. } => (format!(" ✗{failed}"), look::BAD),
+        };
+        let tally = format!("{}/{}{sign}  ", judgement.passed, judgement.checks);
+        said.push([plain(words::LOOK_AHEAD_CHECK), Span::styled(tally, style)]);
+    }
+    if judgement.trials > 0 {
+        let tried = figures::count(judgement.trials);
+        let worth = format!("{tried} → DSR {}  ", figures::number(judgement.deflated_sharpe, 2));
+        said.push([plain(words::TRIED), Span::styled(worth, look::STRONG)]);
+    }
+    if judgement.ledger_changed {
+        said.push([Span::raw(""), Span::styled(app.say(words::LEDGER_CHANGED), look::BAD)]);
+    }
+    said
 }
 
 fn draw_rank_ic(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {

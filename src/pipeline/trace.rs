@@ -1,0 +1,382 @@
+//! From a value of a factor to the documents behind it, and from a document to the sentences and words that moved it.
+//!
+//! Nothing is computed anew but what explains a text: values, signals and feature sets are those of the last run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, bail, ensure};
+use chrono::NaiveDate;
+use polars::prelude::{ParquetReader, SerReader};
+
+use super::judgement::read_signals;
+use super::materials::read_factor;
+use super::state::State;
+use super::{project, securities};
+use crate::backtest;
+use crate::config::Config;
+use crate::corpus::{Parts, column, times_of};
+use crate::data::{Key, Kind};
+use crate::disk;
+use crate::extract::{self, ExplainedText, Inputs, KeptRow, explain};
+use crate::factor::{Aggregate, Factor, Plan, Signal, TracedCell, TracedDate, TracedDocument, TracedName};
+use crate::job::Ctx;
+use crate::market::{Code, Market, Security, Tradability};
+use crate::project::Project;
+use crate::store::Store;
+
+/// Looks behind the factors of a project. What it has read it keeps, until the files are written anew.
+pub struct Tracer {
+    config: Config,
+    base: PathBuf,
+    project: Project,
+    read: Mutex<Option<Arc<Opened>>>,
+}
+
+/// What was read of a project for one factor.
+struct Opened {
+    stamps: Vec<Stamp>,
+    factor: Factor,
+    plan: Plan,
+    signals: Vec<Signal>,
+    market: Market,
+    tradability: Tradability,
+    securities: Vec<Security>,
+    /// Number of the first document of each part, and of all documents.
+    starts: Vec<u32>,
+}
+
+/// A file and when it was written; no time where it is not there.
+type Stamp = (PathBuf, Option<SystemTime>);
+
+impl Tracer {
+    /// Looks behind the factors of a configuration, whose paths are relative to `base`.
+    pub fn new(config: &Config, base: &Path) -> Tracer {
+        let project = project(config, base);
+        Tracer { config: config.clone(), base: base.to_owned(), project, read: Mutex::default() }
+    }
+
+    /// The dates on which a factor has values.
+    pub fn dates(&self, factor: &str) -> Result<Vec<NaiveDate>> {
+        let opened = self.open(factor)?;
+        let dates = opened.market.dates();
+        let there = |t: &usize| opened.factor.values.row(*t).iter().any(|value| !value.is_nan());
+        Ok((0..dates.len()).filter(there).map(|t| dates[t]).collect())
+    }
+
+    /// The names that a factor has a value for on a date, the highest first; those of one quantile where it is given (from 1, the
+    /// lowest).
+    pub fn names(&self, factor: &str, date: NaiveDate, quantile: Option<u16>, ctx: &Ctx) -> Result<TracedDate> {
+        let opened = self.open(factor)?;
+        let Opened { market, factor: values, plan, .. } = &*opened;
+        let params = &self.config.backtest;
+        if let Some(quantile) = quantile {
+            ensure!(
+                (1..=params.quantiles).contains(&usize::from(quantile)),
+                "there is no quantile {quantile}: [backtest] quantiles cuts each date into {}, of which 1 has the lowest values",
+                params.quantiles
+            );
+        }
+        let t = opened.date(date)?;
+        ctx.check()?;
+        let found = backtest::names_on(values, market, &opened.tradability, params, t)?;
+        let mut names: Vec<(TracedName, Option<u32>)> = Vec::new();
+        for name in &found.names {
+            let code = name.code;
+            let traced = plan.trace(&opened.of_code(code), market, t, code);
+            let shares: Vec<_> = traced.iter().filter(|r| !r.control).flat_map(|r| &r.shares).collect();
+            let documents: BTreeMap<u32, bool> = shares.iter().map(|share| (share.document, share.first)).collect();
+            let largest = shares.iter().filter(|s| !s.contribution.is_nan());
+            let largest = largest.max_by(|a, b| a.contribution.abs().total_cmp(&b.contribution.abs()));
+            let row = TracedName {
+                code: market.codes()[code].to_string(),
+                name: self.name_of(&opened, code, date),
+                value: values.values.at(t, code),
+                raw: values.raw.at(t, code),
+                rank: 0,
+                quantile: name.quantile,
+                documents: documents.len(),
+                first_mentions: documents.values().filter(|first| **first).count(),
+                known_at: values.known_at(t, code),
+                returns: name.returns.clone(),
+                blocked: name.blocked.map(str::to_owned),
+                title: String::new(),
+            };
+            names.push((row, largest.or(shares.last()).map(|share| share.document)));
+        }
+        names.sort_by(|a, b| b.0.value.total_cmp(&a.0.value).then_with(|| a.0.code.cmp(&b.0.code)));
+        for k in 0..names.len() {
+            let tied = k > 0 && names[k].0.value == names[k - 1].0.value;
+            names[k].0.rank = if tied { names[k - 1].0.rank } else { k + 1 };
+        }
+        names.retain(|(name, _)| quantile.is_none_or(|quantile| name.quantile == quantile));
+        let wanted: BTreeSet<u32> = names.iter().filter_map(|(_, document)| *document).collect();
+        let told = self.documents_of(&opened, &wanted, ctx)?;
+        let titled = |(mut name, document): (TracedName, Option<u32>)| {
+            name.title = document.and_then(|number| Some(told.get(&number)?.title.clone())).unwrap_or_default();
+            name
+        };
+        Ok(TracedDate {
+            factor: factor.to_owned(),
+            date,
+            entry: found.entry,
+            price: params.traded_price().name().to_owned(),
+            delay: params.delay_days(),
+            horizons: params.horizons.clone(),
+            quantiles: params.quantiles,
+            without_quantiles: found.left_out.map(str::to_owned),
+            names: names.into_iter().map(titled).collect(),
+        })
+    }
+
+    /// The readings behind the value of a name on a date, with their documents.
+    pub fn documents(&self, factor: &str, date: NaiveDate, code: &str, ctx: &Ctx) -> Result<Vec<TracedCell>> {
+        let opened = self.open(factor)?;
+        let Opened { market, plan, .. } = &*opened;
+        let (t, i) = (opened.date(date)?, opened.code(code)?);
+        let traced = plan.trace(&opened.of_code(i), market, t, i);
+        let wanted: BTreeSet<u32> = traced.iter().flat_map(|r| &r.shares).map(|share| share.document).collect();
+        let told = self.documents_of(&opened, &wanted, ctx)?;
+        let cell = |reading: crate::factor::ReadingTrace| -> Result<TracedCell> {
+            let mut documents = Vec::with_capacity(reading.shares.len());
+            for share in &reading.shares {
+                let told =
+                    told.get(&share.document).context("a document of the factor is not in the corpus any more")?;
+                documents.push(TracedDocument {
+                    trade_date: market.dates()[share.date as usize],
+                    known_at: share.known_at,
+                    age: share.age,
+                    first: share.first,
+                    value: share.value,
+                    weight: share.weight,
+                    contribution: share.contribution,
+                    ..told.clone()
+                });
+            }
+            documents.sort_by(|a, b| {
+                let size = |d: &TracedDocument| d.contribution.abs();
+                // What has no contribution stands behind, and among equals the newest first.
+                size(b).partial_cmp(&size(a)).unwrap_or(std::cmp::Ordering::Equal).then(b.known_at.cmp(&a.known_at))
+            });
+            let reads = plan.columns_of(reading.reading).into_iter().map(|(feature, column)| match column {
+                Some(column) => format!("{feature}.{column}"),
+                None => feature.to_owned(),
+            });
+            Ok(TracedCell {
+                reading: reading.reading + 1,
+                reads: reads.collect(),
+                aggregate: serde_json::to_value(reading.aggregate)?.as_str().unwrap_or_default().to_owned(),
+                date: market.dates()[reading.date],
+                control: reading.control,
+                value: reading.value,
+                adds_up: reading.aggregate != Aggregate::Std,
+                documents,
+            })
+        };
+        traced.into_iter().map(cell).collect()
+    }
+
+    /// The values of a document by the features that a reading (from 1) of a factor is made of, taken apart: one for each column.
+    pub fn sentences(&self, factor: &str, reading: usize, document: u32, ctx: &Ctx) -> Result<Vec<ExplainedText>> {
+        let opened = self.open(factor)?;
+        let place = opened.place(document)?;
+        let columns = opened.plan.columns_of(reading.wrapping_sub(1));
+        let (clean, links, sentences) = (self.project.clean(), self.project.links(), self.project.structure());
+        let inputs = Inputs {
+            clean: &clean,
+            links: &links,
+            sentences: &sentences,
+            corpus: Key::default(),
+            market: Some(&opened.market),
+            prices: Key::default(),
+            cutoff: self.config.market.cutoff,
+            tokenizer: &self.config.tokenizer,
+            onnx: &self.config.onnx,
+            base: &self.base,
+            shared: None,
+        };
+        let columns: Vec<_> = columns
+            .into_iter()
+            .map(|(name, column)| Ok((self.feature(name)?, column, self.kept(name, place)?)))
+            .collect::<Result<_>>()?;
+        let explain = |(feature, column, kept): &(&extract::Feature, Option<String>, Option<KeptRow>)| {
+            explain(feature, column.as_deref(), &inputs, kept.as_ref(), place, ctx)
+        };
+        columns.iter().map(explain).collect()
+    }
+
+    /// What the set of a feature has of a document. None while a run has the store: what needs no fold is explained all the same.
+    fn kept(&self, feature: &str, place: (usize, usize)) -> Result<Option<KeptRow>> {
+        let Some(made) = State::read(&self.project).made(&format!("extract {feature}")) else { return Ok(None) };
+        let Ok(store) = Store::open(&self.project.store()) else { return Ok(None) };
+        store.set(&made)?.map(|set| KeptRow::of(&set, place)).transpose()
+    }
+
+    /// The number of the document with this id among those behind a value, and the reading (from 1) that took it.
+    pub fn find(cells: &[TracedCell], doc_id: &str) -> Result<(usize, u32)> {
+        let all = || cells.iter().flat_map(|cell| cell.documents.iter().map(move |document| (cell, document)));
+        let found = all().find(|(_, document)| document.doc_id == doc_id);
+        let Some((cell, document)) = found else {
+            let known: BTreeSet<&str> = all().map(|(_, document)| document.doc_id.as_str()).collect();
+            let known: Vec<&str> = known.into_iter().take(10).collect();
+            bail!("document {doc_id:?} is not behind this value; there are: {}", known.join(", "));
+        };
+        Ok((cell.reading, document.number))
+    }
+
+    fn feature(&self, name: &str) -> Result<&extract::Feature> {
+        let found = self.config.feature.iter().find(|feature| feature.name == name);
+        found.with_context(|| format!("the configuration has no feature {name:?}"))
+    }
+
+    /// What a security was called on a day; where the table does not say, the first name that it has.
+    fn name_of(&self, opened: &Opened, code: usize, day: NaiveDate) -> String {
+        let code = &opened.market.codes()[code];
+        let mut rows = opened.securities.iter().filter(|row| row.code == *code);
+        rows.clone()
+            .find(|row| row.holds_on(day))
+            .or_else(|| rows.next())
+            .map(|row| row.name.clone())
+            .unwrap_or_default()
+    }
+
+    /// Ids, titles and times of documents, by their number in the corpus.
+    fn documents_of(
+        &self,
+        opened: &Opened,
+        wanted: &BTreeSet<u32>,
+        ctx: &Ctx,
+    ) -> Result<BTreeMap<u32, TracedDocument>> {
+        let clean = self.project.clean();
+        let mut found = BTreeMap::new();
+        let mut by_part: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        for &number in wanted {
+            by_part.entry(opened.place(number)?.0).or_default().push(number);
+        }
+        for (part, numbers) in by_part {
+            ctx.check()?;
+            let wanted = ["doc_id", "kind", "title", "source", "published_at", "first_mention"];
+            let frame = disk::read_parquet(&clean.path(part), Some(&wanted))?;
+            let text = |name: &str| -> Result<_> { Ok(column(&frame, name)?.str()?.clone()) };
+            let [ids, kinds, titles] = [text("doc_id")?, text("kind")?, text("title")?];
+            let [sources, firsts] = [text("source")?, text("first_mention")?];
+            let published = times_of(&frame, "published_at")?;
+            for number in numbers {
+                let row = (number - opened.starts[part]) as usize;
+                let id =
+                    ids.get(row).with_context(|| format!("part {part} of the corpus has no row {row}: run again"))?;
+                let document = TracedDocument {
+                    number,
+                    doc_id: id.to_owned(),
+                    title: titles.get(row).unwrap_or_default().to_owned(),
+                    kind: kinds.get(row).and_then(Kind::parse).unwrap_or_default(),
+                    source: sources.get(row).unwrap_or_default().to_owned(),
+                    published_at: published[row].unwrap_or_default(),
+                    repeats: firsts.get(row).filter(|first| *first != id).map(str::to_owned),
+                    ..TracedDocument::default()
+                };
+                found.insert(number, document);
+            }
+        }
+        Ok(found)
+    }
+
+    /// What is there of a factor, read anew where a file has changed.
+    fn open(&self, name: &str) -> Result<Arc<Opened>> {
+        let known: Vec<&str> = self.config.factor.iter().map(|factor| factor.name.as_str()).collect();
+        let params = self.config.factor.iter().find(|factor| factor.name == name);
+        let params = params.with_context(|| format!("there is no factor {name:?}; there are: {}", known.join(", ")))?;
+        let project = &self.project;
+        let files = [project.prices(), project.securities(), project.factor(name), project.signals(name)];
+        let stamps: Vec<Stamp> = files.into_iter().chain(project.clean().files()?).map(stamp).collect();
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(opened) = read.as_ref().filter(|opened| opened.stamps == stamps && opened.factor.name == name) {
+            return Ok(opened.clone());
+        }
+        *read = None;
+        ensure!(
+            project.factor(name).exists() && project.signals(name).exists(),
+            "factor {name:?} is not built yet, or was built by a version that kept no signals (inkstone factor)"
+        );
+        let securities = securities(project)?;
+        let market = Market::read(&project.prices(), &securities)?;
+        let opened = Arc::new(Opened {
+            factor: read_factor(name, project, &market)?,
+            plan: Plan::new(params)?,
+            signals: by_code(read_signals(name, project)?),
+            tradability: self.config.backtest.tradability(&market)?,
+            market,
+            securities,
+            starts: starts(&project.clean())?,
+            stamps,
+        });
+        *read = Some(opened.clone());
+        Ok(opened)
+    }
+}
+
+impl Opened {
+    /// The number of a date on which the factor has values.
+    fn date(&self, date: NaiveDate) -> Result<usize> {
+        let dates = self.market.dates();
+        let t = self.market.calendar().index_of(date);
+        let there = |t: &usize| self.factor.values.row(*t).iter().any(|value| !value.is_nan());
+        t.filter(there).with_context(|| {
+            let with_values: Vec<usize> = (0..dates.len()).filter(there).collect();
+            match (with_values.first(), with_values.last()) {
+                (Some(&first), Some(&last)) => {
+                    let before = with_values.iter().rev().find(|t| dates[**t] <= date).unwrap_or(&first);
+                    format!(
+                        "factor {:?} has no value on {date}; it has some from {} to {}, the nearest before on {}",
+                        self.factor.name, dates[first], dates[last], dates[*before]
+                    )
+                }
+                _ => format!("factor {:?} has no value on any date", self.factor.name),
+            }
+        })
+    }
+
+    /// The number of a code, however it is written.
+    fn code(&self, code: &str) -> Result<usize> {
+        let found = self.market.index_of(code);
+        let found = found.or_else(|| self.market.index_of(Code::parse(code)?.as_str()));
+        found.with_context(|| format!("{code} is not in the price table"))
+    }
+
+    /// The signals of a code.
+    fn of_code(&self, code: usize) -> Vec<Signal> {
+        let begin = self.signals.partition_point(|signal| (signal.code as usize) < code);
+        self.signals[begin..].iter().take_while(|signal| signal.code as usize == code).copied().collect()
+    }
+
+    /// Part and row of a document.
+    fn place(&self, number: u32) -> Result<(usize, usize)> {
+        let part = self.starts.partition_point(|start| *start <= number).wrapping_sub(1);
+        ensure!(part + 1 < self.starts.len(), "the corpus has no document number {number}: build the factor again");
+        Ok((part, (number - self.starts[part]) as usize))
+    }
+}
+
+fn by_code(mut signals: Vec<Signal>) -> Vec<Signal> {
+    signals.sort_by_key(|signal| signal.code);
+    signals
+}
+
+fn stamp(path: PathBuf) -> Stamp {
+    let written = path.metadata().and_then(|meta| meta.modified()).ok();
+    (path, written)
+}
+
+/// Number of the first document of each part, then of all documents.
+fn starts(clean: &Parts) -> Result<Vec<u32>> {
+    let mut starts = vec![0u32];
+    for path in clean.files()? {
+        let file = std::fs::File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+        let rows = ParquetReader::new(file).num_rows();
+        let rows = rows.with_context(|| format!("{} is not a readable Parquet file", path.display()))?;
+        starts.push(starts.last().copied().unwrap_or(0) + rows as u32);
+    }
+    Ok(starts)
+}
