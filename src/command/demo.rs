@@ -102,7 +102,7 @@ fn ready_models(opened: &mut Opened, dir: &Path, ctx: &Ctx) -> Result<Option<Str
     config.factor.retain(|factor| {
         let rests = |name: &&str| gone.iter().any(|gone| gone == name);
         let kept = !names.iter().any(|name| factor.reads(name))
-            && !factor.expressions().any(|expression| expression.factors().iter().any(|name| rests(&name)));
+            && !factor.expressions().any(|expression| expression.factors().iter().any(rests));
         if !kept {
             gone.push(factor.name.clone());
         }

@@ -21,7 +21,7 @@ impl Grid {
     }
 
     pub(super) fn days(&self) -> usize {
-        if self.width == 0 { 0 } else { self.values.len() / self.width }
+        self.values.len().checked_div(self.width).unwrap_or(0)
     }
 
     /// The numbers of a date.

@@ -187,7 +187,7 @@ fn a_table_of_somebodys_gets_the_checks_that_need_no_documents() {
             assert_eq!(of(check).standing, Standing::Skipped);
             assert!(of(check).finding.1.contains("[[factor]]"), "{:?}", of(check));
         }
-        assert!(of(Check::MaskedNames).finding.1.contains("mask_names"));
+        assert!(of(Check::MaskedNames).finding.1.contains("mask_contextual"));
         assert_eq!(of(Check::ShuffledDates).standing, Standing::Passed);
     });
 }

@@ -155,3 +155,36 @@ pub(crate) fn texts(svg: &str) -> Vec<String> {
     assert!(open.is_empty() && svg.matches("<svg").count() == 1);
     found
 }
+
+/// Fails where a chart is not well formed or something lies outside of it.
+pub(crate) fn within(stem: &str, svg: &str) {
+    let size = |name: &str| -> i32 { svg.split(name).nth(1).unwrap().split('"').next().unwrap().parse().unwrap() };
+    let (wide, high) = (size(" width=\""), size(" height=\""));
+    let check = |x: &str, limit: i32| {
+        let value: i32 = x.parse().unwrap_or_else(|_| panic!("{x} in {stem}"));
+        assert!((0..=limit).contains(&value), "{value} of {limit} in {stem}");
+    };
+    let mut reader = Reader::from_str(svg);
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(tag) | Event::Empty(tag) => {
+                for attribute in tag.attributes() {
+                    let attribute = attribute.unwrap();
+                    let value = attribute.value.into_owned();
+                    match attribute.key.as_ref() {
+                        "x" | "x1" | "x2" | "cx" => check(&value, wide),
+                        "y" | "y1" | "y2" | "cy" => check(&value, high),
+                        "points" => value.split_whitespace().for_each(|point| {
+                            let (x, y) = point.split_once(',').unwrap();
+                            check(x, wide);
+                            check(y, high);
+                        }),
+                        _ => {}
+                    }
+                }
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+}

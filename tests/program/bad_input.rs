@@ -226,13 +226,13 @@ fn a_folder_without_permission() {
     assert_says(&desk.run().refusal(), &["cannot make the folder", "locked/work", "check its permissions"]);
 }
 
-/// A disk of 8 MB in a name space of its own.
+/// A small disk in a name space of its own.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let disk = |script: &str| {
-        let whole = format!("mount -t tmpfs -o size=14m none . && cd \"$PWD\" && {script}");
+        let whole = format!("mount -t tmpfs -o size=22m none . && cd \"$PWD\" && {script}");
         let mut command = Command::new("unshare");
         command.args(["-rm", "sh", "-c", &whole, env!("CARGO_BIN_EXE_inkstone")]).current_dir(folder.path());
         command.env("ORT_DYLIB_PATH", crate::library());

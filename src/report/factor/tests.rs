@@ -1,11 +1,9 @@
-use quick_xml::Reader;
-use quick_xml::events::Event;
 use serde_json::Value;
 
 use super::testing::Made;
 use super::*;
 use crate::backtest::{IcSeries, LongShort, Portfolio};
-use crate::report::testing::texts;
+use crate::report::testing::{texts, within};
 
 const NOTHING: &Value = &Value::Null;
 
@@ -33,39 +31,6 @@ fn sound(page: &str) {
         }
     }
     assert!(open.is_empty(), "{open:?} stays open");
-}
-
-/// Fails where a chart is not well formed or something lies outside of it.
-fn within(stem: &str, svg: &str) {
-    let size = |name: &str| -> i32 { svg.split(name).nth(1).unwrap().split('"').next().unwrap().parse().unwrap() };
-    let (wide, high) = (size(" width=\""), size(" height=\""));
-    let check = |x: &str, limit: i32| {
-        let value: i32 = x.parse().unwrap_or_else(|_| panic!("{x} in {stem}"));
-        assert!((0..=limit).contains(&value), "{value} of {limit} in {stem}");
-    };
-    let mut reader = Reader::from_str(svg);
-    loop {
-        match reader.read_event().unwrap() {
-            Event::Start(tag) | Event::Empty(tag) => {
-                for attribute in tag.attributes() {
-                    let attribute = attribute.unwrap();
-                    let value = attribute.value.into_owned();
-                    match attribute.key.as_ref() {
-                        "x" | "x1" | "x2" | "cx" => check(&value, wide),
-                        "y" | "y1" | "y2" | "cy" => check(&value, high),
-                        "points" => value.split_whitespace().for_each(|point| {
-                            let (x, y) = point.split_once(',').unwrap();
-                            check(x, wide);
-                            check(y, high);
-                        }),
-                        _ => {}
-                    }
-                }
-            }
-            Event::Eof => break,
-            _ => {}
-        }
-    }
 }
 
 #[test]
