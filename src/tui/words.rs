@@ -2,6 +2,7 @@
 
 use super::Language;
 use crate::backtest::{Alignment, Outcome, Preset};
+use crate::data::Kind;
 use crate::language::words;
 use crate::market::Price;
 
@@ -201,5 +202,15 @@ pub(crate) fn alignment(language: Language, outcome: &Outcome) -> String {
         (Language::En, true) => {
             format!("values of t known after {time} of {day} · bought at its {price} · held {held} days{rules}")
         }
+    }
+}
+
+/// What a kind of documents is called.
+pub(crate) fn kind(kind: Kind) -> Word {
+    match kind {
+        Kind::News => NEWS,
+        Kind::Report => REPORT,
+        Kind::Announcement => ANNOUNCEMENT,
+        Kind::Post => POST,
     }
 }

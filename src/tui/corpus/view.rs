@@ -6,10 +6,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::{Corpus, Focus};
-use crate::data::Kind;
 use crate::tui::app::App;
 use crate::tui::reading::Row;
-use crate::tui::words::{self, Word};
+use crate::tui::words;
 use crate::tui::{Cut, figures, look, width};
 
 /// Lines of the reader that say what document it is.
@@ -115,16 +114,7 @@ fn cells(app: &App, row: &Row) -> [String; 5] {
     let codes = if more > 0 { format!("{first} +{more}") } else { first.to_owned() };
     let repeats = if row.repeats { app.say(words::REPEAT) } else { "" };
     let time = row.published_at.format("%Y-%m-%d %H:%M").to_string();
-    [time, codes, app.say(kind(row.kind)).to_owned(), repeats.to_owned(), row.title.clone()]
-}
-
-fn kind(kind: Kind) -> Word {
-    match kind {
-        Kind::News => words::NEWS,
-        Kind::Report => words::REPORT,
-        Kind::Announcement => words::ANNOUNCEMENT,
-        Kind::Post => words::POST,
-    }
+    [time, codes, app.say(words::kind(row.kind)).to_owned(), repeats.to_owned(), row.title.clone()]
 }
 
 fn draw_reader(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
@@ -153,7 +143,7 @@ fn draw_reader(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     let inner = block.inner(area);
     let [head, body] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner);
     let time = document.published_at.format("%Y-%m-%d %H:%M:%S");
-    let about = format!("{time} · {} · {size}{first}{by}", app.say(kind(document.kind)));
+    let about = format!("{time} · {} · {size}{first}{by}", app.say(words::kind(document.kind)));
     let seen = (corpus.scroll + body.height as usize).min(corpus.lines.len());
     let mut block = block.title_bottom(Line::raw(format!(" {seen}/{} ", corpus.lines.len())).right_aligned());
     if let Some(fault) = &text.fault {

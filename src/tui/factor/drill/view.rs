@@ -9,12 +9,11 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::names::Order;
 use super::sentences::{Piece, Sentences};
 use super::{Asked, Drill};
-use crate::data::Kind;
 use crate::extract::{ExplainedBy, ExplainedText};
 use crate::factor::{TracedCell, TracedDate, TracedDocument, TracedName};
 use crate::language::Language;
 use crate::tui::app::App;
-use crate::tui::words::{self, Word};
+use crate::tui::words;
 use crate::tui::{figures, look, width};
 
 /// Lines of the words below a text, with their frame.
@@ -67,7 +66,7 @@ fn breadcrumbs<'a>(app: &App, drill: &Drill, columns: usize) -> Line<'a> {
         crumbs.push(format!("{} {}", documents.code, documents.name).trim_end().to_owned());
     }
     if let Some(sentences) = &drill.sentences {
-        crumbs.push(app.say(kind(sentences.kind)).to_owned());
+        crumbs.push(app.say(words::kind(sentences.kind)).to_owned());
         if sentences.explained().is_some_and(|explained| !explained.sentences.is_empty()) {
             crumbs.push(match app.language {
                 Language::Zh => format!("第 {} 句", sentences.at + 1),
@@ -280,7 +279,7 @@ fn draw_documents(app: &App, documents: &super::documents::Documents, frame: &mu
             figures::number(document.weight, 3),
             document.age.to_string(),
             document.published_at.format("%m-%d %H:%M").to_string(),
-            app.say(kind(document.kind)).to_owned(),
+            app.say(words::kind(document.kind)).to_owned(),
             app.say(if document.first { words::IS_FIRST } else { words::REPEAT }).to_owned(),
             document.source.clone(),
             document.title.clone(),
@@ -438,13 +437,4 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let glyphs: Vec<width::Glyph<'_>> = width::glyphs(text).collect();
     let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
     width::wrap(&glyphs, columns.max(2)).into_iter().map(line).collect()
-}
-
-fn kind(kind: Kind) -> Word {
-    match kind {
-        Kind::News => words::NEWS,
-        Kind::Report => words::REPORT,
-        Kind::Announcement => words::ANNOUNCEMENT,
-        Kind::Post => words::POST,
-    }
 }
