@@ -99,7 +99,7 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
         let extras = extras(&judged, &provenance)?;
         staged(ctx, ("export", "files", None), &mut reports, || {
             let outcomes = std::slice::from_ref(&judged.outcome);
-            export::run(&tables, outcomes, &extras, out, &export::Params::default(), &provenance, ctx)
+            export::run(&tables, outcomes, &extras, out, &tables_of(args), &provenance, ctx)
         })?;
         summary.set("out", out.display().to_string());
         summary.set("report", out.join("report.html").display().to_string());
@@ -107,6 +107,17 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     summary.set("stages", reports);
     summary.set("factors", [of_factor(&judged)]);
     Ok(summary)
+}
+
+/// The flags of the tables to be written as parameters.
+fn tables_of(args: &Backtest) -> export::Params {
+    let default = export::Params::default();
+    export::Params {
+        formats: args.formats.clone().unwrap_or(default.formats),
+        shapes: args.shapes.clone().unwrap_or(default.shapes),
+        bom: args.bom,
+        code_style: default.code_style,
+    }
 }
 
 /// Runs a stage and keeps its report.
