@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::backtest::{Preset, Weights};
+use crate::export::{Format, Shape};
 use crate::market::Price;
 use crate::pipeline::Stage;
 
@@ -70,6 +71,15 @@ pub struct Backtest {
     /// Folder for the tables of the result.
     #[arg(long, value_name = "DIR", requires = "factor")]
     pub out: Option<PathBuf>,
+    /// Formats of the factor's tables (default: parquet).
+    #[arg(long, value_name = "FORMAT,FORMAT", value_delimiter = ',', requires = "out")]
+    pub formats: Option<Vec<Format>>,
+    /// Shapes of the factor's tables (default: long,wide,alphalens,qlib).
+    #[arg(long, value_name = "SHAPE,SHAPE", value_delimiter = ',', requires = "out")]
+    pub shapes: Option<Vec<Shape>>,
+    /// Begin CSV files with a byte-order mark, for Excel.
+    #[arg(long, requires = "out")]
+    pub bom: bool,
     /// Folder of the research ledger (default: that of .inkstone in the current folder).
     #[arg(long, value_name = "DIR", requires = "factor")]
     pub ledger: Option<PathBuf>,

@@ -106,7 +106,7 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
         let extras = extras(&judged, &provenance)?;
         let outcomes = std::slice::from_ref(&judged.outcome);
         let (_, report) = counted(ctx, ("export", "files", None), || {
-            export::run(&tables, outcomes, &extras, out, &export::Params::default(), &provenance, ctx)
+            export::run(&tables, outcomes, &extras, out, &tables_of(args), &provenance, ctx)
         })?;
         reports.push(report);
         summary.set("out", out.display().to_string());
@@ -115,6 +115,17 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     summary.set("stages", reports);
     summary.set("factors", [of_factor(&judged)]);
     Ok(summary)
+}
+
+/// The flags of the tables to be written as parameters.
+fn tables_of(args: &Backtest) -> export::Params {
+    let default = export::Params::default();
+    export::Params {
+        formats: args.formats.clone().unwrap_or(default.formats),
+        shapes: args.shapes.clone().unwrap_or(default.shapes),
+        bom: args.bom,
+        code_style: default.code_style,
+    }
 }
 
 /// Where tests of plain tables are noted.

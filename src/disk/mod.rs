@@ -62,9 +62,14 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
 /// Writes a frame as Parquet (zstd), with the same bytes for the same frame.
 pub fn write_parquet(path: &Path, frame: &mut DataFrame) -> Result<()> {
     write_atomic(path, |out| {
-        ParquetWriter::new(out).set_parallel(false).with_row_group_size(Some(1 << 16)).finish(frame)?;
+        parquet_writer(out).finish(frame)?;
         Ok(())
     })
+}
+
+/// A writer of Parquet (zstd) that makes the same bytes for the same frame.
+pub fn parquet_writer<W: Write>(out: W) -> ParquetWriter<W> {
+    ParquetWriter::new(out).set_parallel(false).with_row_group_size(Some(1 << 16))
 }
 
 /// Reads a Parquet file, all columns or those named.

@@ -10,10 +10,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use polars::prelude::{CompatLevel, CsvWriter, DataFrame, IpcWriter, SerWriter};
+use polars::prelude::{CsvWriter, DataFrame, SerWriter};
 use walkdir::WalkDir;
 
-use super::{FileEntry, Format, Manifest};
+use super::{FileEntry, Format, Manifest, arrow};
 use crate::disk;
 
 const MANIFEST: &str = "manifest.json";
@@ -52,25 +52,19 @@ impl Folder {
         Ok(Folder { out, partial, bom, files: Vec::new() })
     }
 
-    /// Writes a table as `path` with the format's extension.
-    pub(super) fn table(&mut self, path: &str, format: Format, table: &mut DataFrame) -> Result<()> {
+    /// Writes a table as `path` with the format's extension. Its first `index` columns are what pandas indexes by.
+    pub(super) fn table(&mut self, path: &str, format: Format, table: &mut DataFrame, index: usize) -> Result<()> {
         let rows = table.height() as u64;
+        let bom = self.bom;
         match format {
             Format::Parquet => {
-                let path = format!("{path}.parquet");
-                disk::write_parquet(&self.partial.join(&path), table)?;
-                self.note(path, rows)
+                self.file(&format!("{path}.parquet"), rows, |out| arrow::write_parquet(out, table, index))
             }
-            Format::Arrow => self.file(&format!("{path}.arrow"), rows, |out| {
-                Ok(IpcWriter::new(out).with_compat_level(CompatLevel::oldest()).finish(table)?)
+            Format::Arrow => self.file(&format!("{path}.arrow"), rows, |out| arrow::write_arrow(out, table, index)),
+            Format::Csv => self.file(&format!("{path}.csv"), rows, |out| {
+                let writer = CsvWriter::new(out).include_bom(bom);
+                Ok(writer.with_datetime_format(Some("%Y-%m-%d".into())).finish(table)?)
             }),
-            Format::Csv => {
-                let bom = self.bom;
-                self.file(&format!("{path}.csv"), rows, |out| {
-                    let writer = CsvWriter::new(out).include_bom(bom);
-                    Ok(writer.with_datetime_format(Some("%Y-%m-%d".into())).finish(table)?)
-                })
-            }
         }
     }
 

@@ -15,8 +15,11 @@
 //! | `manifest.json` | parameters, hashes, seed, versions, the known-at rule, rows and BLAKE3 hash of every file |
 //!
 //! `*` is parquet, arrow or csv. Rows are sorted by date, then code; no value is null (an empty field in CSV). `long` and
-//! `wide` carry dates, `alphalens` and `qlib` times at midnight, because these tools index by time.
+//! `wide` carry dates, `alphalens` and `qlib` times at midnight, because these tools index by time; in Parquet and Arrow
+//! these two say to pandas that time and security are the index. `tests/reference/export/check.py` reads every shape with
+//! the tools it is for.
 
+mod arrow;
 mod codes;
 mod difference;
 mod folder;
@@ -47,7 +50,7 @@ pub use difference::{Change, Difference, Parting, StageDifference, difference};
 pub use manifest::{FileEntry, Manifest, Provenance, StageNote};
 
 /// A file format for tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// Parquet, zstd.
@@ -59,16 +62,17 @@ pub enum Format {
 }
 
 /// A way to lay out a factor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
 pub enum Shape {
     /// One table of all factors by date and code.
     Long,
     /// A date x code table per factor.
     Wide,
-    /// A table per factor as `alphalens.utils.get_clean_factor_and_forward_returns` takes it.
+    /// A table per factor as alphalens takes it: `get_clean_factor_and_forward_returns(read_parquet(path)["factor"], ...)`.
     Alphalens,
-    /// One table as Qlib's `StaticDataLoader` takes it.
+    /// One table as Qlib takes it: `StaticDataLoader(path)`.
     Qlib,
     /// Qlib's binary provider folder.
     QlibBin,
@@ -144,7 +148,7 @@ pub fn run(
     for outcome in outcomes {
         for (name, mut table) in tables::of(outcome)? {
             for format in [Format::Parquet, Format::Csv] {
-                folder.table(&format!("backtest/{}/{name}", outcome.factor), format, &mut table)?;
+                folder.table(&format!("backtest/{}/{name}", outcome.factor), format, &mut table, 0)?;
                 ctx.advance(1)?;
             }
         }
@@ -177,9 +181,13 @@ fn write_shape(
     formats: &[Format],
     ctx: &Ctx,
 ) -> Result<()> {
+    let index = match shape {
+        Shape::Alphalens | Shape::Qlib => 2,
+        Shape::Long | Shape::Wide | Shape::QlibBin => 0,
+    };
     let mut write = |path: &str, mut table| -> Result<()> {
         for &format in formats {
-            folder.table(path, format, &mut table)?;
+            folder.table(path, format, &mut table, index)?;
             ctx.advance(1)?;
         }
         Ok(())

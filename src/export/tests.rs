@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use chrono::NaiveDate;
-use polars::prelude::DataFrame;
+use polars::prelude::{DataFrame, IpcReader, ParquetReader, SerReader};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::backtest::{
@@ -123,7 +126,7 @@ fn export(out: &Path, params: &Params) -> Result<(Manifest, Report)> {
 
 fn everything() -> Params {
     Params {
-        formats: vec![Format::Parquet, Format::Csv],
+        formats: vec![Format::Parquet, Format::Arrow, Format::Csv],
         shapes: vec![Shape::Long, Shape::Wide, Shape::Alphalens, Shape::Qlib, Shape::QlibBin],
         bom: true,
         code_style: CodeStyle::JoinQuant,
@@ -199,6 +202,60 @@ fn the_qlib_folder_reads_back_by_its_own_rules() {
     assert!(values[0] == 1.5 && values[1].is_nan() && values[2] == 0.1);
     assert_eq!(series("sh600000/heat.day.bin"), ("2024-03-05".to_owned(), vec![8.0, 9.0]));
     assert!(!provider.join("features/sz000001/heat.day.bin").exists(), "no values, no file");
+}
+
+#[test]
+fn pandas_is_told_the_index_of_what_alphalens_and_qlib_read() {
+    let dir = tempfile::tempdir().unwrap();
+    export(dir.path(), &everything()).unwrap();
+    let parquet_note = |path: &str, name: &str| {
+        let file = std::fs::File::open(dir.path().join(path)).unwrap();
+        let metadata =
+            ParquetReader::new(file).get_metadata().unwrap().key_value_metadata().clone().unwrap_or_default();
+        metadata.into_iter().find(|pair| pair.key == name).and_then(|pair| pair.value)
+    };
+    let note: Value = serde_json::from_str(&parquet_note("qlib/factors.parquet", "pandas").unwrap()).unwrap();
+    assert_eq!(note["index_columns"], json!(["datetime", "instrument"]));
+    let kinds: Vec<_> = note["columns"].as_array().unwrap().iter().map(|c| (&c["name"], &c["pandas_type"])).collect();
+    let expected =
+        json!([["datetime", "datetime"], ["instrument", "unicode"], ["语调", "float64"], ["Heat", "float64"]]);
+    assert_eq!(json!(kinds), expected);
+    let note: Value = serde_json::from_str(&parquet_note("alphalens/语调.parquet", "pandas").unwrap()).unwrap();
+    assert_eq!(note["index_columns"], json!(["date", "asset"]));
+    // pyarrow takes it from the Arrow schema.
+    for (path, noted) in
+        [("alphalens/语调.parquet", true), ("long/factors.parquet", false), ("wide/语调.parquet", false)]
+    {
+        let schema = STANDARD.decode(parquet_note(path, "ARROW:schema").unwrap()).unwrap();
+        assert_eq!(String::from_utf8_lossy(&schema).contains("index_columns"), noted, "{path}");
+        assert_eq!(parquet_note(path, "pandas").is_some(), noted, "{path}");
+    }
+
+    let open = |path: &str| std::fs::File::open(dir.path().join(path)).unwrap();
+    let mut arrow = IpcReader::new(open("qlib/factors.arrow"));
+    let noted = arrow.custom_metadata().unwrap().unwrap();
+    let note: Value = serde_json::from_str(&noted["pandas"]).unwrap();
+    assert_eq!(note["index_columns"], json!(["datetime", "instrument"]));
+    let parquet = disk::read_parquet(&dir.path().join("qlib/factors.parquet"), None).unwrap();
+    let arrow = IpcReader::new(open("qlib/factors.arrow")).finish().unwrap();
+    assert!(arrow.equals_missing(&parquet));
+}
+
+#[test]
+fn qlib_finds_what_its_rules_rename() {
+    let dir = tempfile::tempdir().unwrap();
+    let values = panel(&["2024-03-01"], &["CON", "CON.B", "LPT1"], &[1.0, 2.0, 3.0]);
+    let params = Params { formats: vec![], shapes: vec![Shape::QlibBin], ..Params::default() };
+    let export = |names: &[&str]| {
+        let factors: Vec<_> = names.iter().map(|name| ExportFactor { name, values: &values }).collect();
+        run(&factors, &[], &[], &dir.path().join("out"), &params, &Provenance::default(), &ctx())
+    };
+    let (manifest, _) = export(&["语调-30d"]).unwrap();
+    let paths: Vec<_> = manifest.files.iter().filter_map(|f| f.path.strip_prefix("qlib_bin/features/")).collect();
+    // Signs that would end `$name`, and folders that Windows takes for devices.
+    assert_eq!(paths, ["_qlib_con/语调_30d.day.bin", "_qlib_lpt1/语调_30d.day.bin", "con.b/语调_30d.day.bin"]);
+    let error = export(&["tone-30d", "Tone_30d"]).unwrap_err().to_string();
+    assert!(error.contains("both as $tone_30d"), "{error}");
 }
 
 #[test]

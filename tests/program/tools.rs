@@ -120,6 +120,26 @@ fn backtest_of_anybodys_table_gives_the_known_correlations() {
 }
 
 #[test]
+fn backtest_of_anybodys_table_is_written_as_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    tables(folder.path());
+    let asked = ["--out", "result", "--formats", "csv,arrow", "--shapes", "long,qlib_bin", "--bom"];
+    let ran = run(folder.path(), &[&BACKTEST[..], &asked].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let result = folder.path().join("result");
+    let csv = fs::read_to_string(result.join("long/factors.csv")).unwrap();
+    assert!(csv.starts_with("\u{feff}date,code,factor\n2024-03-04,600101.SH,1.0\n"), "{csv}");
+    assert!(result.join("long/factors.arrow").exists() && !result.join("long/factors.parquet").exists());
+    let instruments = fs::read_to_string(result.join("qlib_bin/instruments/all.txt")).unwrap();
+    assert_eq!(instruments.lines().next(), Some("SH600101\t2024-03-04\t2024-03-06"));
+    assert!(!result.join("wide").exists());
+    // Without a folder there is nothing to write.
+    let ran = run(folder.path(), &[&BACKTEST[..], &["--bom"]].concat());
+    assert_eq!(ran.code, Some(2));
+    assert_says(&ran.stderr, &["--out"]);
+}
+
+#[test]
 fn backtest_refuses_what_the_table_says_was_known_too_late() {
     let folder = tempfile::tempdir().unwrap();
     tables(folder.path());
