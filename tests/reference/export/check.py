@@ -10,8 +10,10 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import re
 import sys
+import traceback
 import warnings
 from pathlib import Path
 
@@ -35,9 +37,13 @@ def qlib_code(code):
     return code
 
 
+class Difference(Exception):
+    """What is not as it should be."""
+
+
 def need(true, message):
     if not true:
-        sys.exit(f"DIFFERENCE {message}")
+        raise Difference(message)
 
 
 def same(found, expected, what):
@@ -48,7 +54,7 @@ def same(found, expected, what):
     try:
         compare(found, expected, check_exact=True, check_index_type=False, check_dtype=False, check_freq=False)
     except AssertionError as error:
-        sys.exit(f"DIFFERENCE {what}\n{error}")
+        raise Difference(f"{what}\n{error}") from None
 
 
 class Export:
@@ -269,4 +275,15 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    status = 1
+    try:
+        main()
+        status = 0
+    except Difference as difference:
+        print(f"DIFFERENCE {difference}", file=sys.stderr)
+    except Exception:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Not by way of the interpreter's end, where a thread of pyarrow now and then aborts the process.
+    os._exit(status)
