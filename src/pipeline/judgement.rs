@@ -200,7 +200,8 @@ impl Run<'_> {
     /// The sets of a plan's features with the names of companies masked. A contextual model reads the corpus once more only if that was
     /// asked for.
     fn masked_sets(&mut self, plan: &Plan, store: &Store) -> Result<MaskedSets> {
-        let mut sets = self.sets.clone();
+        let mut sets: BTreeMap<String, Key> =
+            plan.features().iter().map(|name| (name.clone(), self.sets[name])).collect();
         let mut same = true;
         for name in plan.features() {
             let Some(feature) = self.config.feature.iter().find(|feature| feature.name == *name) else { continue };

@@ -208,8 +208,9 @@ fn the_store_is_looked_after() {
     let mut features: Vec<&str> =
         config["feature"].as_array().unwrap().iter().filter_map(|f| f["name"].as_str()).collect();
     features.sort_unstable();
-    let names: Vec<&str> = json["sets"].as_array().unwrap().iter().filter_map(|s| s["name"].as_str()).collect();
-    assert_eq!(names, features);
+    // The linter's own sets, of texts whose names are masked, stand beside them.
+    let names = json["sets"].as_array().unwrap().iter().filter_map(|s| s["name"].as_str());
+    assert_eq!(names.filter(|name| !name.ends_with(" · masked")).collect::<Vec<_>>(), features);
     assert!(json["sets"].as_array().unwrap().iter().all(|s| s["rows"] == documents), "{json:#}");
 
     let json = run(copy.path(), &["store", "verify"]).finished();
