@@ -27,7 +27,7 @@ const ROUNDS: usize = 5;
 
 /// Reads a line, tests the factor, answers the seconds and the mean RankIC at each horizon.
 const PEER: &str = r#"
-import sys, time
+import contextlib, io, sys, time
 import pandas as pd
 import alphalens.performance as perf, alphalens.utils as utils
 folder = sys.argv[1]
@@ -37,7 +37,8 @@ factor.index.names = ["date", "asset"]
 print("ready", flush=True)
 for line in sys.stdin:
     began = time.perf_counter()
-    data = utils.get_clean_factor_and_forward_returns(factor, prices, quantiles=5, periods=(1, 5, 20))
+    with contextlib.redirect_stdout(io.StringIO()):  # it prints what it dropped
+        data = utils.get_clean_factor_and_forward_returns(factor, prices, quantiles=5, periods=(1, 5, 20))
     ic = perf.factor_information_coefficient(data)
     perf.mean_return_by_quantile(data, demeaned=True)
     for period in (1, 5, 20):
