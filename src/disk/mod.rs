@@ -87,6 +87,16 @@ pub fn frame(columns: Vec<Column>) -> Result<DataFrame> {
     DataFrame::new_infer_height(columns).context("columns of a table differ in length")
 }
 
+/// Removes a file; one that is not there is as good as removed.
+pub fn remove_if_there(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The content hash of a file, read in pieces.
 pub fn hash_file(path: &Path) -> Result<Key> {
     let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;

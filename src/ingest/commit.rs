@@ -93,7 +93,7 @@ impl Plan {
                 self.pieces.iter().enumerate().filter(|(i, p)| stays(*i, p)).map(|(i, _)| parts.path(i)).collect();
             for path in parts.files()? {
                 if staying.binary_search(&path).is_err() {
-                    remove(&path)?;
+                    disk::remove_if_there(&path)?;
                 }
             }
             self.gathered = true;
@@ -110,7 +110,7 @@ impl Plan {
             move_once(from, to)?;
         }
         for path in &self.gone {
-            remove(path)?;
+            disk::remove_if_there(path)?;
         }
         disk::write_json(&project.ingest_log(), &self.log)?;
         fs::remove_dir_all(&staging.0).with_context(|| format!("cannot remove {}", staging.0.display()))
@@ -138,13 +138,4 @@ fn move_once(from: &Path, to: &Path) -> Result<()> {
     }
     to.parent().map_or(Ok(()), disk::make_dir)?;
     fs::rename(from, to).with_context(|| format!("cannot move {} to {}", from.display(), to.display()))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
-        }
-        _ => Ok(()),
-    }
 }

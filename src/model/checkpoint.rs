@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{ModelFile, ModelHeader, write_model};
 use crate::data::Key;
+use crate::disk;
 
 const KIND: &str = "checkpoint";
 const VERSION: u32 = 2;
@@ -69,12 +70,7 @@ impl Checkpoint {
 
     /// The training has ended and its model is written.
     pub(crate) fn remove(&self) -> Result<()> {
-        match std::fs::remove_file(&self.path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("cannot remove {}", self.path.display()))
-            }
-            _ => Ok(()),
-        }
+        disk::remove_if_there(&self.path)
     }
 }
 

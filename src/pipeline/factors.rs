@@ -67,6 +67,8 @@ impl Run<'_> {
             let stands = path.exists() && project.ledger().exists();
             let step = Step { name: &name, key, stands, unit: "dates", total };
             self.step(step, || {
+                // Verdicts were on the factor as it was; those on this one are the linter's next work.
+                disk::remove_if_there(&project.lint(&params.name))?;
                 let factor = read_factor(&params.name, &project, &market)?;
                 let (outcome, report) = backtest::run(&factor, &market, &config.backtest, ctx)?;
                 let inputs = BTreeMap::from([
@@ -92,7 +94,7 @@ impl Run<'_> {
         let stands = out.join("manifest.json").exists();
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let market = self.market.take().context("factors were built with prices")?;
-        let provenance = provenance(config, &project, &self.factors, &self.state, self.prices)?;
+        let (built, prices) = (self.factors.clone(), self.prices);
         let step = Step { name: "export", key, stands, unit: "files", total: None };
         self.step(step, || {
             let factors: Vec<Factor> =
@@ -100,6 +102,8 @@ impl Run<'_> {
             let tables: Vec<ExportFactor<'_>> =
                 factors.iter().map(|f| ExportFactor { name: &f.name, values: &f.values }).collect();
             let outcomes = outcomes(config, &project)?;
+            // Here, and from what was noted: to hash what all stages made is not for runs that export nothing.
+            let provenance = provenance(config, &project, &built, &State::read(&project), prices)?;
             let mut extras = Vec::new();
             for factor in &config.factor {
                 for (file, path) in [("events", project.events(&factor.name)), ("lint", project.lint(&factor.name))] {
