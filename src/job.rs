@@ -268,6 +268,16 @@ pub struct Job<T> {
 impl<T: Send + 'static> Job<T> {
     /// Starts `work` on a new thread.
     pub fn spawn(name: &str, ctx: Ctx, work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static) -> Result<Job<T>> {
+        Job::spawn_then(name, ctx, work, || ())
+    }
+
+    /// The same, and calls `then` on that thread when the final state can be asked for.
+    pub fn spawn_then(
+        name: &str,
+        ctx: Ctx,
+        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
+        then: impl FnOnce() + Send + 'static,
+    ) -> Result<Job<T>> {
         let (sender, end) = channel();
         let inner = ctx.clone();
         std::thread::Builder::new()
@@ -277,6 +287,7 @@ impl<T: Send + 'static> Job<T> {
                     .unwrap_or_else(|panic| Err(anyhow!("internal error: {}", panic_text(panic.as_ref()))));
                 // The receiver is gone only when nobody waits for the result any more.
                 let _ = sender.send(result);
+                then();
             })
             .with_context(|| format!("cannot start a thread for {name}"))?;
         Ok(Job { ctx, end })

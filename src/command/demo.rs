@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::is_batch;
-use super::project::{Opened, open_ui, summary};
+use super::project::{Opened, summary};
+use super::workbench::open_ui;
 use crate::backtest::Outcome;
 use crate::cli::{Demo, Global};
 use crate::config::Config;

@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context, Result};
 
 use super::is_batch;
-use super::project::{Opened, open_ui};
+use super::project::Opened;
+use super::workbench::open_ui;
 use crate::cli::{Experiment, Global};
 use crate::disk;
 use crate::experiment::{Findings, Params, Preset};

@@ -17,6 +17,7 @@ mod read;
 mod reader;
 mod trace;
 mod train;
+mod workbench;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

@@ -6,6 +6,7 @@
 mod check;
 mod validate;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -137,11 +138,13 @@ pub struct UiSection {
     pub language: Language,
     /// Whether gains are red and losses green, the Chinese custom.
     pub red_up: bool,
+    /// `[ui.keys]`: keys instead of the usual ones, by the name of the command (`quit = ["ctrl-q"]`).
+    pub keys: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for UiSection {
     fn default() -> UiSection {
-        UiSection { language: Language::Auto, red_up: true }
+        UiSection { language: Language::Auto, red_up: true, keys: BTreeMap::new() }
     }
 }
 

@@ -1,53 +1,33 @@
 //! The state of the workbench, and how an intent changes it. Nothing here draws.
 
+use std::cell::RefCell;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use ratatui::layout::Rect;
 
-use super::commands::Action;
+use super::commands::{Action, Keymap};
 use super::corpus::Corpus;
+use super::desk::{Desk, Order, Work};
 use super::event::{Event, Intent, intent};
 use super::experiments::Experiments;
 use super::factor::Factor;
+use super::features::Features;
+use super::field::Field;
+use super::ledger::Ledger;
+use super::models::Models;
+use super::onnx::Onnx;
+use super::page::{Page, PageState};
 use super::reading::{Answer, Reading, Request};
 use super::run::{Phase, Run};
+use super::text::Text;
 use super::words::{self, Word};
-use super::{Language, Runner, Start, Workspace, view};
+use super::{Language, Start, Workspace, view};
 use crate::job::{Ctx, Job};
 
-/// The pages, in the order of their tabs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Page {
-    Corpus,
-    Run,
-    Factor,
-    Experiments,
-}
-
-impl Page {
-    /// All of them.
-    pub(crate) const ALL: [Page; 4] = [Page::Corpus, Page::Run, Page::Factor, Page::Experiments];
-
-    /// What its tab says.
-    pub(crate) fn name(self) -> Word {
-        match self {
-            Page::Corpus => words::CORPUS,
-            Page::Run => words::RUN,
-            Page::Factor => words::FACTOR,
-            Page::Experiments => words::EXPERIMENTS,
-        }
-    }
-
-    fn next(self) -> Page {
-        let at = Page::ALL.iter().position(|p| *p == self).unwrap_or(0);
-        Page::ALL[(at + 1) % Page::ALL.len()]
-    }
-}
-
 /// What lies over the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dialog {
     /// All keys, from this line on.
     Help(usize),
@@ -67,16 +47,22 @@ pub(crate) enum Question {
 /// Everything the picture is made from.
 pub(crate) struct App {
     pub(crate) workspace: Workspace,
+    pub(crate) keymap: Keymap,
     pub(crate) language: Language,
     pub(crate) page: Page,
     pub(crate) size: Rect,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) corpus: Corpus,
-    pub(crate) run: Run,
-    pub(crate) factor: Factor,
+    pub(crate) text: Text,
+    pub(crate) models: Models,
+    pub(crate) onnx: Onnx,
+    pub(crate) features: Features,
     pub(crate) experiments: Experiments,
+    pub(crate) factor: Factor,
+    pub(crate) ledger: Ledger,
+    pub(crate) run: Run,
     /// What the last key did, where the picture does not show it.
-    pub(crate) notice: Option<Word>,
+    pub(crate) notice: Option<String>,
     /// Text on its way to the clipboard.
     clipboard: Option<String>,
     /// Whether the factor is to be shown when the run has ended.
@@ -89,22 +75,29 @@ pub(crate) struct App {
 impl App {
     /// The workbench on a screen of this size; answers of its threads go to `events`.
     pub(crate) fn new(workspace: Workspace, size: (u16, u16), events: Sender<Event>) -> Result<App> {
+        let keymap = Keymap::new(&workspace.keys)?;
         let reading = Reading::start(&workspace, events.clone())?;
         let tested = workspace.factors.iter().position(|name| workspace.project.backtest(name).exists());
         let page = match (workspace.start, tested) {
-            (Start::Run | Start::RunThenFactor, _) => Page::Run,
+            (Start::Run | Start::RunThenFactor, _) => Page::Jobs,
             (Start::Browse, Some(_)) => Page::Factor,
             (Start::Browse, None) => Page::Corpus,
         };
         let mut app = App {
+            keymap,
             language: workspace.language,
             page,
             size: Rect::new(0, 0, size.0, size.1),
             dialog: None,
             corpus: Corpus::default(),
-            run: Run::default(),
-            factor: Factor::at(tested.unwrap_or(0)),
+            text: Text::default(),
+            models: Models::default(),
+            onnx: Onnx::default(),
+            features: Features::default(),
             experiments: Experiments::default(),
+            factor: Factor::at(tested.unwrap_or(0)),
+            ledger: Ledger::default(),
+            run: Run::default(),
             notice: None,
             clipboard: None,
             then_factor: workspace.start == Start::RunThenFactor,
@@ -138,25 +131,95 @@ impl App {
         self.clipboard.take()
     }
 
+    /// The state of a page.
+    pub(crate) fn state(&self, page: Page) -> &dyn PageState {
+        match page {
+            Page::Corpus => &self.corpus,
+            Page::Text => &self.text,
+            Page::Models => &self.models,
+            Page::Onnx => &self.onnx,
+            Page::Features => &self.features,
+            Page::Experiments => &self.experiments,
+            Page::Factor => &self.factor,
+            Page::Ledger => &self.ledger,
+            Page::Jobs => &self.run,
+        }
+    }
+
+    /// Lets a page work at its desk, and carries out what it orders.
+    fn with<T>(&mut self, page: Page, work: impl FnOnce(&mut dyn PageState, &Desk<'_>) -> T) -> T {
+        let orders = RefCell::new(Vec::new());
+        let busy = self.run.busy();
+        let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, busy, &orders);
+        let state: &mut dyn PageState = match page {
+            Page::Corpus => &mut self.corpus,
+            Page::Text => &mut self.text,
+            Page::Models => &mut self.models,
+            Page::Onnx => &mut self.onnx,
+            Page::Features => &mut self.features,
+            Page::Experiments => &mut self.experiments,
+            Page::Factor => &mut self.factor,
+            Page::Ledger => &mut self.ledger,
+            Page::Jobs => &mut self.run,
+        };
+        let made = work(state, &desk);
+        for order in orders.into_inner() {
+            self.obey(order);
+        }
+        made
+    }
+
+    /// The desk of a page that only looks.
+    pub(crate) fn at_desk<T>(&self, work: impl FnOnce(&Desk<'_>) -> T) -> T {
+        let orders = RefCell::new(Vec::new());
+        work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.run.busy(), &orders))
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Say(text) => self.notice = Some(text),
+            Order::Copy(text) => {
+                self.clipboard = Some(text);
+                self.notice = Some(self.say(words::COPIED).to_owned());
+            }
+            Order::Start(work) => self.follow_run(work),
+            Order::Show(page) => self.page = page,
+            Order::Read(part, row) => {
+                self.text.read(part, row);
+                self.page = Page::Text;
+            }
+        }
+    }
+
+    /// The field that keys go into, while there is one.
+    pub(crate) fn field(&mut self) -> Option<&mut Field> {
+        match self.page {
+            Page::Corpus => self.corpus.field(),
+            Page::Text => self.text.field(),
+            Page::Models => self.models.field(),
+            Page::Onnx => self.onnx.field(),
+            Page::Features => self.features.field(),
+            Page::Experiments => self.experiments.field(),
+            Page::Factor => self.factor.field(),
+            Page::Ledger => self.ledger.field(),
+            Page::Jobs => self.run.field(),
+        }
+    }
+
     /// Whether keys are text.
     pub(crate) fn typing(&self) -> bool {
-        self.page == Page::Corpus && self.corpus.typing()
+        self.state(self.page).is_typing()
     }
 
     /// Whether there is something on this page to go back from.
     pub(crate) fn can_go_back(&self) -> bool {
-        match self.page {
-            Page::Corpus => self.corpus.can_go_back(),
-            Page::Run => self.run.can_go_back(),
-            Page::Factor => self.factor.can_go_back(),
-            Page::Experiments => self.experiments.can_go_back(),
-        }
+        self.state(self.page).can_go_back()
     }
 
     /// Whether something asked for has not come yet.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> bool {
-        self.corpus.waiting() || self.factor.waiting() || self.run.waiting() || self.experiments.waiting()
+        Page::ALL.into_iter().any(|page| self.state(page).waiting())
     }
 
     /// Takes in an event; true when the picture may have changed.
@@ -166,6 +229,7 @@ impl App {
             Event::End => self.quit = true,
             Event::Resize(width, height) => self.size = Rect::new(0, 0, width, height),
             Event::Answer(answer) => self.learn(*answer),
+            Event::Back => {}
             Event::Key(_) | Event::Paste(_) => {
                 let Some(intent) = intent(self, &event) else { return false };
                 self.notice = None;
@@ -181,20 +245,26 @@ impl App {
         match intent {
             Intent::Do(action) => self.act(action),
             Intent::Answer(yes) => self.answer(yes),
-            Intent::Close if self.dialog.is_some() => self.dialog = None,
-            Intent::Close => self.corpus.close_search(),
+            Intent::Close => self.dialog = None,
             Intent::Scroll(lines) => {
                 if let Some(Dialog::Help(top)) = &mut self.dialog {
                     let last = view::help_lines(self.page).saturating_sub(view::help_room(self.size));
                     *top = top.saturating_add_signed(lines).min(last);
                 }
             }
-            Intent::Type(text) => self.corpus.edit_search(|query| query.push_str(&text), &self.events),
-            Intent::Erase => self
-                .corpus
-                .edit_search(|query| query.truncate(query.char_indices().next_back().map_or(0, |c| c.0)), &self.events),
-            Intent::EraseAll => self.corpus.edit_search(String::clear, &self.events),
-            Intent::Accept => self.corpus.accept_search(),
+            Intent::Edit(key) => {
+                if self.field().and_then(|field| field.key(&key)) == Some(true) {
+                    self.with(self.page, |page, desk| page.typed(desk));
+                }
+            }
+            Intent::Insert(text) => {
+                if let Some(field) = self.field() {
+                    field.insert(&text);
+                    self.with(self.page, |page, desk| page.typed(desk));
+                }
+            }
+            Intent::Accept => self.with(self.page, |page, desk| page.accept(desk)),
+            Intent::LeaveField => self.with(self.page, |page, desk| page.leave_field(desk)),
             Intent::Interrupt => match self.dialog {
                 // The second Ctrl-C is a yes to what the first one asked.
                 Some(Dialog::Question(_)) => self.answer(true),
@@ -205,30 +275,30 @@ impl App {
     }
 
     fn act(&mut self, action: Action) {
-        let page = view::page_area(self.size);
         match action {
             Action::Show(page) => self.page = page,
-            Action::NextPage => self.page = self.page.next(),
+            Action::NextPage => self.page = self.page.further(1),
+            Action::PreviousPage => self.page = self.page.further(Page::ALL.len() - 1),
             Action::Start => self.start(),
-            Action::RunExperiments => self.experiment(),
             Action::Cancel => self.dialog = Some(Dialog::Question(Question::Cancel)),
-            Action::Copy => {
-                self.clipboard = Some(self.workspace.command.clone());
-                self.notice = Some(words::COPIED);
-            }
+            Action::Copy => self.obey(Order::Copy(self.command())),
             Action::Language => {
                 self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
             }
             Action::Help => self.dialog = Some(Dialog::Help(0)),
             Action::Quit if self.run.busy() => self.dialog = Some(Dialog::Question(Question::Quit)),
             Action::Quit => self.quit = true,
-            _ => match self.page {
-                Page::Corpus => self.corpus.act(action, page),
-                Page::Run => self.run.act(action, &self.reading),
-                Page::Factor => self.factor.act(action, page, &self.workspace, &self.reading, &self.events),
-                Page::Experiments => self.notice = self.experiments.act(action, page, &self.reading),
-            },
+            _ => {
+                let area = view::page_area(self.size);
+                self.with(self.page, |page, desk| page.act(action, area, desk));
+            }
         }
+    }
+
+    /// The command that does without a screen what the page shows.
+    pub(crate) fn command(&self) -> String {
+        let of_page = self.at_desk(|desk| self.state(self.page).command(desk));
+        of_page.unwrap_or_else(|| self.workspace.command.clone())
     }
 
     fn answer(&mut self, yes: bool) {
@@ -240,21 +310,15 @@ impl App {
     }
 
     fn start(&mut self) {
-        self.follow_run(self.workspace.run.clone());
+        let (command, run) = (self.workspace.command.clone(), self.workspace.run.clone());
+        self.follow_run(Work { name: self.say(words::PIPELINE).to_owned(), command, run });
+        self.page = Page::Jobs;
+    }
+
+    fn follow_run(&mut self, work: Work) {
         self.experiments.runs_here = false;
-        self.page = Page::Run;
-    }
-
-    /// Runs the experiments; their page says how far they have come.
-    fn experiment(&mut self) {
-        if let Some(laboratory) = &self.workspace.laboratory {
-            self.follow_run(laboratory.run.clone());
-            self.experiments.runs_here = true;
-        }
-    }
-
-    fn follow_run(&mut self, run: Runner) {
         let ctx = Ctx::new(self.workspace.threads, self.workspace.seed);
+        let run = work.run;
         self.run.follow(ctx.and_then(|ctx| Job::spawn("run", ctx, move |ctx| run(ctx))));
     }
 
@@ -263,7 +327,7 @@ impl App {
         let busy = self.run.busy();
         if self.run.look() {
             // A question about a run that has ended meanwhile needs no answer.
-            self.dialog = self.dialog.filter(|d| !matches!(d, Dialog::Question(_)));
+            self.dialog = self.dialog.take().filter(|d| !matches!(d, Dialog::Question(_)));
             self.reload();
             if self.then_factor && self.run.phase == Phase::Done && !self.workspace.factors.is_empty() {
                 self.page = Page::Factor;
@@ -284,9 +348,9 @@ impl App {
     }
 
     fn reload(&mut self) {
-        self.corpus.reload(&self.reading);
-        self.factor.reload(&self.workspace.factors, &self.reading);
-        self.experiments.reload(self.workspace.laboratory.is_some(), &self.reading);
+        for page in Page::ALL {
+            self.with(page, |page, desk| page.reload(desk));
+        }
     }
 
     fn learn(&mut self, answer: Answer) {
@@ -306,10 +370,9 @@ impl App {
     }
 
     fn arrange(&mut self) {
-        let page = view::page_area(self.size);
-        self.corpus.arrange(page, &self.reading);
-        self.run.arrange(page.height);
-        self.factor.arrange(page);
-        self.experiments.arrange(page);
+        let area = view::page_area(self.size);
+        for page in Page::ALL {
+            self.with(page, |page, desk| page.arrange(area, desk));
+        }
     }
 }

@@ -48,6 +48,11 @@ impl Bench {
             tokeniser: Arc::new(|text, cut| cut_in_pieces(text, if cut == Cut::Characters { 1 } else { 2 })),
             marker: Some(Arc::new(|_, _, document| Ok(names_in(&document.body)))),
             reports: Arc::new(Vec::new),
+            text: None,
+            models: None,
+            onnx: None,
+            features: None,
+            ledger: None,
             laboratory: None,
             tracing: None,
             judgement: None,
@@ -55,6 +60,7 @@ impl Bench {
             note: Some("合成数据".to_owned()),
             command: "inkstone run --headless".to_owned(),
             red_up: true,
+            keys: std::collections::BTreeMap::new(),
         };
         change(&mut workspace);
         let (sender, events) = channel();

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::app::{App, Dialog};
-use super::commands::{self, Action};
+use super::commands::Action;
 use super::reading::Answer;
 
 /// Everything that arrives through the one channel.
@@ -16,6 +16,8 @@ pub(crate) enum Event {
     Resize(u16, u16),
     /// A file was read, or a search went on.
     Answer(Box<Answer>),
+    /// An errand of a page has come back.
+    Back,
     /// Time passed: look at the run.
     Tick,
     /// The terminal is gone, or the program was told to end.
@@ -33,14 +35,14 @@ pub(crate) enum Intent {
     Close,
     /// Scroll what lies over the page by so many lines.
     Scroll(isize),
-    /// Text goes into the search.
-    Type(String),
-    /// The last character of the search goes.
-    Erase,
-    /// All of the search goes.
-    EraseAll,
-    /// The search stands as it is typed.
+    /// A key goes into the field of the page.
+    Edit(KeyEvent),
+    /// Text goes into the field of the page.
+    Insert(String),
+    /// The field stands as it is typed.
     Accept,
+    /// The field is left.
+    LeaveField,
     /// Ctrl-C.
     Interrupt,
 }
@@ -49,8 +51,7 @@ pub(crate) enum Intent {
 pub(crate) fn intent(app: &App, event: &Event) -> Option<Intent> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => of_key(app, key),
-        // A line break would end the search half-way through the paste.
-        Event::Paste(text) if app.typing() => Some(Intent::Type(text.replace(char::is_control, " "))),
+        Event::Paste(text) if app.dialog.is_none() && app.typing() => Some(Intent::Insert(text.clone())),
         _ => None,
     }
 }
@@ -76,13 +77,13 @@ fn of_key(app: &App, key: &KeyEvent) -> Option<Intent> {
             _ => None,
         },
         None if app.typing() => match key.code {
-            KeyCode::Char('u') if control => Some(Intent::EraseAll),
-            KeyCode::Char(c) if !control => Some(Intent::Type(c.to_string())),
-            KeyCode::Backspace => Some(Intent::Erase),
             KeyCode::Enter | KeyCode::Down => Some(Intent::Accept),
-            KeyCode::Esc => Some(Intent::Close),
-            _ => None,
+            KeyCode::Esc => Some(Intent::LeaveField),
+            _ => Some(Intent::Edit(*key)),
         },
-        None => commands::bound(app, key).map(Intent::Do),
+        None => {
+            let command = app.keymap.command(app.page, key)?;
+            (command.enabled)(app).then_some(Intent::Do(command.action))
+        }
     }
 }

@@ -12,19 +12,30 @@ mod app;
 mod bench;
 mod commands;
 mod corpus;
+mod desk;
+mod errand;
 mod event;
 mod experiments;
 mod factor;
+mod features;
+mod field;
 mod laboratory;
+mod ledger;
+mod list;
 mod look;
+mod models;
+mod onnx;
+mod page;
 mod reading;
 mod run;
 #[cfg(test)]
 mod screens;
 mod terminal;
+mod text;
 mod view;
 mod words;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,7 +48,12 @@ use crate::{figures, width};
 
 pub use crate::language::Language;
 pub use factor::{DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
+pub use features::FeatureBench;
 pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
+pub use ledger::LedgerBench;
+pub use models::ModelBench;
+pub use onnx::OnnxBench;
+pub use text::TextBench;
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
@@ -74,6 +90,16 @@ pub struct Workspace {
     pub marker: Option<Marker>,
     /// What an earlier run said.
     pub reports: LastReports,
+    /// What the text page works with.
+    pub text: Option<TextBench>,
+    /// What the page of models works with.
+    pub models: Option<ModelBench>,
+    /// What the page of contextual models works with.
+    pub onnx: Option<OnnxBench>,
+    /// What the page of features works with.
+    pub features: Option<FeatureBench>,
+    /// What the page of the ledger works with.
+    pub ledger: Option<LedgerBench>,
     /// The truncation laboratory; none where the configuration has no experiments.
     pub laboratory: Option<Laboratory>,
     /// The way from a factor to its documents and their words; none where there is no project behind it.
@@ -88,6 +114,8 @@ pub struct Workspace {
     pub command: String,
     /// Whether gains are red and losses green (the Chinese custom); otherwise the other way round.
     pub red_up: bool,
+    /// Keys that the user wants instead of the table's, by the name of the command.
+    pub keys: BTreeMap<String, Vec<String>>,
 }
 
 /// Where the workbench begins.

@@ -5,11 +5,12 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
-use super::app::{App, Dialog, Page, Question};
-use super::commands::{COMMANDS, key_name};
+use super::app::{App, Dialog, Question};
+use super::commands::{COMMANDS, Key};
+use super::page::Page;
 use super::run::Phase;
 use super::words;
-use super::{Language, corpus, experiments, factor, look, run, width};
+use super::{Language, corpus, experiments, factor, features, ledger, look, models, onnx, run, text, width};
 
 /// Columns and rows below which nothing can be read.
 const LEAST: (u16, u16) = (60, 16);
@@ -35,24 +36,33 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
     frame.render_widget(tab_line(app, tabs.width as usize), tabs);
     match app.page {
         Page::Corpus => corpus::draw(app, frame, page),
-        Page::Run => run::draw(app, frame, page),
-        Page::Factor => factor::draw(app, frame, page),
+        Page::Text => text::draw(app, frame, page),
+        Page::Models => models::draw(app, frame, page),
+        Page::Onnx => onnx::draw(app, frame, page),
+        Page::Features => features::draw(app, frame, page),
         Page::Experiments => experiments::draw(app, frame, page),
+        Page::Factor => factor::draw(app, frame, page),
+        Page::Ledger => ledger::draw(app, frame, page),
+        Page::Jobs => run::draw(app, frame, page),
     }
     frame.render_widget(status_line(app, status.width as usize), status);
     frame.render_widget(key_line(app, keys.width as usize), keys);
-    match app.dialog {
-        Some(Dialog::Help(top)) => draw_help(app, top, frame, screen),
-        Some(Dialog::Question(question)) => draw_question(app, question, frame, screen),
+    match &app.dialog {
+        Some(Dialog::Help(top)) => draw_help(app, *top, frame, screen),
+        Some(Dialog::Question(question)) => draw_question(app, *question, frame, screen),
         None => {}
     }
 }
 
 fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
-    let mut spans = vec![Span::styled(" Inkstone ", look::STRONG)];
+    let mut spans = vec![Span::styled(" Inkstone", look::STRONG), Span::raw(" ")];
+    let names: usize = Page::ALL.iter().map(|page| width::width(app.say(page.name())) + 3).sum();
+    // Where there is no room for all names, only the page that is shown has one.
+    let room = names + 20 <= columns;
     for (i, page) in Page::ALL.into_iter().enumerate() {
-        let style = if page == app.page { look::SELECTED } else { look::PLAIN };
-        spans.push(Span::styled(format!(" {}{} ", i + 1, app.say(page.name())), style));
+        let here = page == app.page;
+        let name = if here || room { app.say(page.name()) } else { "" };
+        spans.push(Span::styled(format!(" {}{name} ", i + 1), if here { look::SELECTED } else { look::PLAIN }));
     }
     let state = match app.run.phase {
         Phase::Running | Phase::Stopping => Some((words::JOB_RUNNING, look::KEY)),
@@ -78,9 +88,11 @@ fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
 }
 
 fn status_line<'a>(app: &App, columns: usize) -> Line<'a> {
-    let (word, style) = app.notice.map_or((words::NO_SCREEN, look::DIM), |notice| (notice, look::NOTE));
-    let command = format!(" {}: {}", app.say(word), app.workspace.command);
-    Line::styled(width::cut(&command, columns), style)
+    let (text, style) = match &app.notice {
+        Some(notice) => (format!(" {notice}"), look::NOTE),
+        None => (format!(" {}: {}", app.say(words::NO_SCREEN), app.command()), look::DIM),
+    };
+    Line::styled(width::cut(&text, columns), style)
 }
 
 /// The keys of the page that do something now; those that find no room are in the help.
@@ -92,7 +104,8 @@ fn key_line<'a>(app: &App, columns: usize) -> Line<'a> {
     let mut used = 1;
     let shown = COMMANDS.iter().filter(|c| c.bar && c.pages.contains(&app.page) && (c.enabled)(app));
     for command in shown {
-        let (key, name) = (key_name(command.keys[0]), app.say(command.name));
+        let Some(key) = app.keymap.keys(command).first().map(Key::to_string) else { continue };
+        let name = app.say(command.name);
         let wide = width::width(&key) + width::width(name) + 3;
         if used + wide > columns {
             break;
@@ -125,7 +138,7 @@ fn draw_help(app: &App, top: usize, frame: &mut Frame<'_>, screen: Rect) {
         .skip(top)
         .take(help_room(screen))
         .map(|command| {
-            let keys: Vec<String> = command.keys.iter().map(|k| key_name(*k)).collect();
+            let keys: Vec<String> = app.keymap.keys(command).iter().map(Key::to_string).collect();
             let style = if (command.enabled)(app) { look::PLAIN } else { look::DIM };
             Line::from(vec![
                 Span::styled(format!(" {}  ", width::left(&keys.join(" "), 14)), look::KEY),

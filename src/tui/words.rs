@@ -10,9 +10,16 @@ pub(crate) use crate::language::Word;
 
 words! {
     CORPUS: "语料", "Corpus";
-    RUN: "运行", "Run";
-    FACTOR: "因子", "Factor";
+    TEXT: "文本", "Text";
+    MODELS: "模型", "Models";
+    ONNX: "ONNX", "ONNX";
+    FEATURES: "特征", "Features";
     EXPERIMENTS: "实验", "Experiments";
+    FACTOR: "因子", "Factor";
+    LEDGER: "账本", "Ledger";
+    JOBS: "任务", "Jobs";
+    RUN: "运行", "Run";
+    PIPELINE: "整条流水线", "the whole pipeline";
 
     READING: "读取中…", "reading…";
     TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";

@@ -16,8 +16,11 @@ pub(crate) use view::draw;
 
 use super::Cut;
 use super::commands::Action;
+use super::desk::Desk;
 use super::event::Event;
-use super::reading::{self, Index, Reading, Request, Row, Selection, Text};
+use super::field::Field;
+use super::page::PageState;
+use super::reading::{self, Index, Request, Row, Selection, Text};
 use crate::job::Job;
 
 /// Parts whose rows are kept; with titles and codes alone a part is about half a megabyte.
@@ -52,7 +55,7 @@ enum Focus {
 }
 
 struct Search {
-    query: String,
+    query: Field,
     typing: bool,
     hits: Vec<u64>,
     job: Option<Job<()>>,
@@ -60,13 +63,6 @@ struct Search {
 }
 
 impl Corpus {
-    /// Forgets what was read and lists the parts anew.
-    pub(crate) fn reload(&mut self, reading: &Reading) {
-        let (cut, searches, cursor, list) = (self.cut, self.searches, self.cursor, self.list + 1);
-        *self = Corpus { cut, searches, cursor, list, ..Corpus::default() };
-        reading.ask(Request::Index(list));
-    }
-
     /// Whether there is anything to show.
     pub(crate) fn has_documents(&self) -> bool {
         self.index().is_some_and(|i| i.len() > 0)
@@ -77,32 +73,10 @@ impl Corpus {
         self.focus == Focus::Table && self.len() > 0
     }
 
-    /// Whether there is something to go back from.
-    pub(crate) fn can_go_back(&self) -> bool {
-        self.focus == Focus::Reader || self.search.is_some()
-    }
-
-    /// Whether keys go into the search.
-    pub(crate) fn typing(&self) -> bool {
-        self.search.as_ref().is_some_and(|s| s.typing)
-    }
-
-    /// Whether something asked for has not come yet.
-    #[cfg(test)]
-    pub(crate) fn waiting(&self) -> bool {
-        let text = match (&self.text, self.asked_text) {
-            (Some(Ok(text)), Some(asked)) => (text.place, text.cut) != asked,
-            (None, Some(_)) => true,
-            _ => false,
-        };
-        let searching = self.search.as_ref().is_some_and(|s| s.job.is_some());
-        self.index.is_none() || !self.asked_parts.is_empty() || text || searching
-    }
-
     /// Documents listed: all, or those found.
     fn len(&self) -> usize {
         match &self.search {
-            Some(search) if !search.query.is_empty() => search.hits.len(),
+            Some(search) if !search.query.text().is_empty() => search.hits.len(),
             _ => self.index().map_or(0, |i| i.len()),
         }
     }
@@ -114,45 +88,10 @@ impl Corpus {
     /// Part and row of the document at this line of the table.
     fn place(&self, line: usize) -> Option<(usize, usize)> {
         let n = match &self.search {
-            Some(search) if !search.query.is_empty() => usize::try_from(*search.hits.get(line)?).ok()?,
+            Some(search) if !search.query.text().is_empty() => usize::try_from(*search.hits.get(line)?).ok()?,
             _ => line,
         };
         self.index()?.place(n)
-    }
-
-    /// Does a command of this page.
-    pub(crate) fn act(&mut self, action: Action, page: Rect) {
-        let [table, reader] = view::panes(page);
-        let step = match self.focus {
-            Focus::Table => table.height.saturating_sub(3).max(1),
-            Focus::Reader => reader.height.saturating_sub(3 + view::HEAD).max(1),
-        } as usize;
-        let last = self.len().saturating_sub(1);
-        let position = match self.focus {
-            Focus::Table => &mut self.cursor,
-            Focus::Reader => &mut self.scroll,
-        };
-        match action {
-            Action::Down => *position += 1,
-            Action::Up => *position = position.saturating_sub(1),
-            Action::PageDown => *position += step,
-            Action::PageUp => *position = position.saturating_sub(step),
-            Action::First => *position = 0,
-            Action::Last if self.focus == Focus::Table => self.cursor = last,
-            Action::Last => self.scroll = self.lines.len(),
-            Action::Open => self.focus = Focus::Reader,
-            Action::Back if self.focus == Focus::Reader => self.focus = Focus::Table,
-            Action::Back => self.close_search(),
-            Action::Cut => {
-                self.cut = match self.cut {
-                    None => Some(Cut::Characters),
-                    Some(Cut::Characters) => Some(Cut::Words),
-                    Some(Cut::Words) => None,
-                }
-            }
-            Action::Search => self.open_search(),
-            _ => {}
-        }
     }
 
     fn open_search(&mut self) {
@@ -161,13 +100,13 @@ impl Corpus {
             Some(search) => search.typing = true,
             None => {
                 self.search =
-                    Some(Search { query: String::new(), typing: true, hits: Vec::new(), job: None, fault: None });
+                    Some(Search { query: Field::default(), typing: true, hits: Vec::new(), job: None, fault: None });
             }
         }
     }
 
     /// Leaves the search, on the document where it ended.
-    pub(crate) fn close_search(&mut self) {
+    fn close_search(&mut self) {
         let found = self.search.as_ref().and_then(|s| s.hits.get(self.cursor)).copied();
         self.search = None;
         if let Some(found) = found.and_then(|n| usize::try_from(n).ok()) {
@@ -175,27 +114,18 @@ impl Corpus {
         }
     }
 
-    /// The search stands as typed; an empty one is left.
-    pub(crate) fn accept_search(&mut self) {
-        match &mut self.search {
-            Some(search) if !search.query.is_empty() => search.typing = false,
-            _ => self.search = None,
-        }
-    }
-
-    /// Changes the query and begins the search anew.
-    pub(crate) fn edit_search(&mut self, edit: impl FnOnce(&mut String), events: &Sender<Event>) {
+    /// Begins the search anew.
+    fn search_anew(&mut self, events: &Sender<Event>) {
         let Some(index) = self.index().cloned() else { return };
         let Some(search) = &mut self.search else { return };
-        edit(&mut search.query);
         search.hits.clear();
         // Dropping the search before it ends it.
         search.job = None;
         search.fault = None;
         self.searches += 1;
         self.cursor = 0;
-        if !search.query.is_empty() {
-            match reading::search(self.searches, &search.query, index, events.clone()) {
+        if !search.query.text().is_empty() {
+            match reading::search(self.searches, search.query.text(), index, events.clone()) {
                 Ok(job) => search.job = Some(job),
                 Err(error) => search.fault = Some(reading::chain(error)),
             }
@@ -254,9 +184,51 @@ impl Corpus {
             search.fault = result.err();
         }
     }
+}
 
-    /// Brings the state in order after a change: positions inside their lists, and what comes into view asked for.
-    pub(crate) fn arrange(&mut self, page: Rect, reading: &Reading) {
+impl PageState for Corpus {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        let (cut, searches, cursor, list) = (self.cut, self.searches, self.cursor, self.list + 1);
+        *self = Corpus { cut, searches, cursor, list, ..Corpus::default() };
+        desk.reading.ask(Request::Index(list));
+    }
+
+    fn act(&mut self, action: Action, page: Rect, _desk: &Desk<'_>) {
+        let [table, reader] = view::panes(page);
+        let step = match self.focus {
+            Focus::Table => table.height.saturating_sub(3).max(1),
+            Focus::Reader => reader.height.saturating_sub(3 + view::HEAD).max(1),
+        } as usize;
+        let last = self.len().saturating_sub(1);
+        let position = match self.focus {
+            Focus::Table => &mut self.cursor,
+            Focus::Reader => &mut self.scroll,
+        };
+        match action {
+            Action::Down => *position += 1,
+            Action::Up => *position = position.saturating_sub(1),
+            Action::PageDown => *position += step,
+            Action::PageUp => *position = position.saturating_sub(step),
+            Action::First => *position = 0,
+            Action::Last if self.focus == Focus::Table => self.cursor = last,
+            Action::Last => self.scroll = self.lines.len(),
+            Action::Open => self.focus = Focus::Reader,
+            Action::Back if self.focus == Focus::Reader => self.focus = Focus::Table,
+            Action::Back => self.close_search(),
+            Action::Cut => {
+                self.cut = match self.cut {
+                    None => Some(Cut::Characters),
+                    Some(Cut::Characters) => Some(Cut::Words),
+                    Some(Cut::Words) => None,
+                }
+            }
+            Action::Search => self.open_search(),
+            _ => {}
+        }
+    }
+
+    fn arrange(&mut self, page: Rect, desk: &Desk<'_>) {
+        let reading = desk.reading;
         let [table, reader] = view::panes(page);
         let height = table.height.saturating_sub(3) as usize;
         self.cursor = self.cursor.min(self.len().saturating_sub(1));
@@ -294,5 +266,42 @@ impl Corpus {
         }
         let inside = reader.height.saturating_sub(2 + view::HEAD) as usize;
         self.scroll = self.scroll.min(self.lines.len().saturating_sub(inside));
+    }
+
+    fn waiting(&self) -> bool {
+        let text = match (&self.text, self.asked_text) {
+            (Some(Ok(text)), Some(asked)) => (text.place, text.cut) != asked,
+            (None, Some(_)) => true,
+            _ => false,
+        };
+        let searching = self.search.as_ref().is_some_and(|s| s.job.is_some());
+        self.index.is_none() || !self.asked_parts.is_empty() || text || searching
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.focus == Focus::Reader || self.search.is_some()
+    }
+
+    fn is_typing(&self) -> bool {
+        self.search.as_ref().is_some_and(|s| s.typing)
+    }
+
+    fn field(&mut self) -> Option<&mut Field> {
+        self.search.as_mut().filter(|s| s.typing).map(|s| &mut s.query)
+    }
+
+    fn typed(&mut self, desk: &Desk<'_>) {
+        self.search_anew(desk.events);
+    }
+
+    fn accept(&mut self, _desk: &Desk<'_>) {
+        match &mut self.search {
+            Some(search) if !search.query.text().is_empty() => search.typing = false,
+            _ => self.search = None,
+        }
+    }
+
+    fn leave_field(&mut self, _desk: &Desk<'_>) {
+        self.close_search();
     }
 }

@@ -61,7 +61,7 @@ fn draw_table(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines), inner);
     if let Some(search) = corpus.search.as_ref().filter(|s| s.typing) {
         // The cursor stands where the text goes, or an input method opens its window in the wrong corner.
-        let before = width::width(app.say(words::SEARCH)) + 4 + width::width(&search.query);
+        let before = width::width(app.say(words::SEARCH)) + 4 + search.query.cells_before();
         let x = (area.x as usize + before).min(area.right().saturating_sub(2) as usize);
         frame.set_cursor_position(Position::new(u16::try_from(x).unwrap_or(u16::MAX), area.y));
     }
@@ -79,10 +79,12 @@ fn title<'a>(app: &App, corpus: &Corpus) -> Line<'a> {
     let state = match (&search.fault, &search.job) {
         (Some(fault), _) => Span::styled(fault.clone(), look::BAD),
         (None, Some(_)) => Span::styled(app.say(words::SEARCHING).to_owned(), look::DIM),
-        (None, None) if search.query.is_empty() => Span::styled(app.say(words::TYPE_TO_SEARCH).to_owned(), look::DIM),
+        (None, None) if search.query.text().is_empty() => {
+            Span::styled(app.say(words::TYPE_TO_SEARCH).to_owned(), look::DIM)
+        }
         (None, None) => Span::raw(format!("{position} ({})", count(total))),
     };
-    let query = format!("/{} ", width::cut(&search.query, 40));
+    let query = format!("/{} ", width::cut(search.query.text(), 40));
     Line::from(vec![
         Span::raw(format!(" {} ", app.say(words::SEARCH))),
         Span::styled(query, look::KEY),

@@ -11,10 +11,11 @@ use ratatui::layout::Rect;
 pub(crate) use list::draw;
 
 use super::commands::Action;
+use super::desk::{Desk, Order, Work};
+use super::page::PageState;
 use super::reading::{Reading, Request};
 use super::{Truncated, words};
 use crate::experiment::Findings;
-use crate::language::Word;
 use crate::report::best_first;
 
 /// State of the page.
@@ -56,20 +57,6 @@ impl Open {
 }
 
 impl Experiments {
-    /// Reads the findings anew.
-    pub(crate) fn reload(&mut self, there_are_any: bool, reading: &Reading) {
-        self.asked = there_are_any;
-        if there_are_any {
-            reading.ask(Request::Findings);
-        }
-    }
-
-    /// Whether something asked for has not come yet.
-    #[cfg(test)]
-    pub(crate) fn waiting(&self) -> bool {
-        self.asked && self.loaded.is_none() || self.open.as_ref().is_some_and(|open| open.document.is_none())
-    }
-
     /// Takes in the findings.
     pub(crate) fn take(&mut self, findings: Result<Vec<Findings>, String>) {
         let name = self.findings().map(|findings| findings.name.clone());
@@ -124,43 +111,12 @@ impl Experiments {
         self.open.is_none() && !self.order.is_empty()
     }
 
-    /// Whether a document is open.
-    pub(crate) fn can_go_back(&self) -> bool {
-        self.open.is_some()
-    }
-
     /// Whether there is another experiment, or another document, to go to.
     pub(crate) fn has_next(&self) -> bool {
         match &self.open {
             Some(open) => open.truncated().is_some_and(|truncated| truncated.documents > 1),
             None => self.all().len() > 1,
         }
-    }
-
-    /// Does a command of this page; gives what to say where the picture does not show it.
-    pub(crate) fn act(&mut self, action: Action, page: Rect, reading: &Reading) -> Option<Word> {
-        match (action, &mut self.open) {
-            (Action::OpenDocument, None) => self.show(0, None, reading),
-            (Action::Back, Some(_)) => self.open = None,
-            (Action::Next | Action::Previous, Some(open)) => {
-                let documents = open.truncated().map_or(0, |truncated| truncated.documents);
-                let (number, strategy) = (open.number, open.strategy);
-                let to = if action == Action::Next { number + 1 } else { number.wrapping_sub(1) };
-                if to >= documents {
-                    return Some(words::NO_OTHER_DOCUMENT);
-                }
-                self.show(to, strategy, reading);
-            }
-            (Action::Next | Action::Previous, None) => {
-                let count = self.all().len().max(1);
-                let step = if action == Action::Next { 1 } else { count - 1 };
-                self.selected = (self.selected + step) % count;
-                self.sort();
-            }
-            (_, Some(open)) => open.step(action, page),
-            (_, None) => self.step(action, page),
-        }
-        None
     }
 
     /// Asks for a document.
@@ -183,14 +139,61 @@ impl Experiments {
         }
         .min(self.order.len().saturating_sub(1));
     }
+}
 
-    /// Brings the cursor into sight and lays the text out for the page.
-    pub(crate) fn arrange(&mut self, page: Rect) {
-        let rows = list::rows(page).max(1);
+impl PageState for Experiments {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        self.asked = desk.workspace.laboratory.is_some();
+        if self.asked {
+            desk.reading.ask(Request::Findings);
+        }
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        match (action, &mut self.open) {
+            (Action::RunExperiments, _) => {
+                let Some(laboratory) = &desk.workspace.laboratory else { return };
+                let name = desk.say(words::EXPERIMENTS).to_owned();
+                let run = laboratory.run.clone();
+                desk.order(Order::Start(Work { name, command: desk.workspace.command.clone(), run }));
+                self.runs_here = true;
+            }
+            (Action::OpenDocument, None) => self.show(0, None, desk.reading),
+            (Action::Back, Some(_)) => self.open = None,
+            (Action::Next | Action::Previous, Some(open)) => {
+                let documents = open.truncated().map_or(0, |truncated| truncated.documents);
+                let (number, strategy) = (open.number, open.strategy);
+                let to = if action == Action::Next { number + 1 } else { number.wrapping_sub(1) };
+                if to >= documents {
+                    return desk.order(Order::Say(desk.say(words::NO_OTHER_DOCUMENT).to_owned()));
+                }
+                self.show(to, strategy, desk.reading);
+            }
+            (Action::Next | Action::Previous, None) => {
+                let count = self.all().len().max(1);
+                let step = if action == Action::Next { 1 } else { count - 1 };
+                self.selected = (self.selected + step) % count;
+                self.sort();
+            }
+            (_, Some(open)) => open.step(action, area),
+            (_, None) => self.step(action, area),
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, _desk: &Desk<'_>) {
+        let rows = list::rows(area).max(1);
         self.top = self.top.clamp((self.cursor + 1).saturating_sub(rows), self.cursor);
         if let Some(open) = &mut self.open {
-            open.arrange(page);
+            open.arrange(area);
         }
+    }
+
+    fn waiting(&self) -> bool {
+        self.asked && self.loaded.is_none() || self.open.as_ref().is_some_and(|open| open.document.is_none())
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.open.is_some()
     }
 }
 

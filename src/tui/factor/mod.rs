@@ -6,8 +6,6 @@ mod picture;
 mod tracing;
 mod view;
 
-use std::sync::mpsc::Sender;
-
 use ratatui::layout::Rect;
 
 pub(crate) use drill::{Question, Traced};
@@ -15,9 +13,9 @@ pub(crate) use picture::Picture;
 pub use tracing::{DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
 pub(crate) use view::draw;
 
-use super::Workspace;
 use super::commands::Action;
-use super::event::Event;
+use super::desk::Desk;
+use super::page::PageState;
 use super::reading::{Reading, Request};
 use drill::{Asking, Drill};
 
@@ -58,19 +56,12 @@ impl Factor {
         Factor { selected, ..Factor::default() }
     }
 
-    /// Reads the selected factor anew.
-    pub(crate) fn reload(&mut self, factors: &[String], reading: &Reading) {
+    fn ask(&mut self, factors: &[String], reading: &Reading) {
         self.selected = self.selected.min(factors.len().saturating_sub(1));
         self.asked = factors.get(self.selected).cloned();
         if let Some(name) = &self.asked {
             reading.ask(Request::Factor(name.clone()));
         }
-    }
-
-    /// Whether something asked for has not come yet.
-    #[cfg(test)]
-    pub(crate) fn waiting(&self) -> bool {
-        self.asked.is_some() && self.loaded.is_none() || self.drill.as_ref().is_some_and(Drill::waiting)
     }
 
     /// Takes in a backtest, unless another has been asked for since.
@@ -116,49 +107,10 @@ impl Factor {
         self.drill.as_ref().is_none_or(Drill::lists_names)
     }
 
-    /// Whether there is a level to go up from.
-    pub(crate) fn can_go_back(&self) -> bool {
-        self.drill.is_some()
-    }
-
     /// Takes in what is behind the factor.
     pub(crate) fn take_traced(&mut self, number: u64, traced: Traced) {
         if let Some(drill) = &mut self.drill {
             drill.take(number, traced, self.horizon);
-        }
-    }
-
-    /// Brings what is marked into sight.
-    pub(crate) fn arrange(&mut self, page: Rect) {
-        if let Some(drill) = &mut self.drill {
-            drill.arrange(page);
-        }
-    }
-
-    /// Does a command of this page.
-    pub(crate) fn act(
-        &mut self,
-        action: Action,
-        page: Rect,
-        workspace: &Workspace,
-        reading: &Reading,
-        events: &Sender<Event>,
-    ) {
-        let asking = workspace.tracing.as_ref().map(|tracing| Asking { tracing, workspace, events });
-        match (action, &mut self.drill, &asking) {
-            (Action::NextFactor | Action::PreviousFactor | Action::Horizon, ..) => {
-                self.show(action, &workspace.factors, reading);
-            }
-            (Action::Drill, None, Some(asking)) => self.open(asking),
-            (_, None, _) => self.show(action, &workspace.factors, reading),
-            (Action::Drill, Some(drill), Some(asking)) => drill.down(asking),
-            (Action::Left | Action::Right, Some(drill), Some(asking)) => drill.aside(action == Action::Right, asking),
-            (Action::Back, Some(drill), _) => {
-                if !drill.up() {
-                    self.close();
-                }
-            }
-            (_, Some(drill), _) => drill.act(action, self.horizon, page),
         }
     }
 
@@ -188,7 +140,7 @@ impl Factor {
     fn select(&mut self, factor: usize, factors: &[String], reading: &Reading) {
         self.close();
         (self.selected, self.loaded) = (factor, None);
-        self.reload(factors, reading);
+        self.ask(factors, reading);
     }
 
     /// Goes down to the names of the date of the cursor, or the last one before it that has some.
@@ -221,5 +173,45 @@ impl Factor {
             _ => return,
         };
         self.cursor = Some(to.min(last));
+    }
+}
+
+impl PageState for Factor {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        self.ask(&desk.workspace.factors, desk.reading);
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        let (workspace, reading) = (desk.workspace, desk.reading);
+        let asking = workspace.tracing.as_ref().map(|tracing| Asking { tracing, workspace, events: desk.events });
+        match (action, &mut self.drill, &asking) {
+            (Action::NextFactor | Action::PreviousFactor | Action::Horizon, ..) => {
+                self.show(action, &workspace.factors, reading);
+            }
+            (Action::Drill, None, Some(asking)) => self.open(asking),
+            (_, None, _) => self.show(action, &workspace.factors, reading),
+            (Action::Drill, Some(drill), Some(asking)) => drill.down(asking),
+            (Action::Left | Action::Right, Some(drill), Some(asking)) => drill.aside(action == Action::Right, asking),
+            (Action::Back, Some(drill), _) => {
+                if !drill.up() {
+                    self.close();
+                }
+            }
+            (_, Some(drill), _) => drill.act(action, self.horizon, area),
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, _desk: &Desk<'_>) {
+        if let Some(drill) = &mut self.drill {
+            drill.arrange(area);
+        }
+    }
+
+    fn waiting(&self) -> bool {
+        self.asked.is_some() && self.loaded.is_none() || self.drill.as_ref().is_some_and(Drill::waiting)
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.drill.is_some()
     }
 }

@@ -6,8 +6,12 @@ use std::time::{Duration, Instant};
 
 pub(crate) use view::draw;
 
+use ratatui::layout::Rect;
+
 use super::commands::Action;
-use super::reading::{self, Reading, Rejects, Request};
+use super::desk::Desk;
+use super::page::PageState;
+use super::reading::{self, Rejects, Request};
 use crate::data::Report;
 use crate::job::{Job, JobState, StageProgress, StageState};
 
@@ -58,17 +62,6 @@ impl Run {
         matches!(self.phase, Phase::Running | Phase::Stopping)
     }
 
-    /// Whether the list of rejects is open.
-    pub(crate) fn can_go_back(&self) -> bool {
-        self.list.is_some()
-    }
-
-    /// Whether something asked for has not come yet.
-    #[cfg(test)]
-    pub(crate) fn waiting(&self) -> bool {
-        self.list.as_ref().is_some_and(|l| l.rejects.is_none())
-    }
-
     /// Follows a run that was just started; an error means that it could not be.
     pub(crate) fn follow(&mut self, job: anyhow::Result<Job<Vec<Report>>>) {
         *self = Run { page: self.page, ..Run::default() };
@@ -108,18 +101,6 @@ impl Run {
         self.job = None;
         self.took = self.began.map(|began| began.elapsed());
         true
-    }
-
-    /// Does a command of this page.
-    pub(crate) fn act(&mut self, action: Action, reading: &Reading) {
-        match action {
-            Action::Rejects if self.list.is_none() => {
-                self.list = Some(RejectList { rejects: None, cursor: 0 });
-                reading.ask(Request::Rejects);
-            }
-            Action::Rejects | Action::Back => self.list = None,
-            _ => self.step(action),
-        }
     }
 
     fn step(&mut self, action: Action) {
@@ -176,14 +157,36 @@ impl Run {
         }
     }
 
-    /// Remembers how many lines a page has.
-    pub(crate) fn arrange(&mut self, height: u16) {
-        self.page = height.saturating_sub(6) as usize;
-    }
-
     fn selected(&self) -> usize {
         let last = self.stages.len().saturating_sub(1);
         self.selected.unwrap_or(last).min(last)
+    }
+}
+
+impl PageState for Run {
+    fn reload(&mut self, _desk: &Desk<'_>) {}
+
+    fn act(&mut self, action: Action, _area: Rect, desk: &Desk<'_>) {
+        match action {
+            Action::Rejects if self.list.is_none() => {
+                self.list = Some(RejectList { rejects: None, cursor: 0 });
+                desk.reading.ask(Request::Rejects);
+            }
+            Action::Rejects | Action::Back => self.list = None,
+            _ => self.step(action),
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, _desk: &Desk<'_>) {
+        self.page = area.height.saturating_sub(6) as usize;
+    }
+
+    fn waiting(&self) -> bool {
+        self.list.as_ref().is_some_and(|l| l.rejects.is_none())
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.list.is_some()
     }
 }
 

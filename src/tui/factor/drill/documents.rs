@@ -1,8 +1,9 @@
 //! The documents behind a value, reading after reading.
 
-use super::{Asked, Cursor};
+use super::Asked;
 use crate::factor::{TracedCell, TracedDocument};
 use crate::tui::commands::Action;
+use crate::tui::list::Cursor;
 
 /// The list.
 pub(super) struct Documents {

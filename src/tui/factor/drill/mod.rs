@@ -76,34 +76,6 @@ pub(super) struct Asking<'a> {
     pub(super) events: &'a Sender<Event>,
 }
 
-/// A line of a list that is marked, and the first that is seen.
-#[derive(Default)]
-struct Cursor {
-    at: usize,
-    top: usize,
-}
-
-impl Cursor {
-    fn step(&mut self, action: Action, count: usize, page: usize) {
-        let last = count.saturating_sub(1);
-        let at = match action {
-            Action::Down => self.at + 1,
-            Action::Up => self.at.saturating_sub(1),
-            Action::PageDown => self.at + page,
-            Action::PageUp => self.at.saturating_sub(page),
-            Action::First => 0,
-            Action::Last => last,
-            _ => self.at,
-        };
-        self.at = at.min(last);
-    }
-
-    fn arrange(&mut self, count: usize, rows: usize) {
-        self.at = self.at.min(count.saturating_sub(1));
-        self.top = self.top.clamp((self.at + 1).saturating_sub(rows.max(1)), self.at);
-    }
-}
-
 /// The way down, as far as it was gone.
 pub(super) struct Drill {
     factor: String,
@@ -144,7 +116,6 @@ impl Drill {
     }
 
     /// Whether something asked for has not come yet.
-    #[cfg(test)]
     pub(super) fn waiting(&self) -> bool {
         self.names.asked.found.is_none()
             || self.documents.as_ref().is_some_and(|d| d.asked.found.is_none())

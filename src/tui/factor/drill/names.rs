@@ -1,8 +1,9 @@
 //! The names of a date: which are shown, and in which order.
 
-use super::{Asked, Cursor};
+use super::Asked;
 use crate::factor::{TracedDate, TracedName};
 use crate::tui::commands::Action;
+use crate::tui::list::Cursor;
 
 /// What names are put in order by, the largest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,83 @@
+//! What a page works with: the workspace, the threads that read, and orders to the workbench as a whole.
+
+use std::cell::RefCell;
+use std::sync::mpsc::Sender;
+
+use anyhow::Result;
+
+use super::errand::Errand;
+use super::event::Event;
+use super::page::Page;
+use super::reading::Reading;
+use super::{Language, Runner, Workspace};
+use crate::job::Ctx;
+use crate::language::Word;
+
+/// What a page asks of the workbench.
+pub(crate) enum Order {
+    /// Say this on the line of status until the next key.
+    Say(String),
+    /// Put this text into the clipboard, and say so.
+    Copy(String),
+    /// Start a job.
+    Start(Work),
+    /// Show a page.
+    Show(Page),
+    /// Read this document (part and row of the corpus) on the text page.
+    Read(usize, usize),
+}
+
+/// A job to start.
+pub(crate) struct Work {
+    /// What the list of jobs calls it.
+    pub(crate) name: String,
+    /// The command that does the same without a screen.
+    pub(crate) command: String,
+    /// The work.
+    pub(crate) run: Runner,
+}
+
+/// What a page works with while it does a command.
+pub(crate) struct Desk<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) language: Language,
+    /// The thread that reads the corpus and the artefacts.
+    pub(crate) reading: &'a Reading,
+    /// Where finished errands report.
+    pub(crate) events: &'a Sender<Event>,
+    /// Whether a job is under way.
+    pub(crate) busy: bool,
+    orders: &'a RefCell<Vec<Order>>,
+}
+
+impl<'a> Desk<'a> {
+    pub(crate) fn new(
+        workspace: &'a Workspace,
+        language: Language,
+        reading: &'a Reading,
+        events: &'a Sender<Event>,
+        busy: bool,
+        orders: &'a RefCell<Vec<Order>>,
+    ) -> Desk<'a> {
+        Desk { workspace, language, reading, events, busy, orders }
+    }
+
+    /// Asks something of the workbench; it is done as soon as the page has ended what it does.
+    pub(crate) fn order(&self, order: Order) {
+        self.orders.borrow_mut().push(order);
+    }
+
+    /// The text in the language of the screen.
+    pub(crate) fn say(&self, word: Word) -> &'static str {
+        word.to(self.language)
+    }
+
+    /// Does something on a thread of its own; the page is arranged anew when it has ended.
+    pub(crate) fn errand<T: Send + 'static>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
+    ) -> Errand<T> {
+        Errand::start(name, self.workspace, self.events, work)
+    }
+}

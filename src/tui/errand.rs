@@ -1,0 +1,76 @@
+//! Something that a page has asked for: the thread that looks for it, and what it found.
+
+use std::sync::mpsc::Sender;
+
+use anyhow::Result;
+
+use super::Workspace;
+use super::event::Event;
+use super::reading;
+use crate::job::{Ctx, Job, JobState};
+
+/// Something asked for. Dropping it ends the thread: whoever asks anew puts the new errand in the place of the old one.
+pub(crate) struct Errand<T> {
+    job: Option<Job<T>>,
+    found: Option<Result<T, String>>,
+}
+
+impl<T: Send + 'static> Errand<T> {
+    /// Sends a thread of its own; `events` hears when it has come back. A panic is an error like others.
+    pub(super) fn start(
+        name: &str,
+        workspace: &Workspace,
+        events: &Sender<Event>,
+        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
+    ) -> Errand<T> {
+        let events = events.clone();
+        // Nobody is left to hear it when the workbench has been closed meanwhile.
+        let back = move || drop(events.send(Event::Back));
+        let ctx = Ctx::new(workspace.threads, workspace.seed);
+        let job = ctx.and_then(|ctx| Job::spawn_then(name, ctx, work, back));
+        match job {
+            Ok(job) => Errand { job: Some(job), found: None },
+            Err(error) => Errand { job: None, found: Some(Err(reading::chain(error))) },
+        }
+    }
+
+    /// Takes in what was found; true when it has just come. To be called in [`super::page::PageState::arrange`].
+    pub(crate) fn look(&mut self) -> bool {
+        let Some(job) = &self.job else { return false };
+        self.found = Some(match job.poll() {
+            JobState::Running => return false,
+            JobState::Done(found) => Ok(found),
+            JobState::Failed(error) => Err(reading::chain(error)),
+            JobState::Cancelled => return false,
+        });
+        self.job = None;
+        true
+    }
+}
+
+impl<T> Errand<T> {
+    /// What there is already, as if it had been asked for.
+    pub(crate) fn done(found: T) -> Errand<T> {
+        Errand { job: None, found: Some(Ok(found)) }
+    }
+
+    /// What was found; none before it came and where it failed.
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.found.as_ref()?.as_ref().ok()
+    }
+
+    /// What was found, to be changed.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        self.found.as_mut()?.as_mut().ok()
+    }
+
+    /// Why it failed, as the screen says it.
+    pub(crate) fn fault(&self) -> Option<&str> {
+        self.found.as_ref()?.as_ref().err().map(String::as_str)
+    }
+
+    /// Whether it has not come back yet.
+    pub(crate) fn waiting(&self) -> bool {
+        self.found.is_none()
+    }
+}
