@@ -16,6 +16,9 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::data::Report;
 
+/// How often work that is paused looks whether to go on.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// The user asked to stop. Travels inside [`anyhow::Error`]; the fronts turn it into exit code 130.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
@@ -151,6 +154,7 @@ pub struct Ctx {
     progress: Progress,
     meter: Arc<Mutex<Arc<Meter>>>,
     cancel: Arc<AtomicBool>,
+    pause: Arc<AtomicBool>,
     pool: Arc<rayon::ThreadPool>,
     seed: u64,
 }
@@ -167,6 +171,7 @@ impl Ctx {
             progress: Progress::default(),
             meter: Arc::default(),
             cancel: Arc::default(),
+            pause: Arc::default(),
             pool: Arc::new(pool),
             seed,
         })
@@ -206,14 +211,27 @@ impl Ctx {
         *self.current().note() = text;
     }
 
-    /// Fails when the run was cancelled.
+    /// Fails when the run was cancelled. While it is paused this waits, and with it all work that asks.
     pub fn check(&self) -> Result<(), Cancelled> {
+        while self.pause.load(Ordering::Relaxed) && !self.is_cancelled() {
+            std::thread::sleep(PAUSE);
+        }
         if self.cancel.load(Ordering::Relaxed) { Err(Cancelled) } else { Ok(()) }
     }
 
     /// Asks all work under this context to stop at its next [`Ctx::advance`] or [`Ctx::check`].
     pub fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Holds all work under this context at its next [`Ctx::advance`] or [`Ctx::check`], or lets it go on.
+    pub fn pause(&self, paused: bool) {
+        self.pause.store(paused, Ordering::Relaxed);
+    }
+
+    /// Whether the run is held.
+    pub fn is_paused(&self) -> bool {
+        self.pause.load(Ordering::Relaxed)
     }
 
     /// Whether the run was cancelled.
@@ -402,6 +420,26 @@ mod tests {
         .unwrap();
         job.cancel();
         assert!(matches!(job.wait(SOON), JobState::Cancelled));
+    }
+
+    #[test]
+    fn paused_work_waits_and_goes_on_or_stops() {
+        let job = Job::spawn("paused", ctx(), |ctx| {
+            while ctx.progress().stages().is_empty() {
+                std::thread::sleep(PAUSE);
+            }
+            Ok(ctx.advance(1)?)
+        });
+        let job = job.unwrap();
+        job.ctx().pause(true);
+        job.ctx().progress().begin("held", "docs", None);
+        assert!(matches!(job.wait(PAUSE * 5), JobState::Running));
+        job.ctx().pause(false);
+        assert!(matches!(job.wait(SOON), JobState::Done(())));
+        let ctx = ctx();
+        ctx.pause(true);
+        ctx.cancel();
+        assert_eq!(ctx.check(), Err(Cancelled), "what is paused can be stopped");
     }
 
     #[test]

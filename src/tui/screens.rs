@@ -45,10 +45,10 @@ fn half_way() -> Vec<StageProgress> {
 fn an_empty_project_says_what_to_do() {
     let mut bench = Bench::open(&empty(), |w| w.factors.clear());
     insta::assert_snapshot!("empty_corpus", bench.screen(SMALL, ""));
-    insta::assert_snapshot!("empty_run", bench.screen(SMALL, "2"));
-    insta::assert_snapshot!("empty_factor_english", bench.screen(SMALL, "3L"));
+    insta::assert_snapshot!("empty_run", bench.screen(SMALL, "9"));
+    insta::assert_snapshot!("empty_factor_english", bench.screen(SMALL, "7L"));
     let mut bench = Bench::open(&empty(), |_| ());
-    assert!(bench.screen(SMALL, "3").contains("这个因子还没有回测：按 r 运行"));
+    assert!(bench.screen(SMALL, "7").contains("这个因子还没有回测：按 r 运行"));
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_search_lists_what_it_finds_and_leads_back_to_the_place() {
 fn runs_are_shown_at_work_failed_and_finished() {
     let mut bench = Bench::open(&empty(), |_| ());
     (bench.app.run.stages, bench.app.run.phase) = (half_way(), Phase::Running);
-    insta::assert_snapshot!("running", bench.screen(SMALL, "2"));
+    insta::assert_snapshot!("running", bench.screen(SMALL, "9"));
     insta::assert_snapshot!("running_first_stage", bench.screen(LARGE, "kk"));
     insta::assert_snapshot!("running_question", bench.screen(SMALL, "<ctrl-c>"));
     bench.press("n");
@@ -96,7 +96,7 @@ fn runs_are_shown_at_work_failed_and_finished() {
 #[test]
 fn rejects_are_listed_with_their_rows() {
     let mut bench = Bench::open(&filled(), |_| ());
-    insta::assert_snapshot!("rejects", bench.screen(SMALL, "2xj"));
+    insta::assert_snapshot!("rejects", bench.screen(SMALL, "9xj"));
     assert!(bench.screen(SMALL, "<esc>").contains("按 r 开始"));
 }
 
@@ -108,18 +108,18 @@ fn a_reject_shows_its_row_in_the_encoding_it_has() {
     let line = r#"{"file":"a.csv","row":3,"reason":"empty title","raw":"NjAwNTE3LMjwusy158b4"}"#;
     std::fs::write(path, format!("{line}\n")).unwrap();
     let mut bench = Bench::open(&dir, |_| ());
-    let screen = bench.screen(SMALL, "2x");
+    let screen = bench.screen(SMALL, "9x");
     assert!(screen.contains("│600517,瑞禾电气 "), "{screen}");
 }
 
 #[test]
 fn an_opened_project_shows_what_was_last_run() {
     let mut bench = Bench::open(&filled(), |w| w.reports = Arc::new(|| vec![ingest_report()]));
-    let screen = bench.screen(SMALL, "2");
+    let screen = bench.screen(SMALL, "9");
     assert!(screen.contains("上次运行的报告") && screen.contains("no such date"), "{screen}");
     bench.press("r");
     bench.finish();
-    assert!(!bench.screen(SMALL, "2").contains("no such date"), "a run of its own takes the place of the last one");
+    assert!(!bench.screen(SMALL, "9").contains("no such date"), "a run of its own takes the place of the last one");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_demo_ends_on_its_factor_unless_a_key_was_pressed() {
     bench.finish();
     assert!(bench.screen(SMALL, "").contains("累计 RankIC"));
     let mut bench = Bench::open(&filled(), started);
-    bench.press("2");
+    bench.press("9");
     bench.finish();
     assert!(bench.screen(SMALL, "").contains("运行 · 完成"));
 }
@@ -251,9 +251,9 @@ fn a_broken_file_is_an_error_on_its_page_and_nowhere_else() {
     std::fs::write(project.backtest("tone"), "{").unwrap();
     std::fs::write(project.clean().path(1), "PAR1 cut short").unwrap();
     let mut bench = Bench::open(&dir, |_| ());
-    assert!(bench.screen((120, 24), "3").contains("is not what this version writes"));
+    assert!(bench.screen((120, 24), "7").contains("is not what this version writes"));
     assert!(bench.screen((120, 24), "1").contains("not a readable Parquet file"));
-    assert!(bench.screen(SMALL, "2").contains("按 r 开始"));
+    assert!(bench.screen(SMALL, "9").contains("按 r 开始"));
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn bench(change: impl FnOnce(&mut Workspace)) -> Bench {
         workspace.laboratory = Some(laboratory(|| Ok(vec![findings(), large()])));
         change(workspace);
     });
-    bench.press("4");
+    bench.press("6");
     bench
 }
 
