@@ -179,8 +179,9 @@ impl App {
         match order {
             Order::Say(text) => self.notice = Some(text),
             Order::Copy(text) => {
+                let first = text.lines().next().unwrap_or_default();
+                self.notice = Some(format!("{}: {first}", self.say(words::COPIED)));
                 self.clipboard = Some(text);
-                self.notice = Some(self.say(words::COPIED).to_owned());
             }
             Order::Start(work) => self.follow_run(work),
             Order::Show(page) => self.page = page,
@@ -312,11 +313,11 @@ impl App {
     fn start(&mut self) {
         let (command, run) = (self.workspace.command.clone(), self.workspace.run.clone());
         self.follow_run(Work { name: self.say(words::PIPELINE).to_owned(), command, run });
+        self.experiments.runs_here = false;
         self.page = Page::Jobs;
     }
 
     fn follow_run(&mut self, work: Work) {
-        self.experiments.runs_here = false;
         let ctx = Ctx::new(self.workspace.threads, self.workspace.seed);
         let run = work.run;
         self.run.follow(ctx.and_then(|ctx| Job::spawn("run", ctx, move |ctx| run(ctx))));

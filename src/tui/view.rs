@@ -15,6 +15,12 @@ use super::{Language, corpus, experiments, factor, features, ledger, look, model
 /// Columns and rows below which nothing can be read.
 const LEAST: (u16, u16) = (60, 16);
 
+/// Columns from which the first line has room for the name of the program.
+const WIDE: usize = 100;
+
+/// Cells at the end of the first line that tabs leave to the note and the title.
+const LEAST_NOTE: usize = 12;
+
 /// Where the page is on a screen of this size.
 pub(crate) fn page_area(size: Rect) -> Rect {
     areas(size)[1]
@@ -55,31 +61,34 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
 }
 
 fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
-    let mut spans = vec![Span::styled(" Inkstone", look::STRONG), Span::raw(" ")];
-    let names: usize = Page::ALL.iter().map(|page| width::width(app.say(page.name())) + 3).sum();
     // Where there is no room for all names, only the page that is shown has one.
-    let room = names + 20 <= columns;
+    let names: usize = Page::ALL.iter().map(|page| width::width(app.say(page.name())) + 3).sum();
+    let brand = if columns >= WIDE { " Inkstone " } else { " 砚 " };
+    let room = width::width(brand) + names + LEAST_NOTE <= columns;
+    let mut spans = vec![Span::styled(brand, look::STRONG)];
     for (i, page) in Page::ALL.into_iter().enumerate() {
         let here = page == app.page;
         let name = if here || room { app.say(page.name()) } else { "" };
         spans.push(Span::styled(format!(" {}{name} ", i + 1), if here { look::SELECTED } else { look::PLAIN }));
     }
+    let used = |spans: &[Span<'_>]| spans.iter().map(|s| width::width(&s.content)).sum::<usize>();
+    // What matters most stands first and is left out last: that the data is not what it seems, a job, the project, the language.
     let state = match app.run.phase {
-        Phase::Running | Phase::Stopping => Some((words::JOB_RUNNING, look::KEY)),
-        Phase::Failed(_) => Some((words::JOB_FAILED, look::BAD)),
+        Phase::Running | Phase::Stopping => Some(Span::styled(app.say(words::JOB_RUNNING), look::KEY)),
+        Phase::Failed(_) => Some(Span::styled(app.say(words::JOB_FAILED), look::BAD)),
         _ => None,
     };
-    let mut end = vec![Span::raw(width::cut(&app.workspace.title, 20))];
-    if let Some((word, style)) = state {
-        end.extend([Span::raw(" · "), Span::styled(app.say(word), style)]);
-    }
-    end.push(Span::raw(if app.language == Language::Zh { " · zh " } else { " · en " }));
-    let used = |spans: &[Span<'_>]| spans.iter().map(|s| width::width(&s.content)).sum::<usize>();
-    // The note is never left out: it is cut to the room that tabs and title leave.
-    let room = columns.saturating_sub(used(&spans) + used(&end) + 4);
-    if let Some(note) = &app.workspace.note {
-        let note = width::cut(note, room.max(12));
-        end.splice(0..0, [Span::styled(note, look::NOTE), Span::raw(" · ")]);
+    let left = columns.saturating_sub(used(&spans) + 1);
+    let note = app.workspace.note.as_ref().map(|note| Span::styled(width::cut(note, left.min(28)), look::NOTE));
+    let title = Span::raw(width::cut(&app.workspace.title, 20));
+    let language = Span::raw(if app.language == Language::Zh { "zh" } else { "en" });
+    let mut end: Vec<Span<'_>> = Vec::new();
+    for span in [note, state, Some(title), Some(language)].into_iter().flatten() {
+        let gap = if end.is_empty() { "" } else { " · " };
+        if used(&end) + width::width(gap) + width::width(&span.content) > left {
+            break;
+        }
+        end.extend([Span::raw(gap), span]);
     }
     let gap = columns.saturating_sub(used(&spans) + used(&end));
     spans.push(Span::raw(" ".repeat(gap)));
