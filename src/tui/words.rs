@@ -75,7 +75,7 @@ words! {
     PARTICULARS: "详情", "Particulars";
     AFTER_FAILURE: "按 r 重试：已完成的步骤不会重算。按 x 看导入时拒收的行。", "Press r to try again: finished stages are not computed twice. Press x for the rows that ingest set aside.";
     AFTER_CANCEL: "已按要求停止；按 r 从停下的地方继续。", "Stopped as asked; press r to go on from there.";
-    AFTER_RUN: "按 3 看因子，按 1 看语料，按 x 看拒收的行。", "Press 7 for the factor, 1 for the corpus, x for the rows set aside.";
+    AFTER_RUN: "按 7 看因子，按 1 看语料，按 x 看拒收的行。", "Press 7 for the factor, 1 for the corpus, x for the rows set aside.";
     REJECTS: "拒收的行", "Rows set aside";
     NO_REJECTS: "没有拒收的行。", "No rows were set aside.";
     SHOWN_FIRST: "仅列出前", "listed are the first";
