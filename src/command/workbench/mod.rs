@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use super::project::Opened;
 use super::reader::marker;
 use crate::cli::Global;
-use crate::config::Language;
+use crate::config::{Ambiguous, Language};
 use crate::job::Ctx;
 use crate::pipeline::{self, Stage};
 use crate::text::{Cut as JiebaCut, Mode, Segmenter};
@@ -57,6 +57,11 @@ pub(in crate::command) fn open_ui(
         note: (!config.project.note.is_empty()).then(|| config.project.note.clone()),
         command: opened.command.clone(),
         red_up: config.ui.red_up,
+        pictures: opened.base.join("pictures"),
+        shade: config.ui.theme,
+        depth: config.ui.colours,
+        wide_ambiguous: config.ui.ambiguous == Ambiguous::Wide,
+        mouse: config.ui.mouse,
         keys: config.ui.keys.clone(),
     })?;
     Ok(ExitCode::SUCCESS)
