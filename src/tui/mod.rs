@@ -182,6 +182,11 @@ pub fn open(workspace: Workspace) -> Result<()> {
     terminal::show(workspace)
 }
 
+/// Every key of the workbench, page by page, as Markdown.
+pub fn keys(language: Language) -> String {
+    commands::markdown(language)
+}
+
 /// A page of the workbench as it would be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Picture {

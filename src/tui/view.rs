@@ -183,6 +183,17 @@ fn key_line<'a>(app: &App) -> Line<'a> {
     Line::from(spans)
 }
 
+/// Makes room for what lies over the page. A wide character that would reach into it from the left goes as a whole.
+fn clear(frame: &mut Frame<'_>, area: Rect) {
+    frame.render_widget(Clear, area);
+    for y in area.top()..area.bottom() {
+        let before = area.x.checked_sub(1).and_then(|x| frame.buffer_mut().cell_mut((x, y)));
+        if let Some(cell) = before.filter(|cell| width::width(cell.symbol()) > 1) {
+            cell.set_symbol(" ");
+        }
+    }
+}
+
 fn palette_area(screen: Rect) -> Rect {
     screen.centered(Constraint::Max(76), Constraint::Max(20))
 }
@@ -205,7 +216,7 @@ fn draw_palette(app: &App, palette: &Palette, frame: &mut Frame<'_>, screen: Rec
     let block = look::pane(format!(" {} · {} ", app.say(words::PALETTE), palette.found.len()), true)
         .title_bottom(format!(" {} ", app.say(words::PALETTE_HINT)));
     let inner = block.inner(area);
-    frame.render_widget(Clear, area);
+    clear(frame, area);
     frame.render_widget(block, area);
     let [line, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
     let (typed, cursor) = palette.field.window(usize::from(line.width).saturating_sub(3));
@@ -266,7 +277,7 @@ fn draw_help(app: &App, top: usize, frame: &mut Frame<'_>, screen: Rect) {
         .collect();
     let title = format!(" {} · {} ", app.say(words::HELP), app.say(app.page.name()));
     let block = look::pane(title, true).title_bottom(format!(" {} ", app.say(words::HELP_HINT)));
-    frame.render_widget(Clear, area);
+    clear(frame, area);
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
@@ -277,6 +288,6 @@ fn draw_question(app: &App, question: Question, frame: &mut Frame<'_>, screen: R
     });
     let area = screen.centered(Constraint::Max(56), Constraint::Length(6));
     let lines = vec![Line::raw(text), Line::styled(app.say(words::YES_NO), look::KEY)];
-    frame.render_widget(Clear, area);
+    clear(frame, area);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(look::pane("", true)), area);
 }

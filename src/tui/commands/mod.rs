@@ -1,8 +1,10 @@
 //! The one table of commands: the key handler, the bottom line and the help all read it.
 
+mod docs;
 mod keys;
 mod palette;
 
+pub(crate) use docs::markdown;
 pub(crate) use keys::{Key, Keymap, sequence};
 pub(crate) use palette::{Palette, leads_there};
 
