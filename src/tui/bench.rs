@@ -46,7 +46,7 @@ impl Bench {
             start: Start::Browse,
             threads: 1,
             seed: 1,
-            tokeniser: Arc::new(|text, cut| cut_in_pieces(text, if cut == Cut::Characters { 1 } else { 2 })),
+            tokeniser: Arc::new(|text, cut| Ok(cut_in_pieces(text, if cut == Cut::Characters { 1 } else { 2 }))),
             marker: Some(Arc::new(|_, _, document| Ok(names_in(&document.body)))),
             reports: Arc::new(Vec::new),
             text: None,

@@ -67,8 +67,8 @@ pub use theme::{Depth, Shade};
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
 
-/// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries.
-pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Vec<Range<usize>> + Send + Sync>;
+/// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries. Fails where its dictionary cannot be read.
+pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Result<Vec<Range<usize>>> + Send + Sync>;
 
 /// Marks passages of a cleaned document's body. Takes the part, the row in that part, and the document there.
 pub type Marker = Arc<dyn Fn(usize, usize, &Document) -> Result<Vec<Mark>> + Send + Sync>;

@@ -337,7 +337,7 @@ fn text(workspace: &Workspace, selection: &Selection, open: &mut Option<OpenPart
     }
     let found = open.as_ref().and_then(|o| Some((o.documents.get(row)?, o.first.get(row)?)));
     let (document, first) = found.context("the corpus has become shorter since it was listed")?;
-    let tokens = selection.cut.map(|cut| (workspace.tokeniser)(&document.body, cut)).unwrap_or_default();
+    let tokens = selection.cut.map(|cut| (workspace.tokeniser)(&document.body, cut)).transpose()?.unwrap_or_default();
     let marks = match &workspace.marker {
         Some(marker) if index.cleaned => marker(part, row, document),
         _ => Ok(Vec::new()),

@@ -270,7 +270,7 @@ fn a_segmenter_that_panics_spoils_one_document_only() {
     let mut bench = Bench::open(&filled(), |w| {
         w.tokeniser = Arc::new(|text, _| {
             assert!(!text.starts_with("回购"), "no words for this");
-            cut_in_pieces(text, 2)
+            Ok(cut_in_pieces(text, 2))
         });
     });
     assert!(bench.screen(SMALL, "1tjj").contains("internal error: no words for this"));
@@ -282,7 +282,7 @@ fn no_key_on_no_page_breaks_any_size() {
     let dir = filled();
     for size in [(60, 16), SMALL, (109, 20), (110, 20), LARGE, (300, 90), (1, 1), (60, 15)] {
         let mut bench = Bench::open(&dir, |_| ());
-        for page in ["1", "2", "3", "4"] {
+        for page in ["1", "2", "3", "4", "5", "6", "7", "8", "9"] {
             bench.screen(size, page);
             for key in [
                 "j", "k", "<pgdn>", "<end>", "g", "G", "b", "t", "t", "<enter>", "v", "d", "<left>", "x", "L", "?",

@@ -8,10 +8,10 @@ mod text;
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use super::project::Opened;
 use super::reader::marker;
@@ -70,7 +70,6 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
     let whole = opened.clone();
     let run = runner
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
-    let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
     let (links, reports) = (project.links(), project.clone());
     Ok(Workspace {
         title: config.project.name.clone(),
@@ -80,7 +79,7 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
         start,
         threads: config.project.threads,
         seed: config.project.seed,
-        tokeniser: tokeniser(segmenter),
+        tokeniser: tokeniser(opened),
         marker: Some(marker(opened, links)),
         laboratory: super::experiment::laboratory(opened),
         text: text::bench(opened),
@@ -104,15 +103,19 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
     })
 }
 
-fn tokeniser(segmenter: Segmenter) -> Tokeniser {
-    let characters = segmenter.recut(Mode::Char, JiebaCut::Precise);
-    let words = segmenter.recut(Mode::Jieba, JiebaCut::Precise);
+/// Cuts texts as the configuration says. The dictionary is loaded with the first text, not when the workbench opens.
+fn tokeniser(opened: &Opened) -> Tokeniser {
+    let (params, base) = (opened.config.tokenizer.clone(), opened.base.clone());
+    let loaded = OnceLock::new();
     Arc::new(move |text, cut| {
-        let segmenter = match cut {
-            Cut::Characters => &characters,
-            Cut::Words => &words,
+        let load = || Segmenter::new(&params, &base).map_err(|error| format!("{error:#}"));
+        let segmenter = loaded.get_or_init(load).as_ref().map_err(|error| anyhow!("{error}"))?;
+        let mode = match cut {
+            Cut::Characters => Mode::Char,
+            Cut::Words => Mode::Jieba,
         };
-        segmenter.tokens(text).into_iter().map(|t| t.start..t.end).collect()
+        let tokens = segmenter.recut(mode, JiebaCut::Precise).tokens(text);
+        Ok(tokens.into_iter().map(|token| token.start..token.end).collect())
     })
 }
 
