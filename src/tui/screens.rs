@@ -431,7 +431,10 @@ fn no_keys_whatever_break_the_workbench() {
             bench.settle();
             bench.finish();
         }
-        assert!(!bench.app.has_quit(), "q was not among the keys");
+        // The palette leads to leaving as well.
+        if bench.app.has_quit() {
+            bench = Bench::open(&dir, |_| ());
+        }
     }
     bench.finish();
     assert_eq!(seen.len(), Page::ALL.len(), "all pages were met");
