@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 
 use super::project::Opened;
 use super::reader::marker;
@@ -34,11 +35,16 @@ pub(in crate::command) fn open_ui(
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
     let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
     let (links, reports) = (project.links(), project.clone());
+    let staged = opened.clone();
     tui::open(Workspace {
         title: config.project.name.clone(),
         project,
         factors: config.factor.iter().map(|f| f.name.clone()).collect(),
         run,
+        stages: Some(Arc::new(move |name: &str, ctx: &Ctx| {
+            let last = Stage::from_str(name, false).map_err(|error| anyhow::anyhow!("{error}"))?;
+            pipeline::run(&staged.config, &staged.base, last, ctx)
+        })),
         start,
         threads: config.project.threads,
         seed: config.project.seed,

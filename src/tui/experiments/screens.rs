@@ -67,6 +67,7 @@ fn share_of(section: Section, layout: &Layout, kept: &[Range<usize>]) -> Section
 fn laboratory(found: impl Fn() -> Result<Vec<Findings>> + Send + Sync + 'static) -> Laboratory {
     Laboratory {
         findings: Arc::new(found),
+        grids: Arc::new(|| Ok(Vec::new())),
         document: Arc::new(|name, number| {
             assert_eq!(name, findings().name);
             Ok(document(&findings(), number))
