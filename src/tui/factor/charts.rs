@@ -177,16 +177,33 @@ pub(crate) fn date_at(column: u16, first: NaiveDate, last: NaiveDate, area: Rect
     first.checked_add_days(chrono::Days::new(days))
 }
 
-/// Draws curves with a vertical stroke at the date of the cursor; `base` is a height that must be in sight.
+/// What stands beside and below curves.
+pub(crate) struct Axes {
+    /// A height that must be in sight.
+    pub(crate) base: f64,
+    /// How a height is written.
+    pub(crate) scale: fn(f64) -> String,
+    /// Whether the first and the last date stand below.
+    pub(crate) dates: bool,
+}
+
+impl Axes {
+    /// Heights with two decimals, and dates.
+    pub(crate) fn plain(base: f64) -> Axes {
+        Axes { base, scale: |value| format!("{value:.2}"), dates: true }
+    }
+}
+
+/// Draws curves with a vertical stroke at the date of the cursor.
 pub(crate) fn draw_curves(
     curves: &[Curve],
     cursor: Option<NaiveDate>,
-    base: f64,
-    scale: fn(f64) -> String,
+    axes: &Axes,
     block: Block<'_>,
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
+    let Axes { base, scale, dates } = *axes;
     let all = || curves.iter().flat_map(|c| &c.points);
     let (first, last) = all().fold((f64::MAX, f64::MIN), |(lo, hi), p| (lo.min(p.0), hi.max(p.0)));
     if first > last {
@@ -204,7 +221,10 @@ pub(crate) fn draw_curves(
     sets.extend(curves.iter().map(|c| line(&c.points).style(c.style)));
     let date =
         |x: f64| NaiveDate::from_epoch_days(x as i32).map_or_else(String::new, |d| d.format("%Y-%m").to_string());
-    let x = Axis::default().bounds([first, last]).labels([date(first), date(last)]).style(look::DIM);
+    let mut x = Axis::default().bounds([first, last]).style(look::DIM);
+    if dates {
+        x = x.labels([date(first), date(last)]);
+    }
     let middle = (low + high) / 2.0;
     let y = Axis::default().bounds([low, high]).labels([low, middle, high].map(scale)).style(look::DIM);
     frame.render_widget(Chart::new(sets).block(block).x_axis(x).y_axis(y).legend_position(None), area);

@@ -6,6 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
+use super::drill::mark;
 use super::picture::Picture;
 use super::words as own;
 use crate::language::Language;
@@ -18,7 +19,10 @@ use crate::tui::page::{Table, exact};
 use crate::tui::{figures, look, words};
 
 /// Lines of the finding below the list, with its frame.
-const FINDING: u16 = 8;
+const FINDING: u16 = 7;
+
+/// Width from which the longest name of a check has room.
+const WIDE: u16 = 100;
 
 /// The list, while it is open.
 #[derive(Default)]
@@ -104,8 +108,9 @@ pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Fr
         look::pane(title, true).title_bottom(Line::styled(format!(" {} ", app.say(own::CHECK_AGAIN)), look::DIM));
     let inner = block.inner(area);
     frame.render_widget(block, area);
+    let check = format!(" {}", app.say(own::CHECK));
     let columns = [
-        Column::text(app.say(own::CHECK), 24),
+        Column::text(&check, if inner.width >= WIDE { 30 } else { 24 }),
         Column::text(app.say(own::STANDING), 10),
         Column::number(app.say(own::NUMBER), 9),
         Column::number(app.say(own::LIMIT), 9),
@@ -116,7 +121,7 @@ pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Fr
         let verdict = &verdicts[at];
         let (sign, word) = standing_name(verdict.standing);
         let cells = vec![
-            app.say(check_name(verdict.check)).to_owned(),
+            format!("{}{}", mark(at == checks.cursor.at), app.say(check_name(verdict.check))),
             format!("{sign} {}", app.say(word)),
             number(verdict.number),
             number(verdict.limit),

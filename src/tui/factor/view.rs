@@ -7,7 +7,7 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Paragraph, Wrap};
 
-use super::charts::{Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars, draw_curves, points};
+use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars, draw_curves, points};
 use super::picture::{Horizon, Picture, Step, fitting_means};
 use super::words as own;
 use super::{Factor, Focus, Judgement, LayerChart, checks, drill};
@@ -22,8 +22,9 @@ use crate::tui::{figures, look, width};
 const TALL: u16 = 32;
 /// Width from which what the factor is and how it was tested stand side by side.
 const WIDE: u16 = 100;
-/// Height from which the fall of the long-short portfolio has a chart of its own below it.
+/// Height from which the fall of the long-short portfolio has a chart of its own below it, and rows of that.
 const WITH_FALL: u16 = 12;
+const FALL: u16 = 5;
 
 /// Where everything is on the page.
 struct Regions {
@@ -292,12 +293,7 @@ fn draw_sum(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Fra
     let curve = Curve { name: String::new(), points: points(&horizon.dates, &horizon.sum), style: look::KEY };
     let last = horizon.sum.last().copied().unwrap_or(f64::NAN);
     let block = look::pane(format!(" {} {} ", app.say(words::SUM_OF_IC), figures::signed(last, 2)), false);
-    draw_curves(&[curve], at, 0.0, plain, block, frame, area);
-}
-
-/// A value of a curve at its axis.
-fn plain(value: f64) -> String {
-    format!("{value:.2}")
+    draw_curves(&[curve], at, &Axes::plain(0.0), block, frame, area);
 }
 
 fn draw_layers(
@@ -351,7 +347,7 @@ fn draw_layers(
         .collect();
     title.extend(curves.iter().map(|c| Span::styled(format!("{} ", c.name), c.style)));
     title.push(Span::styled(format!("{} ", app.say(own::OF_ONE)), look::DIM));
-    draw_curves(&curves, at, 1.0, plain, look::pane(Line::from(title), false), frame, area);
+    draw_curves(&curves, at, &Axes::plain(1.0), look::pane(Line::from(title), false), frame, area);
 }
 
 fn draw_labelled(block: Block<'_>, bars: &Bars<'_>, frame: &mut Frame<'_>, area: Rect) {
@@ -378,16 +374,19 @@ fn draw_spread(app: &App, picture: &Picture, at: Option<NaiveDate>, frame: &mut 
     let below = Line::styled(format!(" {} · {} ", app.say(own::OF_ONE), app.say(own::AFTER_COSTS)), look::DIM);
     let curve = |values: &[f64], style| Curve { name: String::new(), points: points(&book.dates, values), style };
     let grown = curve(&picture.wealth, look::of_sign(end - 1.0, app.workspace.red_up));
+    let block = look::pane(format!(" {net} · {fall} "), false).title_bottom(below.right_aligned());
     if area.height < WITH_FALL {
-        let block = look::pane(format!(" {net} · {fall} "), false).title_bottom(below.right_aligned());
-        return draw_curves(&[grown], at, 1.0, plain, block, frame, area);
+        return draw_curves(&[grown], at, &Axes::plain(1.0), block, frame, area);
     }
-    let [upper, lower] = Layout::vertical([Constraint::Min(0), Constraint::Length(area.height / 3 + 1)]).areas(area);
-    let block = look::pane(format!(" {net} "), false).title_bottom(below.right_aligned());
-    draw_curves(&[grown], at, 1.0, plain, block, frame, upper);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let [upper, lower] = Layout::vertical([Constraint::Min(0), Constraint::Length(FALL)]).areas(inner);
+    // Numbers as wide as the first date below them, so that both charts begin in one column.
+    let above = Axes { base: 1.0, scale: |value| format!("{value:<6.2}"), dates: false };
+    draw_curves(&[grown], at, &above, Block::new(), frame, upper);
     let fallen = curve(&picture.drawdown, look::of_sign(-1.0, app.workspace.red_up));
-    let percent: fn(f64) -> String = |v| format!("{:.0}%", 100.0 * v);
-    draw_curves(&[fallen], at, 0.0, percent, look::pane(format!(" {fall} "), false), frame, lower);
+    let below = Axes { base: 0.0, scale: |value| format!("{:.1}%", 100.0 * value), dates: true };
+    draw_curves(&[fallen], at, &below, Block::new(), frame, lower);
 }
 
 fn draw_years(app: &App, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {

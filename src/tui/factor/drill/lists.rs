@@ -43,8 +43,9 @@ pub(super) fn draw_days(app: &App, days: &Days, frame: &mut Frame<'_>, page: Rec
     let (horizon, held) = held(app, all[0].returns.len());
     let earned_title = format!("{}{held} %", app.say(own::MEAN_RETURN));
     let up = format!("{} %", app.say(own::UP));
+    let date = format!(" {}", app.say(own::DATE));
     let columns = [
-        Column::text(app.say(own::DATE), 11),
+        Column::text(&date, 11),
         Column::number(app.say(words::NAMES_UNIT), 5),
         Column::number(app.say(words::WORTH), 9),
         Column::number(&earned_title, 14),
@@ -53,6 +54,7 @@ pub(super) fn draw_days(app: &App, days: &Days, frame: &mut Frame<'_>, page: Rec
         Column::text("", 0),
     ];
     let earned_of = |day: &TracedDay| day.returns.get(horizon).copied().unwrap_or(f64::NAN);
+    let room = (inner.width as usize).saturating_sub(64).min(40);
     let largest = all.iter().map(|day| earned_of(day).abs()).filter(|size| size.is_finite()).fold(0.0, f64::max);
     let row = |at: usize| {
         let day = &all[days.listed[at]];
@@ -64,7 +66,7 @@ pub(super) fn draw_days(app: &App, days: &Days, frame: &mut Frame<'_>, page: Rec
             figures::signed(100.0 * earned, 2),
             figures::number(100.0 * day.hits.get(horizon).copied().unwrap_or(f64::NAN), 0),
             figures::count(day.documents as u64),
-            signed_bar(earned, largest, 16),
+            signed_bar(earned, largest, room),
         ];
         (cells, look::of_sign(earned, app.workspace.red_up))
     };
@@ -91,8 +93,9 @@ pub(super) fn draw_names(app: &App, names: &Names, frame: &mut Frame<'_>, page: 
     frame.render_widget(block, area);
     let (horizon, held) = held(app, date.horizons.len());
     let earned_title = format!("{}{held} %", app.say(words::RETURN));
+    let code = format!(" {}", app.say(words::CODE));
     let mut columns = vec![
-        Column::text(app.say(words::CODE), 10),
+        Column::text(&code, 10),
         Column::text(app.say(words::NAME), 8),
         Column::number("Q", 3),
         Column::number(app.say(words::WORTH), 8),

@@ -15,7 +15,7 @@ mod view;
 use chrono::NaiveDate;
 use ratatui::layout::{Position, Rect};
 
-pub(super) use view::draw;
+pub(super) use view::{draw, mark};
 
 use super::memory::Way;
 use crate::tui::commands::Action;

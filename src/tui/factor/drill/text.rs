@@ -149,9 +149,9 @@ pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &Tokens, fra
     }
     let said = [own::WORD, own::WEIGHT_OF_WORD, own::SHARE, own::NEGATED, own::DEGREE, own::TIMES];
     let [word, weight, share, negated, degree, times] = said.map(|title| app.say(title));
-    let share = format!("{share} %");
+    let (word, share) = (format!(" {word}"), format!("{share} %"));
     let columns = [
-        Column::text(word, 17),
+        Column::text(&word, 17),
         Column::number(weight, 9),
         Column::number(&share, 8),
         Column::text(negated, 7),

@@ -113,6 +113,6 @@ pub(super) fn draw_waiting<T>(app: &App, asked: &Errand<T>, title: String, frame
 }
 
 /// The sign of the marked line, which also stands where there are no colours.
-pub(super) fn mark(marked: bool) -> &'static str {
+pub(in crate::tui::factor) fn mark(marked: bool) -> &'static str {
     if marked { "▶" } else { " " }
 }
