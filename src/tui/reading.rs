@@ -18,11 +18,10 @@ use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde::Deserialize;
 
 use super::event::Event;
-use super::{Cut, Mark, Truncated, Workspace};
+use super::{Cut, Mark, Workspace};
 use crate::corpus;
 use crate::data::{Document, Kind, Report};
 use crate::disk;
-use crate::experiment::Findings;
 use crate::ingest::Log;
 use crate::job::{Ctx, Job, panic_text};
 use crate::project::Project;
@@ -45,10 +44,6 @@ pub(crate) enum Request {
     Rejects,
     /// What the stages said when they last ran.
     Reports,
-    /// What the experiments found.
-    Findings,
-    /// A document of the experiment of this name, cut by its strategies.
-    Truncated(String, usize),
 }
 
 /// The document to read, and how.
@@ -73,10 +68,6 @@ pub(crate) enum Answer {
     Rejects(Result<Rejects, String>),
     /// To [`Request::Reports`].
     Reports(Vec<Report>),
-    /// To [`Request::Findings`].
-    Findings(Result<Vec<Findings>, String>),
-    /// To [`Request::Truncated`]; `None` when the experiment has no such document.
-    Truncated(String, usize, Result<Option<Box<Truncated>>, String>),
     /// Documents found by the search of this number, ascending; sent part by part.
     Hits(u64, Vec<u64>),
     /// The search of this number ended, well or not.
@@ -209,11 +200,9 @@ fn answer_all(workspace: &Workspace, queue: &Receiver<Request>, events: &Sender<
         waiting.extend(queue.try_iter());
         // While the user runs through documents, only the one where he has arrived is worth cutting.
         let last_text = waiting.iter().rposition(|r| matches!(r, Request::Text(_)));
-        let last_truncated = waiting.iter().rposition(|r| matches!(r, Request::Truncated(..)));
         for (i, request) in waiting.into_iter().enumerate() {
             let last = match request {
                 Request::Text(_) => last_text,
-                Request::Truncated(..) => last_truncated,
                 _ => Some(i),
             };
             if last != Some(i) {
@@ -242,17 +231,6 @@ fn answer(workspace: &Workspace, request: Request, open: &mut Option<OpenPart>) 
         Request::Text(selection) => Answer::Text(selection.index.number, guarded(|| text(workspace, &selection, open))),
         Request::Rejects => Answer::Rejects(guarded(|| rejects(&workspace.project))),
         Request::Reports => Answer::Reports((workspace.reports)()),
-        Request::Findings => Answer::Findings(guarded(|| match &workspace.laboratory {
-            Some(laboratory) => (laboratory.findings)(),
-            None => Ok(Vec::new()),
-        })),
-        Request::Truncated(name, number) => {
-            let document = guarded(|| match &workspace.laboratory {
-                Some(laboratory) => Ok((laboratory.document)(&name, number)?.map(Box::new)),
-                None => Ok(None),
-            });
-            Answer::Truncated(name, number, document)
-        }
     }
 }
 

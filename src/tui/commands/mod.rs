@@ -30,6 +30,7 @@ pub(crate) enum Action {
 
     // Experiments
     OpenDocument,
+    View,
     PreviousStrategy,
     NextStrategy,
     Previous,
@@ -147,8 +148,9 @@ pub(crate) static COMMANDS: &[Command] = &[
 
     // Experiments
     command!("open-document", A::OpenDocument, ["enter"], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, |a| a.experiments.can_open(), true),
-    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一策略" "before", "文档：前一个策略" "in a document: the strategy before", EXPERIMENTS, App::can_go_back, false),
-    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一策略" "strategy", "文档：后一个策略" "in a document: the next strategy", EXPERIMENTS, App::can_go_back, true),
+    command!("view-cells", A::View, ["v"], "换视图" "view", "列表、网格、前沿轮换；宽屏上并列，换焦点" "list, grid, frontier; side by side where there is room", EXPERIMENTS, |a| a.experiments.has_views(), true),
+    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一策略" "before", "文档：前一个策略；网格：前一列" "in a document the strategy before, in the grid the column", EXPERIMENTS, |a| a.experiments.has_beside(), false),
+    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一策略" "strategy", "文档：后一个策略；网格：后一列" "in a document the next strategy, in the grid the next column", EXPERIMENTS, |a| a.experiments.has_beside(), true),
     command!("next-experiment", A::Next, ["]", "n"], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, |a| a.experiments.has_next(), true),
     command!("previous-experiment", A::Previous, ["[", "p"], "上一个" "previous", "上一个实验；文档中为上一篇" "the experiment before; in a document the one before", EXPERIMENTS, |a| a.experiments.has_next(), false),
     command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.run.busy() && a.workspace.laboratory.is_some(), true),
