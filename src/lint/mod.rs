@@ -28,6 +28,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod trade_date;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -36,6 +37,7 @@ use serde::{Deserialize, Serialize};
 
 pub use evidence::{Document, Model, TextReading, Texts};
 pub use params::Params;
+pub(crate) use words::{check_name, standing_name};
 
 use crate::backtest;
 use crate::data::Report;

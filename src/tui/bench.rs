@@ -43,6 +43,7 @@ impl Bench {
             project: Project::new(dir.path()),
             factors: vec!["tone".to_owned(), "tfidf".to_owned()],
             run: Arc::new(|_| Ok(Vec::new())),
+            stages: None,
             start: Start::Browse,
             threads: 1,
             seed: 1,

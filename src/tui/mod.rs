@@ -55,9 +55,9 @@ use crate::project::Project;
 use crate::{figures, width};
 
 pub use crate::language::Language;
-pub use factor::{DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
+pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
 pub use features::FeatureBench;
-pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
+pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
 pub use models::ModelBench;
 pub use onnx::OnnxBench;
@@ -66,6 +66,9 @@ pub use theme::{Depth, Shade};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
+
+/// Runs the pipeline up to and including the stage of this name, which is that of its command; called on a thread of its own.
+pub type StageRunner = Arc<dyn Fn(&str, &Ctx) -> Result<Vec<Report>> + Send + Sync>;
 
 /// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries. Fails where its dictionary cannot be read.
 pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Result<Vec<Range<usize>>> + Send + Sync>;
@@ -87,6 +90,8 @@ pub struct Workspace {
     pub factors: Vec<String>,
     /// The pipeline.
     pub run: Runner,
+    /// The pipeline up to a stage; none where there is no project behind it.
+    pub stages: Option<StageRunner>,
     /// Where to begin.
     pub start: Start,
     /// Worker threads of a run; 0 takes every core.

@@ -67,6 +67,11 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
+/// A number as it is copied: all its digits, and nothing where there is none.
+pub(crate) fn exact(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
+}
+
 /// A chart as it is saved.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chart {

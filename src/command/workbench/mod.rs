@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use clap::ValueEnum;
 
 use super::project::Opened;
 use super::reader::marker;
@@ -71,11 +72,16 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
     let run = runner
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
     let (links, reports) = (project.links(), project.clone());
+    let staged = opened.clone();
     Ok(Workspace {
         title: config.project.name.clone(),
         project,
         factors: config.factor.iter().map(|f| f.name.clone()).collect(),
         run,
+        stages: Some(Arc::new(move |name: &str, ctx: &Ctx| {
+            let last = Stage::from_str(name, false).map_err(|error| anyhow::anyhow!("{error}"))?;
+            pipeline::run(&staged.config, &staged.base, last, ctx)
+        })),
         start,
         threads: config.project.threads,
         seed: config.project.seed,

@@ -30,6 +30,7 @@ pub(crate) enum Action {
 
     // Experiments
     OpenDocument,
+    View,
     PreviousStrategy,
     NextStrategy,
     Previous,
@@ -44,6 +45,9 @@ pub(crate) enum Action {
     Drill,
     Sort,
     Quantile,
+    Checks,
+    Export,
+    Report,
     Left,
     Right,
 
@@ -144,22 +148,26 @@ pub(crate) static COMMANDS: &[Command] = &[
 
     // Experiments
     command!("open-document", A::OpenDocument, ["enter"], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, |a| a.experiments.can_open(), true),
-    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一策略" "before", "文档：前一个策略" "in a document: the strategy before", EXPERIMENTS, App::can_go_back, false),
-    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一策略" "strategy", "文档：后一个策略" "in a document: the next strategy", EXPERIMENTS, App::can_go_back, true),
+    command!("view-cells", A::View, ["v"], "换视图" "view", "列表、网格、前沿轮换；宽屏上并列，换焦点" "list, grid, frontier; side by side where there is room", EXPERIMENTS, |a| a.experiments.has_views(), true),
+    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一策略" "before", "文档：前一个策略；网格：前一列" "in a document the strategy before, in the grid the column", EXPERIMENTS, |a| a.experiments.has_beside(), false),
+    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一策略" "strategy", "文档：后一个策略；网格：后一列" "in a document the next strategy, in the grid the next column", EXPERIMENTS, |a| a.experiments.has_beside(), true),
     command!("next-experiment", A::Next, ["]", "n"], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, |a| a.experiments.has_next(), true),
     command!("previous-experiment", A::Previous, ["[", "p"], "上一个" "previous", "上一个实验；文档中为上一篇" "the experiment before; in a document the one before", EXPERIMENTS, |a| a.experiments.has_next(), false),
     command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.run.busy() && a.workspace.laboratory.is_some(), true),
 
     // Factor
-    command!("drill", A::Drill, ["enter"], "下钻" "behind", "看光标日期的名字，再看文档、句子" "the names of the date, then documents, sentences", FACTOR, |a| a.factor.can_drill(a.workspace.tracing.is_some()), true),
-    command!("order-names", A::Sort, ["s"], "排序" "order", "当日名字：按值、收益、文档数轮换" "names of a date: by value, return, documents", FACTOR, |a| a.factor.lists_names(), true),
-    command!("one-layer", A::Quantile, ["f"], "分层" "layer", "当日名字：全部或只看一层" "names of a date: all, or one layer alone", FACTOR, |a| a.factor.lists_names(), true),
-    command!("left", A::Left, ["left", "h"], "前一日" "day before", "前一个日期；句子中为前一列" "the date before; among sentences the column before", FACTOR, |a| a.factor.has_dates(), false),
-    command!("right", A::Right, ["right", "l"], "后一日" "day after", "后一个日期；句子中为后一列" "the date after; among sentences the next column", FACTOR, |a| a.factor.has_dates(), false),
+    command!("drill", A::Drill, ["enter"], "下钻" "behind", "看一层的日期或光标日的名字，再到文档、句子、词" "dates of a layer or names of the date, documents, words", FACTOR, |a| a.factor.can_drill(a.workspace.tracing.is_some()), true),
+    command!("order-names", A::Sort, ["s"], "排序" "order", "日期：按日期或收益；名字：按值、收益、文档数" "dates: by date, return; names: by value, return, documents", FACTOR, |a| a.factor.can_sort(), true),
+    command!("one-layer", A::Quantile, ["f"], "分层" "layer", "在日期光标与分层柱之间换焦点；当日名字：只看一层" "from the dates to the layers' bars and back; names of one layer", FACTOR, |a| a.factor.can_choose_layer(), true),
+    command!("left", A::Left, ["left"], "前一个" "before", "前一个日期或分层；句子中为前一列" "the date or layer before; among sentences the column before", FACTOR, |a| a.factor.can_go_aside(), false),
+    command!("right", A::Right, ["right"], "后一个" "after", "后一个日期或分层；句子中为后一列" "the date or layer after; among sentences the next column", FACTOR, |a| a.factor.can_go_aside(), false),
     command!("next-factor", A::NextFactor, ["]", "n"], "下一因子" "next factor", "看下一个因子" "look at the next factor", FACTOR, |a| a.workspace.factors.len() > 1, true),
     command!("previous-factor", A::PreviousFactor, ["[", "p"], "上一因子" "previous", "看上一个因子" "look at the factor before", FACTOR, |a| a.workspace.factors.len() > 1, false),
     command!("horizon", A::Horizon, ["d"], "持有期" "horizon", "换一个持有天数" "another holding period", FACTOR, |a| a.factor.horizons() > 1 && a.factor.shows_returns(), true),
-    command!("layers", A::Layers, ["v"], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, |a| a.factor.has_dates() && !a.can_go_back(), true),
+    command!("layers", A::Layers, ["v"], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, |a| a.factor.is_front(), true),
+    command!("checks", A::Checks, ["l"], "检查" "checks", "列出未来函数检查的结论；没有结论时开始检查，再按重查" "verdicts of the look-ahead checks; starts them where there are none, again checks anew", FACTOR, |a| a.factor.can_check(), true),
+    command!("export", A::Export, ["e"], "导出" "export", "运行到导出：因子与回测的表" "run up to the export: tables of factors and backtests", FACTOR, |a| !a.run.busy() && a.workspace.stages.is_some(), true),
+    command!("report", A::Report, ["R"], "报告" "report", "运行到报告：每个因子一页，中英文" "run up to the report: a page on each factor", FACTOR, |a| !a.run.busy() && a.workspace.stages.is_some(), true),
 
     // Ledger
 
