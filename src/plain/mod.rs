@@ -60,4 +60,4 @@ pub use rows::{Columns, Rows};
 pub use shift::{Shift, shifts, write_shifts};
 pub use source::Source;
 pub use summaries::{SummaryTokens, evaluate_summaries};
-pub use words::WordRows;
+pub use words::{Known, WordRows, look_up};

@@ -51,7 +51,10 @@ pub use factor::{DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Trac
 pub use features::FeatureBench;
 pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
-pub use models::ModelBench;
+pub use models::{
+    Answer, ArgumentFault, AskModel, CheckTraining, ListModels, ModelBench, ModelCard, OpenModel, Plane, Question,
+    Surprised, Tool, TrainModel,
+};
 pub use onnx::OnnxBench;
 pub use text::TextBench;
 

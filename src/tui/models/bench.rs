@@ -37,6 +37,8 @@ pub struct ModelBench {
     pub train: TrainModel,
     /// The cleaned documents of the project, as `--input` takes them.
     pub corpus: String,
+    /// Arguments that cut text as the project cuts it.
+    pub cutting: Vec<String>,
     /// The folder that trained models go to.
     pub folder: String,
 }
@@ -79,6 +81,8 @@ pub struct ModelCard {
     pub tools: Vec<Tool>,
     /// Whether its text has to be said to be text: the file does not know how it was cut.
     pub says_text: bool,
+    /// Whether its text is tokens with spaces between them.
+    pub spaced: bool,
     /// Why it cannot be used.
     pub fault: Option<String>,
 }
