@@ -1,138 +1,25 @@
-//! The form that a training is asked for with: a kind of model, what it reads and writes, and its settings under the names of the
-//! command line.
+//! The form that a training is asked for with: a kind of model, what it reads and writes, and its settings.
 
 use chrono::{NaiveDate, NaiveDateTime};
 
 use super::bench::{ArgumentFault, ModelBench, ModelCard};
+use super::settings::{KINDS, Kind, Setting, Takes};
 use super::words;
 use crate::language::{Language, Word};
 use crate::tui::errand::Errand;
 use crate::tui::field::Field;
 use crate::tui::list::Cursor;
 
-/// A kind of model that can be trained on plain text.
-pub(super) struct Kind {
-    /// Its name behind `inkstone train`.
-    pub(super) name: &'static str,
-    settings: &'static [Setting],
-}
-
-/// A setting of a training.
-pub(super) struct Setting {
-    /// Its flag without dashes.
-    flag: &'static str,
-    about: Word,
-    /// What the command line takes it for when it is not given.
-    default: &'static str,
-    /// What the form begins with.
-    proposed: &'static str,
-    takes: Takes,
-}
-
-/// What a setting takes.
-#[derive(Clone, Copy, Debug)]
-enum Takes {
-    /// A whole number between these.
-    Whole(u64, u64),
-    /// A number above the first, up to the second.
-    Number(f64, f64),
-    /// One of these.
-    One(&'static [&'static str]),
-    /// The first of two names is said by leaving the flag out, the second by giving it.
-    Switch([&'static str; 2]),
-    /// Shortest and longest.
-    Range,
-    /// Limits with commas between, or nothing.
-    Limits,
-    /// A count, or a share with a point.
-    Share,
-}
-
-const fn setting(flag: &'static str, about: Word, default: &'static str, takes: Takes) -> Setting {
-    Setting { flag, about, default, proposed: default, takes }
-}
-
-const DIM: Setting = setting("dim", words::W_DIM, "100", Takes::Whole(1, 10_000));
-const MIN_COUNT: Setting = setting("min-count", words::W_MIN_COUNT, "5", Takes::Whole(1, 1_000_000_000));
-const NEGATIVE: Setting = setting("negative", words::W_NEGATIVE, "5", Takes::Whole(1, 1000));
-const MIN_DF: Setting = setting("min-df", words::W_MIN_DF, "2", Takes::Share);
-const MAX_DF: Setting = setting("max-df", words::W_MAX_DF, "1.0", Takes::Share);
-const NGRAM_RANGE: Setting = setting("ngram-range", words::W_NGRAM_RANGE, "1,1", Takes::Range);
-
-const fn window(default: &'static str) -> Setting {
-    setting("window", words::W_WINDOW, default, Takes::Whole(1, 1000))
-}
-
-const fn epochs(default: &'static str) -> Setting {
-    setting("epochs", words::W_EPOCHS, default, Takes::Whole(1, 10_000))
-}
-
-const SMOOTHINGS: [&str; 5] = ["kneser-ney", "katz", "jelinek-mercer", "add-k", "mle"];
-
-/// All kinds, the one that the form begins with first.
-pub(super) const KINDS: [Kind; 7] = [
-    Kind {
-        name: "word2vec",
-        settings: &[
-            setting("sg", words::W_SG, "cbow", Takes::Switch(["cbow", "skip-gram"])),
-            DIM,
-            window("5"),
-            NEGATIVE,
-            epochs("5"),
-            MIN_COUNT,
-            setting("sample", words::W_SAMPLE, "0.001", Takes::Number(0.0, 1.0)),
-        ],
-    },
-    Kind {
-        name: "fasttext",
-        settings: &[
-            setting("cbow", words::W_CBOW, "skip-gram", Takes::Switch(["skip-gram", "cbow"])),
-            DIM,
-            window("5"),
-            NEGATIVE,
-            epochs("5"),
-            MIN_COUNT,
-            // The command's own are for words of letters; Chinese words have two characters.
-            Setting { proposed: "1", ..setting("minn", words::W_MINN, "3", Takes::Whole(0, 20)) },
-            Setting { proposed: "3", ..setting("maxn", words::W_MAXN, "6", Takes::Whole(0, 20)) },
-        ],
-    },
-    Kind {
-        name: "glove",
-        settings: &[
-            DIM,
-            window("15"),
-            epochs("15"),
-            MIN_COUNT,
-            setting("x-max", words::W_X_MAX, "100", Takes::Number(0.0, 1e12)),
-        ],
-    },
-    Kind { name: "ppmi", settings: &[DIM, window("5"), MIN_COUNT] },
-    Kind {
-        name: "ngram",
-        settings: &[
-            setting("order", words::W_ORDER, "3", Takes::Whole(1, 6)),
-            setting("smoothing", words::W_SMOOTHING, "kneser-ney", Takes::One(&SMOOTHINGS)),
-            setting("prune", words::W_PRUNE, "", Takes::Limits),
-        ],
-    },
-    Kind {
-        name: "tfidf",
-        settings: &[
-            NGRAM_RANGE,
-            MIN_DF,
-            MAX_DF,
-            setting("max-features", words::W_MAX_FEATURES, "0", Takes::Whole(0, u64::MAX)),
-        ],
-    },
-    Kind { name: "lsa", settings: &[DIM, NGRAM_RANGE, MIN_DF, MAX_DF] },
-];
+/// How lines are written; the first leaves it to the name of the file.
+const FORMATS: [Option<&str>; 4] = [None, Some("tokens"), Some("text"), Some("jsonl")];
 
 /// A line of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
     Kind,
     Input,
+    /// How the lines of the input are written.
+    Format,
     Until,
     /// A setting of the kind by its number.
     Setting(usize),
@@ -145,6 +32,8 @@ pub(super) struct Form {
     /// The kind by its number.
     kind: usize,
     input: Field,
+    /// How its lines are written, by its number.
+    format: usize,
     until: Field,
     output: Field,
     /// Whether the output was typed, not proposed.
@@ -175,7 +64,7 @@ impl Form {
     /// The lines in order.
     pub(super) fn rows(&self) -> Vec<Row> {
         let settings = (0..self.kind().settings.len()).map(Row::Setting);
-        [Row::Kind, Row::Input, Row::Until].into_iter().chain(settings).chain([Row::Output]).collect()
+        [Row::Kind, Row::Input, Row::Format, Row::Until].into_iter().chain(settings).chain([Row::Output]).collect()
     }
 
     /// The line that is marked.
@@ -224,14 +113,23 @@ impl Form {
                 *field = Field::of(choices[turned(at, choices.len())]);
                 true
             }
+            Row::Format => {
+                self.format = turned(self.format, FORMATS.len());
+                true
+            }
             Row::Input | Row::Until | Row::Output => false,
         }
+    }
+
+    /// How the lines of the input are written; none where its name says it.
+    pub(super) fn format(&self) -> Option<&'static str> {
+        FORMATS[self.format.min(FORMATS.len() - 1)]
     }
 
     /// The text of a line, if it has one to type.
     pub(super) fn field(&mut self, row: Row) -> Option<&mut Field> {
         match row {
-            Row::Kind => None,
+            Row::Kind | Row::Format => None,
             Row::Input => Some(&mut self.input),
             Row::Until => Some(&mut self.until),
             Row::Output => Some(&mut self.output),
@@ -271,6 +169,7 @@ impl Form {
         match row {
             Row::Kind => ("", words::MODEL, &NOTHING),
             Row::Input => ("input", words::INPUT, &self.input),
+            Row::Format => ("format", words::W_FORMAT, &NOTHING),
             Row::Until => ("until", words::UNTIL_FIELD, &self.until),
             Row::Output => ("output", words::OUTPUT, &self.output),
             Row::Setting(number) => {
@@ -287,7 +186,7 @@ impl Form {
     /// Whether a line is changed by choosing.
     pub(super) fn chooses(&self, row: Row) -> bool {
         match row {
-            Row::Kind => true,
+            Row::Kind | Row::Format => true,
             Row::Setting(number) => {
                 matches!(self.kind().settings[number].takes, Takes::One(_) | Takes::Switch(_))
             }
@@ -300,7 +199,7 @@ impl Form {
         let (flag, _, field) = self.line(row);
         let text = field.text().trim();
         let own = match row {
-            Row::Kind => None,
+            Row::Kind | Row::Format => None,
             Row::Input | Row::Output => text.is_empty().then(|| words::A_PATH.to(language).to_owned()),
             Row::Until => (!text.is_empty() && !is_time(text)).then(|| words::A_TIME.to(language).to_owned()),
             Row::Setting(number) => self.kind().settings[number].fault(text, language).or_else(|| {
@@ -319,7 +218,8 @@ impl Form {
     pub(super) fn whole_fault(&self) -> Option<&str> {
         let checked = self.checked.as_ref()?;
         let rows = self.rows();
-        let of_none = |fault: &&ArgumentFault| rows.iter().all(|row| self.line(*row).0 != fault.flag || *row == Row::Kind);
+        let of_none =
+            |fault: &&ArgumentFault| rows.iter().all(|row| self.line(*row).0 != fault.flag || *row == Row::Kind);
         checked.fault().or_else(|| checked.get()?.iter().find(of_none).map(|fault| fault.why.as_str()))
     }
 
@@ -333,6 +233,9 @@ impl Form {
         let mut args = vec![self.kind().name.to_owned()];
         let mut pair = |flag: &str, value: &str| args.extend([format!("--{flag}"), value.to_owned()]);
         pair("input", self.input.text().trim());
+        if let Some(format) = self.format() {
+            pair("format", format);
+        }
         if !self.until.text().trim().is_empty() {
             pair("until", self.until.text().trim());
         }
@@ -364,48 +267,4 @@ static NOTHING: std::sync::LazyLock<Field> = std::sync::LazyLock::new(Field::def
 fn is_time(text: &str) -> bool {
     text.parse::<NaiveDate>().is_ok()
         || ["%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"].iter().any(|form| NaiveDateTime::parse_from_str(text, form).is_ok())
-}
-
-impl Setting {
-    /// Why it cannot hold this text.
-    fn fault(&self, text: &str, language: Language) -> Option<String> {
-        let say = |word: Word| word.to(language).to_owned();
-        let between = |what: Word, least: String, most: String| {
-            format!("{}{}{} {least} {} {most}", say(what), if language == Language::Zh { "，" } else { " " }, say(words::FROM), say(words::TO))
-        };
-        let counts = |least: usize| {
-            let numbers: Result<Vec<u32>, _> = text.split(',').map(|number| number.trim().parse::<u32>()).collect();
-            numbers.ok().filter(|numbers| numbers.len() >= least)
-        };
-        match self.takes {
-            Takes::Whole(least, most) => {
-                let fits = text.parse::<u64>().is_ok_and(|value| (least..=most).contains(&value));
-                (!fits).then(|| {
-                    if most > 1_000_000 {
-                        format!("{} ≥ {least}", say(words::WHOLE))
-                    } else {
-                        between(words::WHOLE, least.to_string(), most.to_string())
-                    }
-                })
-            }
-            Takes::Number(least, most) => {
-                let fits = text.parse::<f64>().is_ok_and(|value| value > least && value <= most);
-                (!fits).then(|| format!("{} > {least}, ≤ {most}", say(words::NUMBER)))
-            }
-            Takes::One(choices) => (!choices.contains(&text)).then(|| choices.join(" / ")),
-            Takes::Switch(choices) => (!choices.contains(&text)).then(|| choices.join(" / ")),
-            Takes::Range => {
-                let fits = counts(1).is_some_and(|numbers| {
-                    numbers.len() <= 2 && numbers[0] > 0 && numbers[0] <= numbers[numbers.len() - 1]
-                });
-                (!fits).then(|| say(words::A_RANGE))
-            }
-            Takes::Limits => (!text.is_empty() && counts(1).is_none()).then(|| say(words::LIMITS)),
-            Takes::Share => {
-                let count = text.parse::<u64>().is_ok();
-                let share = text.contains('.') && text.parse::<f64>().is_ok_and(|share| (0.0..=1.0).contains(&share));
-                (!count && !share).then(|| say(words::A_SHARE))
-            }
-        }
-    }
 }

@@ -15,6 +15,7 @@ mod plane;
 mod results;
 #[cfg(test)]
 mod screens;
+mod settings;
 mod state;
 #[cfg(test)]
 mod testing;

@@ -28,14 +28,14 @@ pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rec
     frame.render_widget(block, area);
     let [lines, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(BELOW_FORM)]).areas(inner);
     let wide = lines.width as usize;
-    let value = (wide / 2).clamp(20, 46).saturating_sub(NAME);
+    let value = (wide / 3).clamp(24, 40);
     let rows = form.rows();
     let shown = rows.iter().enumerate().skip(form.cursor.top).take(lines.height as usize);
-    let drawn: Vec<Line<'_>> = shown.map(|(at, row)| line(app, form, (at, *row), value.max(24), wide)).collect();
+    let drawn: Vec<Line<'_>> = shown.map(|(at, row)| line(app, form, (at, *row), value, wide)).collect();
     frame.render_widget(Paragraph::new(drawn), lines);
     if form.typing {
         let (_, _, field) = form.line(form.row());
-        let (_, cursor) = field.window(value.max(24));
+        let (_, cursor) = field.window(value);
         let x = (lines.x as usize + 2 + NAME + cursor).min(lines.right().saturating_sub(1) as usize);
         let y = lines.y as usize + form.cursor.at.saturating_sub(form.cursor.top);
         frame.set_cursor_position(Position::new(
@@ -62,6 +62,7 @@ fn line<'a>(app: &App, form: &Form, (at, row): (usize, Row), value: usize, wide:
     let mark = if here { "▸ " } else { "  " };
     let held = match row {
         Row::Kind => format!("‹ {} ›", form.kind().name),
+        Row::Format => format!("‹ {} ›", form.format().unwrap_or_else(|| app.say(words::BY_NAME))),
         _ if form.chooses(row) => format!("‹ {} ›", field.text()),
         _ if here && form.typing => field.window(value).0,
         Row::Until if field.text().is_empty() => app.say(words::NO_LIMIT).to_owned(),
@@ -147,7 +148,10 @@ fn about<'a>(app: &App, course: &Course, wide: usize) -> Vec<Line<'a>> {
     };
     let total = stage.total.map(|total| format!(" / {}", figures::count(total))).unwrap_or_default();
     let done = format!("{}{total} {unit}", figures::count(stage.done));
-    let mut pace = format!("{} {unit} · {} {}", figures::rate(stage.rate()), app.say(words::ELAPSED), figures::span(stage.elapsed));
+    // The unit belongs to the rate: `812.3k words/s`.
+    let rate = figures::rate(stage.rate());
+    let rate = rate.strip_suffix("/s").map_or(rate.clone(), |number| format!("{number} {unit}/s"));
+    let mut pace = format!("{rate} · {} {}", app.say(words::ELAPSED), figures::span(stage.elapsed));
     if let Some(left) = stage.eta().filter(|_| course.end.is_none()) {
         pace += &format!(" · {} {}", app.say(words::LEFT), figures::span(left));
     }
@@ -180,11 +184,8 @@ fn draw_curve(app: &App, course: &Course, frame: &mut Frame<'_>, area: Rect) {
     let last = course.curve.last().map_or(1.0, |(done, _)| *done);
     let end = total.unwrap_or(last).max(last).max(1.0);
     let (low, high) = (least - room, most + room);
-    let data = Dataset::default()
-        .marker(Marker::Braille)
-        .graph_type(GraphType::Line)
-        .style(look::KEY)
-        .data(&course.curve);
+    let data =
+        Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(look::KEY).data(&course.curve);
     let number = |value: f64| Line::raw(figures::number(value, 3));
     let count = |value: f64| Line::raw(figures::count(value as u64));
     let x = Axis::default().bounds([0.0, end]).labels([count(0.0), count(end / 2.0), count(end)]).style(look::DIM);

@@ -6,6 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
+use super::asked::FREQUENT;
 use super::bench::{Answer, Tool};
 use super::keys::END;
 use super::state::Models;
@@ -25,7 +26,7 @@ pub(super) fn draw(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>
     let name = app.say(words::tool(tool));
     let room = (area.width as usize).saturating_sub(width::width(name) + 8);
     let mut block = look::pane(format!(" {name} · {} ", width::cut(model, room)), true);
-    if let Some(text) = below(app, models, tool, area.width.saturating_sub(4) as usize) {
+    if let Some(text) = below(app, models, area.width.saturating_sub(4) as usize) {
         block = block.title_bottom(Line::styled(format!(" {text} "), look::DIM));
     }
     let inner = block.inner(area);
@@ -47,13 +48,20 @@ fn draw_field(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, are
         Tool::Nearest => app.say(words::WORD).to_owned(),
         Tool::Analogy => "A B C".to_owned(),
         Tool::Plane => app.say(words::PLANE).to_owned(),
-        Tool::Following | Tool::Surprise => "¶".to_owned(),
+        Tool::Following | Tool::Surprise => app.say(words::TEXT).to_owned(),
     };
     let before = format!("{before} › ");
     let wide = (area.width as usize).saturating_sub(width::width(&before) + 1);
     let field = models.text(tool);
     let (text, cursor) = if models.typing { field.window(wide) } else { (width::cut(field.text(), wide), 0) };
     let style = if models.typing { look::KEY } else { look::STRONG };
+    // An empty plane is that of the most frequent words.
+    let (text, style) = match tool {
+        Tool::Plane if text.is_empty() && !models.typing => {
+            (format!("{FREQUENT} {}", app.say(words::MOST_FREQUENT)), look::DIM)
+        }
+        _ => (text, style),
+    };
     let line = Line::from(vec![Span::styled(before.clone(), look::DIM), Span::styled(text, style)]);
     frame.render_widget(line, area);
     if models.typing {
@@ -64,7 +72,7 @@ fn draw_field(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, are
 }
 
 /// The line of the lower frame: what an answer rests on, or what Enter does.
-fn below(app: &App, models: &Models, tool: Tool, wide: usize) -> Option<String> {
+fn below(app: &App, models: &Models, wide: usize) -> Option<String> {
     let text = match models.answer()? {
         Answer::Near { made, words: found } => {
             let mut text = if found.is_empty() { String::new() } else { app.say(words::GO_ON_NEAREST).to_owned() };
@@ -94,7 +102,6 @@ fn below(app: &App, models: &Models, tool: Tool, wide: usize) -> Option<String> 
             )
         }
     };
-    let _ = tool;
     (!text.is_empty()).then(|| width::cut(&text, wide))
 }
 
@@ -138,7 +145,8 @@ fn draw_bars(
     area: Rect,
 ) {
     let wide = (area.width as usize).saturating_sub(4 + 9 + 3);
-    let bar_cells = wide / 2;
+    // A bar does not touch the frame.
+    let bar_cells = (wide / 2).saturating_sub(1);
     let columns = [
         Column::number("#", 4),
         Column::text(app.say(words::WORD), 0),

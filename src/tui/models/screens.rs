@@ -88,7 +88,9 @@ fn words_lie_in_the_plane() {
     insta::assert_snapshot!("plane_large_english", bench.screen(LARGE, "L"));
     let charts = bench.app.at_desk(|desk| bench.app.state(Page::Models).charts(desk));
     assert_eq!((charts.len(), &*charts[0].svg), (1, "<svg/>"));
-    assert!(bench.app.command().ends_with("projection --model models/word2vec.model --top 150 --output projection.svg"));
+    assert!(
+        bench.app.command().ends_with("projection --model models/word2vec.model --top 150 --output projection.svg")
+    );
     bench.press("/回购<enter>");
     assert!(bench.app.command().contains("--words 回购,增持,减持"), "{}", bench.app.command());
 }
@@ -115,7 +117,9 @@ fn a_sentence_is_shown_with_the_surprise_of_each_token() {
     insta::assert_snapshot!("surprise_large_english", bench.screen(LARGE, "L"));
     assert!(bench.app.command().contains("explain --model models/news.arpa --format text --text '启澜生物 拟"));
     // A text of a million characters is cut, and said to be; it is scrolled by rows.
-    bench.app.take(crate::tui::event::Event::Key(crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Char('/'))));
+    bench
+        .app
+        .take(crate::tui::event::Event::Key(crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Char('/'))));
     bench.app.take(crate::tui::event::Event::Paste("长 ".repeat(500_000)));
     assert!(bench.picture(SMALL).contains("only the beginning is taken"));
     let first = bench.screen(SMALL, "<enter>");
@@ -152,7 +156,7 @@ fn the_form_is_checked_line_by_line_before_anything_starts() {
     // word2vec.model is there: the name that is proposed is another.
     bench.press("<left>");
     assert!(bench.app.command().contains("--output models/word2vec-2.model"), "{}", bench.app.command());
-    let faults = bench.screen(SMALL, "jj/ 2024-02-30<enter>j/x<enter>");
+    let faults = bench.screen(SMALL, "jjj/ 2024-02-30<enter>j/x<enter>");
     insta::assert_snapshot!("form_faults_english", faults);
     let refused = bench.screen(SMALL, "<enter>");
     assert!(refused.contains("put right what is marked first") && !bench.app.run.busy(), "{refused}");
@@ -162,7 +166,7 @@ fn the_form_is_checked_line_by_line_before_anything_starts() {
     let kept = bench.screen(SMALL, "k/zzz<esc>");
     assert!(!kept.contains("zzz") && kept.contains("nowhere.jsonl"), "{kept}");
     // Every kind has a form that asks for a command without faults.
-    for _ in 0..super::form::KINDS.len() {
+    for _ in 0..super::settings::KINDS.len() {
         let picture = bench.screen(LARGE, "g<right>");
         assert!(picture.contains("‹ "), "{picture}");
     }

@@ -41,12 +41,7 @@ pub(super) fn cards() -> Vec<ModelCard> {
             says_text: true,
             ..card("news.arpa", "ngram")
         },
-        ModelCard {
-            words: Some(20_000),
-            documents: Some(7_421),
-            fitted_until: until,
-            ..card("tfidf.model", "tfidf")
-        },
+        ModelCard { words: Some(20_000), documents: Some(7_421), fitted_until: until, ..card("tfidf.model", "tfidf") },
         ModelCard {
             dim: Some(100),
             words: Some(18_331),
@@ -96,7 +91,8 @@ fn answer(question: &Question) -> Result<Answer> {
             Answer::Plane(Plane { points, explained: [0.214, 0.087], kept: 0.41, svg: "<svg/>".to_owned() })
         }
         Question::Around(word, _) => {
-            let points = vec![(word.clone(), [0.0, 0.0]), ("增持".to_owned(), [1.0, 0.4]), ("减持".to_owned(), [-1.0, 1.0])];
+            let points =
+                vec![(word.clone(), [0.0, 0.0]), ("增持".to_owned(), [1.0, 0.4]), ("减持".to_owned(), [-1.0, 1.0])];
             Answer::Plane(Plane { points, explained: [0.5, 0.25], kept: 1.0, svg: "<svg/>".to_owned() })
         }
         Question::Following(text, _) => {

@@ -18,6 +18,8 @@ use crate::tui::{figures, look};
 const BESIDE: u16 = 110;
 /// Cells of the list there.
 const LIST: u16 = 54;
+/// Cells from which the list has all its columns.
+const ROOMY: u16 = 70;
 /// Height of a page that has room for the form below the list.
 const TALL: u16 = 30;
 /// Lines of a list above something else, at the least.
@@ -132,18 +134,28 @@ fn draw_list(app: &App, models: &Models, frame: &mut Frame<'_>, area: Rect) {
         Column::number(app.say(words::WORDS), 9),
         Column::number(app.say(words::DOCUMENTS), 9),
     ];
+    // Beside something else the names need the room; the card has the sizes.
+    let columns = if inner.width < ROOMY { &columns[..4] } else { &columns[..] };
     let row = |at: usize| {
         let card = &models.cards[at];
         (cells(card), if card.fault.is_some() { look::BAD } else { look::PLAIN })
     };
-    list::draw(&columns, models.cards.len(), models.cursor, row, frame, inner);
+    list::draw(columns, models.cards.len(), models.cursor, row, frame, inner);
 }
 
 fn cells(card: &ModelCard) -> Vec<String> {
     let count = |n: Option<u64>| n.map_or_else(|| "–".to_owned(), figures::count);
     // What is told by colour is told by a sign too.
     let kind = if card.fault.is_some() { format!("✗ {}", card.kind) } else { card.kind.clone() };
-    vec![card.name.clone(), kind, until(card), megabytes(card.bytes), count(card.dim), count(card.words), count(card.documents)]
+    vec![
+        card.name.clone(),
+        kind,
+        until(card),
+        megabytes(card.bytes),
+        count(card.dim),
+        count(card.words),
+        count(card.documents),
+    ]
 }
 
 fn until(card: &ModelCard) -> String {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
+use clap::{Parser, ValueEnum};
 use serde_json::Value;
 
 use crate::cli::{Cli, Command, Train};
@@ -14,6 +14,7 @@ use crate::corpus::Parts;
 use crate::data::Report;
 use crate::disk;
 use crate::job::Ctx;
+use crate::plain::LineFormat;
 use crate::tui::{ArgumentFault, Runner};
 
 /// What is wrong with the arguments of a training: those that the command line would refuse, files that are not there, and a
@@ -33,6 +34,8 @@ pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
             }
         } else if !input.is_file() {
             fault("input", format!("there is no {}", input.display()));
+        } else if value(args, "--until").is_some() && !has_times(args, input) {
+            fault("until", format!("only jsonl has times, {} has none", input.display()));
         }
     }
     match value(args, "--output").map(Path::new) {
@@ -40,6 +43,12 @@ pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
         _ => {}
     }
     faults
+}
+
+/// Whether the lines of a file can have times.
+fn has_times(args: &[String], input: &Path) -> bool {
+    let said = value(args, "--format").and_then(|name| LineFormat::from_str(name, true).ok());
+    said.or_else(|| LineFormat::by_name(input)) == Some(LineFormat::Jsonl)
 }
 
 /// What comes after a flag.
