@@ -456,6 +456,10 @@ impl App {
                 self.page = Page::Factor;
             }
             self.arrange();
+        } else if busy {
+            for page in Page::ALL {
+                self.with(page, |page, _| page.tick());
+            }
         }
         busy
     }

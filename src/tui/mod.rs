@@ -59,7 +59,10 @@ pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, Sentences
 pub use features::FeatureBench;
 pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
-pub use models::ModelBench;
+pub use models::{
+    Answer, ArgumentFault, AskModel, CheckTraining, ListModels, ModelBench, ModelCard, OpenModel, Plane, Question,
+    Surprised, Tool, TrainModel,
+};
 pub use onnx::OnnxBench;
 pub use text::TextBench;
 pub use theme::{Depth, Shade};

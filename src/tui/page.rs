@@ -93,6 +93,9 @@ pub(crate) trait PageState {
     /// lists, and asks for what comes into view.
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>);
 
+    /// Time has passed while a job is under way.
+    fn tick(&mut self) {}
+
     /// Whether something asked for has not come yet.
     fn waiting(&self) -> bool;
 

@@ -9,6 +9,7 @@ pub(crate) use keys::{Key, Keymap, sequence};
 pub(crate) use palette::{Palette, leads_there};
 
 use super::app::App;
+use super::models::Tool;
 use super::page::Page;
 use super::words::Word;
 
@@ -23,6 +24,18 @@ pub(crate) enum Action {
     // Text
 
     // Models
+    AskModel,
+    Type,
+    Train,
+    Nearest,
+    Analogy,
+    Plane,
+    Following,
+    Surprise,
+    NextModel,
+    PreviousModel,
+    NextChoice,
+    PreviousChoice,
 
     // ONNX
 
@@ -141,6 +154,18 @@ pub(crate) static COMMANDS: &[Command] = &[
     // Text
 
     // Models
+    command!("ask-model", A::AskModel, ["enter"], "执行" "go", "提问；以标出的词再问；表单中开始训练；训练后看模型" "ask; ask for the marked word; in the form start; then see the model", MODELS, |a| a.models.can_go(), true),
+    command!("type", A::Type, ["/"], "输入" "type", "输入要问的词或句子；表单中改一项" "type what to ask; in the form change a line", MODELS, |a| a.models.can_type(), true),
+    command!("train", A::Train, ["t"], "训练" "train", "在本项目的语料或别的文件上训练；训练中看损失曲线" "train on this project's documents or a file; see the loss", MODELS, |a| a.workspace.models.is_some(), true),
+    command!("nearest", A::Nearest, ["n"], "近邻" "nearest", "与一个词余弦最大的词" "the words nearest to a word, by cosine", MODELS, |a| a.models.offers(Tool::Nearest), true),
+    command!("analogy", A::Analogy, ["a"], "类比" "analogy", "三个词 A B C：求 D，使 D 之于 C 如 B 之于 A" "three words A B C: D is to C as B is to A", MODELS, |a| a.models.offers(Tool::Analogy), true),
+    command!("plane", A::Plane, ["p"], "投影" "plane", "最常见的词或一个词的近邻，画在平面上（PCA）" "frequent words, or a word's nearest, in the plane (PCA)", MODELS, |a| a.models.offers(Tool::Plane), true),
+    command!("following", A::Following, ["w"], "续写" "follows", "一段话之后最可能的词及其概率" "the words that most probably follow a text", MODELS, |a| a.models.offers(Tool::Following), true),
+    command!("surprise", A::Surprise, ["u"], "困惑度" "surprise", "一句话中每个词元的意外程度（比特），与困惑度" "bits of surprise of each token, and the perplexity", MODELS, |a| a.models.offers(Tool::Surprise), true),
+    command!("next-model", A::NextModel, ["]"], "下一个" "next", "下一个模型；提问时以同样的问题问它" "the next model; while asking, ask it the same", MODELS, |a| a.models.has_others(), false),
+    command!("previous-model", A::PreviousModel, ["["], "上一个" "previous", "上一个模型；提问时以同样的问题问它" "the model before; while asking, ask it the same", MODELS, |a| a.models.has_others(), false),
+    command!("next-choice", A::NextChoice, ["right", "l"], "换" "change", "表单：下一个选项" "in the form: the next choice", MODELS, |a| a.models.can_choose(), false),
+    command!("previous-choice", A::PreviousChoice, ["left", "h"], "换回" "change back", "表单：上一个选项" "in the form: the choice before", MODELS, |a| a.models.can_choose(), false),
 
     // ONNX
 
