@@ -94,12 +94,9 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
     let machine = Machine::look(args.library.as_deref());
     findings.push(match &machine.library {
         Ok(library) => found("ONNX Runtime", Some(true), format!("{} ({})", library.version, library.file.display())),
-        Err(error) => Finding {
-            what: "ONNX Runtime",
-            fine: Some(false),
-            found: error.clone(),
-            mend: Some(MEND.to_owned()),
-        },
+        Err(error) => {
+            Finding { what: "ONNX Runtime", fine: Some(false), found: error.clone(), mend: Some(MEND.to_owned()) }
+        }
     });
     let places: Vec<String> =
         machine.places.iter().map(|place| format!("{} ({})", place.file.display(), place.from)).collect();

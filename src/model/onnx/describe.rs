@@ -96,7 +96,7 @@ pub struct Listed {
     pub file: PathBuf,
     /// The same as it is shown: relative to the configuration where it lies below it.
     pub shown: String,
-    /// Features that use it, and how.
+    /// Features that use it, and how; paths are from the working folder, not from the configuration's.
     pub uses: Vec<(String, OnnxParams)>,
     /// What it is, or what is wrong with it.
     pub found: Result<Description, String>,
@@ -122,13 +122,16 @@ pub fn models(base: &Path, features: &[(String, OnnxParams)], ctx: &Ctx) -> Resu
     let shown = |file: &Path| file.strip_prefix(base).unwrap_or(file).display().to_string();
     for (name, params) in features {
         ctx.check()?;
-        let found = Files::of(params, base, &ENCODERS);
-        let file = found.as_ref().map_or_else(|_| base.join(&params.model), |files| files.model.clone());
+        let from_base = |path: &Path| if path.as_os_str().is_empty() { PathBuf::new() } else { base.join(path) };
+        let (model, tokenizer) = (from_base(&params.model), from_base(&params.tokenizer));
+        let params = OnnxParams { model, tokenizer, ..params.clone() };
+        let found = Files::of(&params, Path::new(""), &ENCODERS);
+        let file = found.as_ref().map_or_else(|_| params.model.clone(), |files| files.model.clone());
         match listed.iter_mut().find(|listed| same(&listed.file, &file)) {
-            Some(listed) => listed.uses.push((name.clone(), params.clone())),
+            Some(listed) => listed.uses.push((name.clone(), params)),
             None => {
                 let found = found.and_then(|files| describe(&files, &mut known)).map_err(|error| format!("{error:#}"));
-                let uses = vec![(name.clone(), params.clone())];
+                let uses = vec![(name.clone(), params)];
                 listed.push(Listed { shown: shown(&file), file, uses, found });
             }
         }
@@ -261,13 +264,14 @@ mod tests {
         assert!(described("gpt2").heads.contains(&Head::Next), "{:?}", described("gpt2").heads);
         let bert = described("bert");
         assert_eq!((bert.family.as_str(), bert.hidden()), ("bert", Some(16)), "{:?}", bert.heads);
-        let demo = OnnxParams {
-            model: Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/model"),
-            ..OnnxParams::default()
-        };
+        let demo =
+            OnnxParams { model: Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/model"), ..OnnxParams::default() };
         let demo = models(Path::new(""), &[("tone".to_owned(), demo)], &ctx()).unwrap().remove(0).found.unwrap();
         assert_eq!(demo.heads, [vectors(128, 3), Head::Classes(Some(3)), Head::Masks]);
-        assert_eq!((demo.limit, demo.mask(), demo.labels.join(" ").as_str()), (Some(512), Some("[MASK]"), "negative neutral positive"));
+        assert_eq!(
+            (demo.limit, demo.mask(), demo.labels.join(" ").as_str()),
+            (Some(512), Some("[MASK]"), "negative neutral positive")
+        );
         assert_eq!(demo.vocabulary.unwrap().unwrap().size, 1296);
     }
 

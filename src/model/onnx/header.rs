@@ -341,9 +341,9 @@ impl Skim {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{graph, opening};
-    use super::super::session::Session;
     use super::super::Device;
+    use super::super::session::Session;
+    use super::super::testing::{graph, opening};
     use super::*;
 
     #[test]
@@ -363,7 +363,10 @@ mod tests {
     fn sizes_have_the_names_of_the_graph_and_weights_their_types() {
         let demo = Header::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/model/model.onnx")).unwrap();
         let ids = demo.inputs.iter().find(|input| input.name == "input_ids").unwrap();
-        assert_eq!((ids.element, &*ids.shape), ("int64", &[Size::Named("batch".into()), Size::Named("sequence".into())][..]));
+        assert_eq!(
+            (ids.element, &*ids.shape),
+            ("int64", &[Size::Named("batch".into()), Size::Named("sequence".into())][..])
+        );
         let logits = demo.outputs.iter().find(|output| output.name == "logits").unwrap();
         assert_eq!(logits.shape[1], Size::Fixed(3));
         // As its README says.

@@ -173,7 +173,8 @@ pub fn meter(
 fn read_of(model: &Model) -> Result<String> {
     let outputs = model.session.outputs();
     let named = |words: &[&str], rank| output(outputs, words, rank).map(|port| port.name.clone());
-    let found = Hidden::last(outputs).or_else(|| named(&["logits", "output", "scores"], 2)).or_else(|| named(&LOGITS, 3));
+    let found =
+        Hidden::last(outputs).or_else(|| named(&["logits", "output", "scores"], 2)).or_else(|| named(&LOGITS, 3));
     let any = || outputs.iter().find(|port| port.is_float()).map(|port| port.name.clone());
     found.or_else(any).with_context(|| no_output(&model.session, "vectors or logits"))
 }
@@ -207,10 +208,10 @@ fn kilobytes(file: &str, name: &str) -> Option<u64> {
 mod tests {
     use std::path::Path;
 
+    use super::super::OnnxParams;
     use super::super::describe::models;
     use super::super::testing::{graph, opening};
     use super::super::windows::Words;
-    use super::super::OnnxParams;
     use super::*;
 
     fn measured(model: &str, sample: &Sample, limit: Duration, ctx: &Ctx) -> Result<Metered> {

@@ -141,9 +141,7 @@ fn answer(model: &mut Encoder, question: &Question, ctx: &Ctx) -> Result<Reply> 
         }
         Question::Names(text) => {
             let found = model.entities(&[text], ctx)?.into_iter().flatten();
-            let name = |entity: super::Entity| {
-                (entity.label, text[entity.range].to_owned(), f64::from(entity.score))
-            };
+            let name = |entity: super::Entity| (entity.label, text[entity.range].to_owned(), f64::from(entity.score));
             Reply::Names(found.map(name).collect())
         }
     })
@@ -173,10 +171,14 @@ mod tests {
     fn one_model_fills_in_classifies_and_compares() {
         let demo = listed(Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/model"));
         let probe = Probe::default();
-        let Reply::Fill(masks) = ask(&probe, &demo, Question::Fill("公司净利[MASK]同比增[MASK]。".into())).unwrap() else {
+        let Reply::Fill(masks) = ask(&probe, &demo, Question::Fill("公司净利[MASK]同比增[MASK]。".into())).unwrap()
+        else {
             panic!("masks were asked for")
         };
-        assert_eq!((masks.len(), masks[0].len(), masks[0][0].token.as_str(), masks[1][0].token.as_str()), (2, BEST, "润", "长"));
+        assert_eq!(
+            (masks.len(), masks[0].len(), masks[0][0].token.as_str(), masks[1][0].token.as_str()),
+            (2, BEST, "润", "长")
+        );
         let classify = |text: &str| match ask(&probe, &demo, Question::Classify(text.into())).unwrap() {
             Reply::Classify(classes) => classes,
             other => panic!("{other:?}"),
@@ -199,6 +201,9 @@ mod tests {
         let error = ask(&Probe::default(), &bert, Question::Fill("公司[MASK]".into())).unwrap_err().to_string();
         assert!(error.contains("gives no logits") && error.contains("last_hidden_state"), "{error}");
         let tokens = listed(graph("bert-tokens"));
-        assert!(matches!(ask(&Probe::default(), &tokens, Question::Names("公司增长".into())).unwrap(), Reply::Names(_)));
+        assert!(matches!(
+            ask(&Probe::default(), &tokens, Question::Names("公司增长".into())).unwrap(),
+            Reply::Names(_)
+        ));
     }
 }

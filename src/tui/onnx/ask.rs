@@ -124,7 +124,8 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         frame.set_cursor_position(Position::new(x, prompt.y));
     } else if let Some(asked) = onnx.asked() {
         let text = width::cut(&asked.text, room);
-        frame.render_widget(Line::from(vec![Span::styled(PROMPT, look::DIM), Span::styled(text, look::STRONG)]), prompt);
+        frame
+            .render_widget(Line::from(vec![Span::styled(PROMPT, look::DIM), Span::styled(text, look::STRONG)]), prompt);
     } else {
         frame.render_widget(Line::styled(app.say(words::PRESS_SLASH), look::DIM), prompt);
     }
@@ -182,7 +183,8 @@ fn draw_reply(app: &App, reply: &Reply, frame: &mut Frame<'_>, area: Rect) {
         Reply::Fill(masks) => {
             let shown = masks.len().min((cells / GUESSES).max(1));
             let wide = (cells / shown.max(1)).min(52);
-            let heads = (0..shown).map(|mask| width::left(&format!("{} {}", app.say(words::MASK_NUMBER), mask + 1), wide));
+            let heads =
+                (0..shown).map(|mask| width::left(&format!("{} {}", app.say(words::MASK_NUMBER), mask + 1), wide));
             let more = masks.len() - shown;
             let mut head = heads.collect::<String>();
             if more > 0 {
@@ -241,7 +243,10 @@ pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
                 vec![(mask + 1).to_string(), guess.token.clone(), guess.p.to_string()]
             };
             let rows = masks.iter().enumerate().flat_map(|(mask, of)| of.iter().map(move |guess| (mask, guess)));
-            Table { header: named(&[words::MASK_NUMBER, words::TOKEN, words::PROBABILITY]), rows: rows.map(row).collect() }
+            Table {
+                header: named(&[words::MASK_NUMBER, words::TOKEN, words::PROBABILITY]),
+                rows: rows.map(row).collect(),
+            }
         }
         Reply::Classify(classes) => {
             let rows = classes.iter().map(|(name, p)| vec![name.clone(), p.to_string()]).collect();

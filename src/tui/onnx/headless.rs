@@ -33,7 +33,9 @@ fn place(bench: &OnnxBench) -> String {
 fn of_question(listed: &Listed, question: &Question, place: &str) -> String {
     let (lines, rest) = match question {
         Question::Fill(text) => (text.clone(), "--task fill-mask".to_owned()),
-        Question::Compare(a, b) => (format!("{a}\t{b}"), format!("--task similarity{}", flags(listed.params(), Output::Embedding))),
+        Question::Compare(a, b) => {
+            (format!("{a}\t{b}"), format!("--task similarity{}", flags(listed.params(), Output::Embedding)))
+        }
         Question::Classify(text) => {
             let flags = flags(listed.params(), Output::Scores);
             return format!(
@@ -55,7 +57,9 @@ fn of_rows(listed: &Listed, place: &str) -> String {
     let model = model(listed);
     if has(|head| *head == Head::Writes) {
         let folder = listed.file.parent().map_or(String::new(), |folder| quoted(&folder.display().to_string()));
-        return format!("inkstone generate --model {folder} --input texts.txt --output written.jsonl{place} --headless");
+        return format!(
+            "inkstone generate --model {folder} --input texts.txt --output written.jsonl{place} --headless"
+        );
     }
     let output = match listed.uses.first() {
         Some((_, params)) => params.output,
@@ -104,7 +108,11 @@ fn flags(params: OnnxParams, output: Output) -> String {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl Onnx {
     /// Measures the model that is marked; one that is measured already is stopped.
     pub(super) fn start_measuring(&mut self, desk: &Desk<'_>) {
         let Some((bench, listed)) = desk.workspace.onnx.clone().zip(self.marked().cloned()) else { return };
-        self.pane = Pane::Meters;
+        (self.pane, self.inside) = (Pane::Meters, true);
         self.measured.values_mut().for_each(Measured::stop);
         let (file, length) = (listed.file.clone(), LENGTHS[self.length]);
         let coming = Arc::new(Mutex::new(Vec::new()));
@@ -99,15 +99,16 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     };
     let most = measured.rounds.iter().map(Round::texts_per_second).fold(0.0, f64::max);
     let numbers = [
-        (words::BATCH, 5),
+        (words::BATCH, 6),
         (words::TEXTS_RATE, 9),
         (words::TOKENS_RATE, 9),
         (words::BATCH_TIME, 9),
-        (words::RESIDENT, 8),
+        (words::RESIDENT, 9),
     ];
     let mut columns: Vec<Column<'_>> = numbers.map(|(title, cells)| Column::number(app.say(title), cells)).to_vec();
     let taken: usize = columns.iter().map(|column| column.cells + 1).sum();
-    let room = usize::from(area.width).saturating_sub(taken).min(40);
+    // A bar shorter than six cells says nothing, and the list would leave it out.
+    let room = usize::from(area.width).saturating_sub(taken).clamp(6, 40);
     columns.push(Column::text("", room));
     let row = |at: usize| {
         let round = &measured.rounds[at];
@@ -129,24 +130,32 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
 
 /// The numbers of a round as they stand in the table.
 fn shown(round: &Round) -> [String; 5] {
-    let decimals = |value: f64| if value < 10.0 { 2 } else if value < 1000.0 { 1 } else { 0 };
-    let number = |value: f64| figures::number(value, decimals(value));
+    let whole = |value: f64| figures::count(value.round() as u64);
+    let number = |value: f64| match value {
+        value if value < 10.0 => figures::number(value, 2),
+        value if value < 1000.0 => figures::number(value, 1),
+        value => whole(value),
+    };
     [
         round.batch.to_string(),
         number(round.texts_per_second()),
-        figures::number(round.tokens_per_second(), 0),
+        whole(round.tokens_per_second()),
         number(round.batch_millis()),
-        round.resident.map_or("–".to_owned(), |bytes| figures::number(bytes as f64 / 1e6, 0)),
+        round.resident.map_or("–".to_owned(), |bytes| whole(bytes as f64 / 1e6)),
     ]
 }
 
 fn state_of(app: &App, measured: &Measured) -> (String, ratatui::style::Style) {
     let texts = format!("{}: {}", app.say(words::TEXTS), sample(app, measured.length));
-    let Some(whole) = &measured.whole else { return (format!("■ {} · {texts}", app.say(words::STOPPED)), look::NOTE) };
+    let Some(whole) = &measured.whole else {
+        return (format!("■ {} · {texts}", app.say(words::STOPPED)), look::NOTE);
+    };
     if let Some(fault) = whole.fault() {
         return (format!("✗ {fault}"), look::BAD);
     }
-    let Some(metered) = whole.get() else { return (format!("▶ {} · {texts}", app.say(words::MEASURING)), look::NOTE) };
+    let Some(metered) = whole.get() else {
+        return (format!("▶ {} · {texts}", app.say(words::MEASURING)), look::NOTE);
+    };
     let until = app.say(match metered.until {
         Until::Whole => words::UNTIL_WHOLE,
         Until::Time => words::UNTIL_TIME,

@@ -46,7 +46,8 @@ pub type HashOf = Arc<dyn Fn(&Path) -> Result<String> + Send + Sync>;
 pub type AskModel = Arc<dyn Fn(&Listed, &Question, &Ctx) -> Result<Answered> + Send + Sync>;
 
 /// Measures a model on text of so many tokens, or on texts of the corpus; tells each round when it is over.
-pub type MeasureModel = Arc<dyn Fn(&Listed, Option<usize>, &Ctx, &mut dyn FnMut(&Round)) -> Result<Metered> + Send + Sync>;
+pub type MeasureModel =
+    Arc<dyn Fn(&Listed, Option<usize>, &Ctx, &mut dyn FnMut(&Round)) -> Result<Metered> + Send + Sync>;
 
 /// What the page works with, as the front hands it in.
 #[derive(Clone)]
@@ -185,7 +186,8 @@ impl Onnx {
             desk.errand("ask", move |ctx| (bench.ask)(&model, &question, ctx))
         });
         let unmasked = ask::is_masked(&self.typed, found) && !found.heads.contains(&Head::Masks);
-        self.asked = Some(Asked { file: listed.file, text: self.typed.clone(), unmasked, question: question.ok(), reply });
+        self.asked =
+            Some(Asked { file: listed.file, text: self.typed.clone(), unmasked, question: question.ok(), reply });
         self.scroll = Cursor::default();
     }
 
@@ -365,4 +367,3 @@ impl PageState for Onnx {
         self.length = length.filter(|length| *length < LENGTHS.len()).unwrap_or_default();
     }
 }
-

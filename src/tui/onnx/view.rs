@@ -107,9 +107,15 @@ fn draw_machine(app: &App, frame: &mut Frame<'_>, area: Rect) {
         Err(error) => {
             let lines = [Constraint::Length(2), Constraint::Length(1), Constraint::Length(1)];
             let [fault, mend, rest] = Layout::vertical(lines).areas(area);
-            let text = format!(" ✗ {}: {error}", app.say(words::NO_LIBRARY));
-            let text = width::cut(&text, 2 * cells - 1);
-            frame.render_widget(Paragraph::new(Line::styled(text, look::BAD)).wrap(Wrap { trim: false }), fault);
+            let text = format!("{}: {error}", app.say(words::NO_LIBRARY));
+            let glyphs: Vec<_> = width::glyphs(&text).collect();
+            let lines =
+                width::wrap(&glyphs, cells.saturating_sub(4).max(1)).into_iter().enumerate().map(|(at, range)| {
+                    let sign = if at == 0 { " ✗ " } else { "   " };
+                    let piece: String = glyphs[range].iter().map(|glyph| &*glyph.text).collect();
+                    Line::styled(format!("{sign}{piece}"), look::BAD)
+                });
+            frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), fault);
             frame.render_widget(titled(words::MEND, machine.mend().unwrap_or_default(), look::KEY), mend);
             frame.render_widget(devices, rest);
         }
@@ -169,8 +175,8 @@ fn draw_list(app: &App, frame: &mut Frame<'_>, area: Rect) {
     columns.push(Column::number(app.say(words::USES), if app.language == Language::Zh { 4 } else { 8 }));
     let row = |at: usize| {
         let listed = &models[at];
-        let [name, can, precision, bytes, hidden, limit, vocabulary, uses] = cells(listed, app.language);
-        let mut row = vec![tail(&name, name_cells(&columns, rows)), can, precision, bytes];
+        let [_, can, precision, bytes, hidden, limit, vocabulary, uses] = cells(listed, app.language);
+        let mut row = vec![name(&listed.shown, name_cells(&columns, rows)), can, precision, bytes];
         if wide {
             row.extend([hidden, limit, vocabulary]);
         }
@@ -189,19 +195,15 @@ fn name_cells(columns: &[Column<'_>], rows: Rect) -> usize {
     (usize::from(rows.width) + 1).saturating_sub(others).max(6)
 }
 
-/// The end of a path, which tells models apart better than its beginning.
-fn tail(path: &str, cells: usize) -> String {
-    if width::width(path) <= cells {
-        return path.to_owned();
+/// How the list calls a model: by its folder where its file is called as in every export, and by the end of that where there is no
+/// room, as ends tell models apart better than beginnings.
+fn name(shown: &str, cells: usize) -> String {
+    let name = shown.strip_suffix("/model.onnx").unwrap_or(shown);
+    if width::width(name) <= cells {
+        return name.to_owned();
     }
-    let mut rest = path;
-    while let Some((_, after)) = rest.split_once('/') {
-        if width::width(after) < cells {
-            return format!("…{after}");
-        }
-        rest = after;
-    }
-    rest.to_owned()
+    let starts = name.char_indices().map(|(at, _)| &name[at..]);
+    starts.into_iter().find(|end| width::width(end) < cells).map_or(String::new(), |end| format!("…{end}"))
 }
 
 /// What a model can do, in a word each.
@@ -267,15 +269,21 @@ fn particulars(app: &App, listed: &Listed, found: &Description) -> Vec<(Word, St
     let mut said = vec![
         plain(words::PATH, listed.file.display().to_string()),
         plain(words::FAMILY, format!("{family}{layers} · {} {}", app.say(words::HIDDEN), or_none(found.hidden()))),
-        plain(words::WEIGHTS, format!("{} · {} · {nodes} {}", figures::count(weights), found.header.precision(), app.say(words::NODES))),
+        plain(
+            words::WEIGHTS,
+            format!("{} · {} · {nodes} {}", figures::count(weights), found.header.precision(), app.say(words::NODES)),
+        ),
         plain(words::LENGTH, or_none(found.limit)),
         plain(words::USES, uses),
-        plain(words::HASH, app.onnx.hash(listed).unwrap_or("…").to_owned()),
+        plain(words::HASH, short(app.onnx.hash(listed), 32)),
         plain(words::WRITTEN_BY, format!("{}{opset}", found.header.producer)),
     ];
     match &found.vocabulary {
         Some(Ok(vocabulary)) => {
-            let mask = vocabulary.mask.as_deref().map_or(String::new(), |mask| format!(" · {} {mask}", app.say(words::MASK_TOKEN)));
+            let mask = vocabulary
+                .mask
+                .as_deref()
+                .map_or(String::new(), |mask| format!(" · {} {mask}", app.say(words::MASK_TOKEN)));
             said.insert(4, plain(words::VOCABULARY, format!("{}{mask}", figures::count(vocabulary.size as u64))));
         }
         Some(Err(error)) => said.insert(4, (words::TOKENIZER, format!("✗ {error}"), look::BAD)),
@@ -287,13 +295,20 @@ fn particulars(app: &App, listed: &Listed, found: &Description) -> Vec<(Word, St
     said
 }
 
+/// The beginning of a hash; the whole of it is in the table that is copied.
+fn short(hash: Option<&str>, digits: usize) -> String {
+    hash.map_or("…".to_owned(), |hash| format!("{}…", hash.get(..digits).unwrap_or(hash)))
+}
+
 fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rect) {
     let found = match &listed.found {
         Ok(found) => found,
         Err(error) => {
-            let text = width::cut(error, usize::from(area.width) * usize::from(area.height));
-            let text = Paragraph::new(Line::styled(text, look::BAD)).wrap(Wrap { trim: true });
-            return frame.render_widget(text, area);
+            let cells = usize::from(area.width);
+            let rule = (area.height > PARTICULARS.0).then(|| Line::styled("─".repeat(cells), look::DIM));
+            let text = width::cut(&format!("✗ {error}"), cells * usize::from(area.height));
+            let lines: Vec<Line<'_>> = rule.into_iter().chain([Line::styled(text, look::BAD)]).collect();
+            return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }), area);
         }
     };
     let cells = usize::from(area.width);
@@ -304,7 +319,7 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
             let named = all.iter().filter(|(word, _, _)| wanted.contains(word));
             named.map(|(word, text, _)| format!("{} {text}", app.say(*word))).collect::<Vec<_>>().join(" · ")
         };
-        let hash = app.onnx.hash(listed).map_or("…", |hash| &hash[..hash.len().min(12)]);
+        let hash = short(app.onnx.hash(listed), 12);
         let first = of(&[words::TOKENIZER, words::USES]);
         let second = format!("{} {hash} · {}", app.say(words::HASH), of(&[words::FAMILY, words::LABELS]));
         let wrong = all.iter().any(|(_, _, style)| *style == look::BAD);
@@ -351,6 +366,9 @@ fn draw_pane(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let seen = format!(" {}/{count} ", (onnx.scroll.top + room).min(count));
     let block = if count > room { block.title_bottom(Line::raw(seen).right_aligned()) } else { block };
     frame.render_widget(block, area);
+    if onnx.models().is_empty() {
+        return;
+    }
     if !onnx.has_model() {
         return frame.render_widget(Line::styled(app.say(words::NO_MODEL_HERE), look::DIM), inner);
     }
