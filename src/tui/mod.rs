@@ -52,7 +52,7 @@ pub use features::FeatureBench;
 pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
 pub use models::ModelBench;
-pub use onnx::OnnxBench;
+pub use onnx::{AskModel, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
 pub use text::TextBench;
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.

@@ -26,8 +26,13 @@ const MOST: usize = 500;
 /// What can be done with a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// Vectors of tokens, so long, of so many layers (the embeddings among them).
-    Vectors { size: Option<usize>, layers: usize },
+    /// Vectors of tokens.
+    Vectors {
+        /// Values of a vector, where the graph says it.
+        size: Option<usize>,
+        /// Layers that there are vectors of, the embeddings among them.
+        layers: usize,
+    },
     /// Probabilities of so many classes of a text.
     Classes(Option<usize>),
     /// Labels of tokens: names in a text.

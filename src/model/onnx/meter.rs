@@ -188,7 +188,7 @@ fn grows_too_much(rounds: &[Round]) -> bool {
 }
 
 /// Memory that this process holds, in bytes.
-pub fn resident() -> Option<u64> {
+fn resident() -> Option<u64> {
     kilobytes("/proc/self/status", "VmRSS:")
 }
 

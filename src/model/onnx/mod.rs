@@ -52,7 +52,7 @@ pub use generator::{Generator, Written};
 pub use header::{Header, Size, TensorInfo};
 pub use heads::Entity;
 pub use masked::{Guess, MaskedModel};
-pub use meter::{Metered, Round, Sample, Until, meter, resident};
+pub use meter::{Metered, Round, Sample, Until, meter};
 pub use mix::{Layered, Mix, MixParams, learn_mix};
 pub use model::Opening;
 pub use params::{Activation, OnnxParams, Output, Over};

@@ -18,7 +18,7 @@ use crate::model::cosine;
 use crate::text::Truncation;
 
 /// Tokens told for each mask.
-pub const BEST: usize = 10;
+const BEST: usize = 10;
 
 /// A slip of this file, should it ever happen.
 const OTHER: &str = "the model was opened for another sort of question";

@@ -146,7 +146,7 @@ fn shown(round: &Round) -> [String; 5] {
 }
 
 fn state_of(app: &App, measured: &Measured) -> (String, ratatui::style::Style) {
-    let texts = format!("{}: {}", app.say(words::TEXTS), sample(app, measured.length));
+    let texts = sample(app, measured.length);
     let Some(whole) = &measured.whole else {
         return (format!("■ {} · {texts}", app.say(words::STOPPED)), look::NOTE);
     };

@@ -172,15 +172,17 @@ fn draw_list(app: &App, frame: &mut Frame<'_>, area: Rect) {
             Column::number(app.say(words::VOCABULARY), 7),
         ]);
     }
-    columns.push(Column::number(app.say(words::USES), if app.language == Language::Zh { 4 } else { 8 }));
+    // A narrow list leaves this to the particulars below it.
+    if wide {
+        columns.push(Column::number(app.say(words::USES), if app.language == Language::Zh { 4 } else { 8 }));
+    }
     let row = |at: usize| {
         let listed = &models[at];
         let [_, can, precision, bytes, hidden, limit, vocabulary, uses] = cells(listed, app.language);
         let mut row = vec![name(&listed.shown, name_cells(&columns, rows)), can, precision, bytes];
         if wide {
-            row.extend([hidden, limit, vocabulary]);
+            row.extend([hidden, limit, vocabulary, uses]);
         }
-        row.push(uses);
         (row, if listed.found.is_ok() { look::PLAIN } else { look::BAD })
     };
     list::draw(&columns, models.len(), onnx.cursor, row, frame, rows);

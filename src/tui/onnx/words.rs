@@ -12,7 +12,6 @@ words! {
     CORES: "核", "cores";
     SET_TO: "配置", "set to";
     LACKS: "缺", "lacks";
-    OTHER_LIBRARIES: "另有库", "other libraries";
 
     LIST: "模型", "Models";
     SEARCHING: "查找模型…", "looking for models…";
@@ -31,7 +30,6 @@ words! {
     FAMILY: "家族", "family";
     LAYERS: "层", "layers";
     WEIGHTS: "权重", "weights";
-    POOLING: "取法", "read as";
     MASK_TOKEN: "掩码", "mask";
     LABELS: "标签", "labels";
     WRITTEN_BY: "导出", "export";
@@ -91,7 +89,6 @@ words! {
     NO_NAMES: "没有找到实体", "no names were found";
     NOT_A_NUMBER: "其中一句没有词元，没有余弦", "one of the sentences has no token, so there is no cosine";
     MORE_MASKS: "处掩码放不下，未列出", "more masks find no room";
-    OF_MODEL: "模型", "model";
     KIND: "类", "kind";
     PROBABILITY: "概率", "p";
     TOKEN: "词元", "token";
