@@ -122,6 +122,17 @@ impl Bench {
         }
     }
 
+    /// Takes in events until something is so.
+    pub(crate) fn take_until(&mut self, so: impl Fn(&App) -> bool) {
+        let until = Instant::now() + SOON;
+        while !so(&self.app) {
+            assert!(Instant::now() < until, "it never came to be so");
+            if let Ok(event) = self.events.recv_timeout(Duration::from_millis(20)) {
+                self.app.take(event);
+            }
+        }
+    }
+
     /// Presses keys one after the other: `jj<enter>/回购<esc>`.
     pub(crate) fn press(&mut self, keys: &str) {
         self.press_then(keys, Bench::settle);

@@ -63,7 +63,7 @@ pub use models::{
     Answer, ArgumentFault, AskModel, CheckTraining, ListModels, ModelBench, ModelCard, OpenModel, Plane, Question,
     Surprised, Tool, TrainModel,
 };
-pub use onnx::OnnxBench;
+pub use onnx::{AskContextual, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
 pub use text::TextBench;
 pub use theme::{Depth, Shade};
 
