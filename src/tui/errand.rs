@@ -15,6 +15,30 @@ pub(crate) struct Errand<T> {
     found: Option<Result<T, String>>,
 }
 
+/// Sends errands where there is no desk: the forms, and the screen before any project is open.
+#[derive(Clone)]
+pub(crate) struct Messenger {
+    threads: usize,
+    seed: u64,
+    events: Sender<Event>,
+}
+
+impl Messenger {
+    /// Errands take so many threads, and `events` hears when one has come back.
+    pub(crate) fn new(threads: usize, seed: u64, events: Sender<Event>) -> Messenger {
+        Messenger { threads, seed, events }
+    }
+
+    /// Sends a thread of its own. A panic is an error like others.
+    pub(crate) fn send<T: Send + 'static>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
+    ) -> Errand<T> {
+        Errand::begin(name, Ctx::new(self.threads, self.seed), &self.events, work)
+    }
+}
+
 impl<T: Send + 'static> Errand<T> {
     /// Sends a thread of its own; `events` hears when it has come back. A panic is an error like others.
     pub(super) fn start(
@@ -23,10 +47,18 @@ impl<T: Send + 'static> Errand<T> {
         events: &Sender<Event>,
         work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
     ) -> Errand<T> {
+        Errand::begin(name, Ctx::new(workspace.threads, workspace.seed), events, work)
+    }
+
+    fn begin(
+        name: &str,
+        ctx: Result<Ctx>,
+        events: &Sender<Event>,
+        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
+    ) -> Errand<T> {
         let events = events.clone();
         // Nobody is left to hear it when the workbench has been closed meanwhile.
         let back = move || drop(events.send(Event::Back));
-        let ctx = Ctx::new(workspace.threads, workspace.seed);
         let job = ctx.and_then(|ctx| Job::spawn_then(name, ctx, work, back));
         match job {
             Ok(job) => Errand { job: Some(job), found: None },
@@ -62,6 +94,11 @@ impl<T> Errand<T> {
     /// What was found, to be changed.
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.found.as_mut()?.as_mut().ok()
+    }
+
+    /// What was found, taken out; where it failed, why. None before it came.
+    pub(crate) fn take(&mut self) -> Option<Result<T, String>> {
+        self.found.take()
     }
 
     /// Why it failed, as the screen says it.
