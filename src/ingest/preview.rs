@@ -45,6 +45,8 @@ pub struct Preview {
     pub format: Format,
     /// The encoding and how it was told; none of Parquet, Excel and documents that are files.
     pub encoding: Option<Encoded>,
+    /// What stands between cells, in text formats.
+    pub delimiter: Option<char>,
     /// Names of the columns.
     pub columns: Vec<String>,
     /// The first rows, a cell for each column; none where there is no value. Of long cells the beginning.
@@ -97,6 +99,7 @@ pub fn preview(source: &Source, params: &Params, base: &Path, ctx: &Ctx) -> Resu
         files: units.len(),
         format: opened.format,
         encoding: opened.encoded.clone(),
+        delimiter: opened.delimiter(),
         columns: opened.columns.clone(),
         rows: rows.iter().filter_map(cells).take(SHOWN).collect(),
         fields: mapping::fields(source.table).into_iter().map(field).collect(),
@@ -184,6 +187,7 @@ mod tests {
         let seen = look("a.csv", &bytes, |_| ()).unwrap();
         assert!(seen.encoding.as_ref().is_some_and(|e| e.name == "gb18030"), "{:?}", seen.encoding);
         assert_eq!((seen.columns.len(), seen.rows.len(), seen.tried, seen.accepted), (4, 4, 4, 1));
+        assert_eq!(seen.delimiter, Some(','));
         assert_eq!(seen.rows[0][1].as_deref(), Some("瑞禾电气业绩预增"));
         assert_eq!(
             seen.rejected.keys().map(String::as_str).collect::<Vec<_>>(),

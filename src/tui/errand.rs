@@ -80,6 +80,13 @@ impl<T: Send + 'static> Errand<T> {
     }
 }
 
+impl<T: Send + 'static> Errand<T> {
+    /// What an errand has just brought, or why it failed; the errand is then gone.
+    pub(crate) fn arrived(errand: &mut Option<Errand<T>>) -> Option<Result<T, String>> {
+        errand.as_mut()?.look().then(|| errand.take()?.found).flatten()
+    }
+}
+
 impl<T> Errand<T> {
     /// What there is already, as if it had been asked for.
     pub(crate) fn done(found: T) -> Errand<T> {
@@ -94,11 +101,6 @@ impl<T> Errand<T> {
     /// What was found, to be changed.
     pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
         self.found.as_mut()?.as_mut().ok()
-    }
-
-    /// What was found, taken out; where it failed, why. None before it came.
-    pub(crate) fn take(&mut self) -> Option<Result<T, String>> {
-        self.found.take()
     }
 
     /// Why it failed, as the screen says it.
