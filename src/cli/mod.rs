@@ -6,6 +6,7 @@ mod keywords;
 mod ledger;
 mod models;
 mod onnx;
+mod picture;
 mod project;
 mod read;
 mod text;
@@ -20,6 +21,7 @@ pub use keywords::{KeywordPreset, Keywords};
 pub use ledger::{Ledger, LedgerAction};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
+pub use picture::Picture;
 pub use project::{Backtest, Boilerplate, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
 pub use read::Read;
 pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
@@ -129,6 +131,10 @@ pub enum Command {
     Ledger(Ledger),
     /// Check, repair, compact or measure the feature store.
     Store(Store),
+    /// Draw a page of the workbench without a terminal, after these keys: as text, SVG or PNG.
+    Picture(Picture),
+    /// Print every key of the workbench as Markdown.
+    Keys,
     /// Write a complete, commented workbench.toml to start from.
     Init(Project),
     /// Print the completion script of a shell.

@@ -80,6 +80,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Doctor(args) => doctor::run(&args, &global),
         Command::Ledger(args) => ledger::run(&args, &global),
         Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
+        Command::Picture(args) => batch("picture", &global, |_| workbench::picture(&args, &global)),
+        Command::Keys => or_explain(workbench::keys(&global)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),
         Command::Completions { shell } => {
             // clap panics when it writes to a pipe that was closed.

@@ -19,6 +19,7 @@ use crate::ingest::Source;
 use crate::market::Cutoff;
 use crate::model::onnx::RuntimeParams;
 use crate::text::TokenizerParams;
+use crate::tui::{Depth, Shade};
 use crate::{backtest, clean, experiment, export, factor, ingest, link, lint, structure};
 use check::Checker;
 pub use check::Fault;
@@ -141,14 +142,41 @@ pub struct UiSection {
     pub language: Language,
     /// Whether gains are red and losses green, the Chinese custom.
     pub red_up: bool,
+    /// Dark or light ground.
+    pub theme: Shade,
+    /// How many colours are used.
+    pub colours: Depth,
+    /// Whether the terminal draws characters of ambiguous width in one cell or in two.
+    pub ambiguous: Ambiguous,
+    /// Whether the mouse moves the cursor; marking text with it then takes Shift in most terminals.
+    pub mouse: bool,
     /// `[ui.keys]`: keys instead of the usual ones, by the name of the command (`quit = ["ctrl-q"]`).
     pub keys: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for UiSection {
     fn default() -> UiSection {
-        UiSection { language: Language::Auto, red_up: true, keys: BTreeMap::new() }
+        UiSection {
+            language: Language::Auto,
+            red_up: true,
+            theme: Shade::Auto,
+            colours: Depth::Auto,
+            ambiguous: Ambiguous::Narrow,
+            mouse: true,
+            keys: BTreeMap::new(),
+        }
     }
+}
+
+/// How a terminal draws characters that Unicode leaves open: frames, arrows, quotation marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ambiguous {
+    /// In one cell, as most do.
+    #[default]
+    Narrow,
+    /// In two, as some do with Chinese fonts: other characters are drawn instead.
+    Wide,
 }
 
 /// The language of the screens.

@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-pub use evidence::{Document, Model, Texts};
+pub use evidence::{Document, Model, TextReading, Texts};
 pub use params::Params;
 
 use crate::backtest;

@@ -5,11 +5,12 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-use super::commands::{Action, Keymap};
+use super::commands::{Action, Keymap, Palette, leads_there};
 use super::corpus::Corpus;
 use super::desk::{Desk, Order, Work};
+use super::errand::Errand;
 use super::event::{Event, Intent, intent};
 use super::experiments::Experiments;
 use super::factor::Factor;
@@ -18,21 +19,24 @@ use super::field::Field;
 use super::ledger::Ledger;
 use super::models::Models;
 use super::onnx::Onnx;
-use super::page::{Page, PageState};
+use super::page::{Chart, Page, PageState, Table};
 use super::reading::{Answer, Reading, Request};
 use super::run::{Phase, Run};
 use super::text::Text;
+use super::theme::Theme;
 use super::words::{self, Word};
-use super::{Language, Start, Workspace, view};
+use super::{Language, Start, Workspace, copy, picture, view};
 use crate::job::{Ctx, Job};
 
 /// What lies over the page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Dialog {
     /// All keys, from this line on.
     Help(usize),
     /// A question to answer with yes or no.
     Question(Question),
+    /// Commands by a few letters.
+    Palette(Palette),
 }
 
 /// What is asked.
@@ -49,6 +53,7 @@ pub(crate) struct App {
     pub(crate) workspace: Workspace,
     pub(crate) keymap: Keymap,
     pub(crate) language: Language,
+    pub(crate) theme: Theme,
     pub(crate) page: Page,
     pub(crate) size: Rect,
     pub(crate) dialog: Option<Dialog>,
@@ -63,6 +68,8 @@ pub(crate) struct App {
     pub(crate) run: Run,
     /// What the last key did, where the picture does not show it.
     pub(crate) notice: Option<String>,
+    /// Pictures on their way to files, and what to say of it.
+    saving: Option<Errand<String>>,
     /// Text on its way to the clipboard.
     clipboard: Option<String>,
     /// Whether the factor is to be shown when the run has ended.
@@ -86,6 +93,7 @@ impl App {
         let mut app = App {
             keymap,
             language: workspace.language,
+            theme: Theme::new(workspace.shade, workspace.depth, |name| std::env::var(name).ok()),
             page,
             size: Rect::new(0, 0, size.0, size.1),
             dialog: None,
@@ -99,6 +107,7 @@ impl App {
             ledger: Ledger::default(),
             run: Run::default(),
             notice: None,
+            saving: None,
             clipboard: None,
             then_factor: workspace.start == Start::RunThenFactor,
             quit: false,
@@ -194,6 +203,9 @@ impl App {
 
     /// The field that keys go into, while there is one.
     pub(crate) fn field(&mut self) -> Option<&mut Field> {
+        if let Some(Dialog::Palette(palette)) = &mut self.dialog {
+            return Some(&mut palette.field);
+        }
         match self.page {
             Page::Corpus => self.corpus.field(),
             Page::Text => self.text.field(),
@@ -209,7 +221,20 @@ impl App {
 
     /// Whether keys are text.
     pub(crate) fn typing(&self) -> bool {
-        self.state(self.page).is_typing()
+        match self.dialog {
+            Some(Dialog::Palette(_)) => true,
+            Some(_) => false,
+            None => self.state(self.page).is_typing(),
+        }
+    }
+
+    /// Whether the page lists something that can be copied.
+    pub(crate) fn has_table(&self) -> bool {
+        self.table().is_some_and(|table| !table.rows.is_empty())
+    }
+
+    fn table(&self) -> Option<Table> {
+        self.at_desk(|desk| self.state(self.page).table(desk))
     }
 
     /// Whether there is something on this page to go back from.
@@ -218,9 +243,13 @@ impl App {
     }
 
     /// Whether something asked for has not come yet.
-    #[cfg(test)]
     pub(crate) fn waiting(&self) -> bool {
-        Page::ALL.into_iter().any(|page| self.state(page).waiting())
+        self.saving.is_some() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
+    }
+
+    /// Whether a job is under way.
+    pub(crate) fn busy(&self) -> bool {
+        self.run.busy()
     }
 
     /// Takes in an event; true when the picture may have changed.
@@ -231,7 +260,7 @@ impl App {
             Event::Resize(width, height) => self.size = Rect::new(0, 0, width, height),
             Event::Answer(answer) => self.learn(*answer),
             Event::Back => {}
-            Event::Key(_) | Event::Paste(_) => {
+            Event::Key(_) | Event::Paste(_) | Event::Mouse(_) => {
                 let Some(intent) = intent(self, &event) else { return false };
                 self.notice = None;
                 self.then_factor = false;
@@ -255,23 +284,88 @@ impl App {
             }
             Intent::Edit(key) => {
                 if self.field().and_then(|field| field.key(&key)) == Some(true) {
-                    self.with(self.page, |page, desk| page.typed(desk));
+                    self.typed();
                 }
             }
             Intent::Insert(text) => {
                 if let Some(field) = self.field() {
                     field.insert(&text);
-                    self.with(self.page, |page, desk| page.typed(desk));
+                    self.typed();
                 }
             }
             Intent::Accept => self.with(self.page, |page, desk| page.accept(desk)),
             Intent::LeaveField => self.with(self.page, |page, desk| page.leave_field(desk)),
+            Intent::Mark(action) => {
+                let rows = view::palette_rows(self.size);
+                if let Some(Dialog::Palette(palette)) = &mut self.dialog {
+                    palette.cursor.step(action, palette.found.len(), rows);
+                    palette.cursor.arrange(palette.found.len(), rows);
+                }
+            }
+            Intent::Choose => self.choose(),
+            Intent::Click(at) => self.click(at),
             Intent::Interrupt => match self.dialog {
                 // The second Ctrl-C is a yes to what the first one asked.
                 Some(Dialog::Question(_)) => self.answer(true),
                 _ if self.run.busy() => self.dialog = Some(Dialog::Question(Question::Cancel)),
                 _ => self.quit = true,
             },
+        }
+    }
+
+    /// The text of the field has changed.
+    fn typed(&mut self) {
+        match self.dialog.take() {
+            Some(Dialog::Palette(mut palette)) => {
+                palette.search(self);
+                self.dialog = Some(Dialog::Palette(palette));
+            }
+            other => {
+                self.dialog = other;
+                self.with(self.page, |page, desk| page.typed(desk));
+            }
+        }
+    }
+
+    /// Does the command that is marked in the palette, on the page that has it.
+    fn choose(&mut self) {
+        let Some(Dialog::Palette(palette)) = self.dialog.take() else { return };
+        let Some(command) = palette.marked() else { return };
+        if !command.pages.contains(&self.page) {
+            self.page = leads_there(command).unwrap_or(self.page);
+            self.arrange();
+        }
+        if (command.enabled)(self) {
+            self.act(command.action);
+        } else {
+            self.notice = Some(format!("{}: {}", self.say(words::NOT_NOW), self.say(command.help)));
+        }
+    }
+
+    fn click(&mut self, at: Position) {
+        if let Some(dialog) = &mut self.dialog {
+            let marked = view::palette_line(self.size, at);
+            match (dialog, marked) {
+                (Dialog::Palette(palette), Some(row)) => {
+                    if let Some(line) = palette.cursor.line_at(row, palette.found.len()) {
+                        palette.cursor.at = line;
+                        self.choose();
+                    }
+                }
+                (Dialog::Palette(_) | Dialog::Help(_), None) => self.dialog = None,
+                _ => {}
+            }
+            return;
+        }
+        let area = view::page_area(self.size);
+        if area.contains(at) {
+            self.with(self.page, |page, desk| page.click(at, area, desk));
+        } else if at.y < area.y {
+            self.page = view::tab_at(self, at.x).unwrap_or(self.page);
+        } else if at.y + 1 == self.size.height
+            && let Some(action) = view::key_at(self, at.x)
+        {
+            self.act(action);
         }
     }
 
@@ -283,6 +377,17 @@ impl App {
             Action::Start => self.start(),
             Action::Cancel => self.dialog = Some(Dialog::Question(Question::Cancel)),
             Action::Copy => self.obey(Order::Copy(self.command())),
+            Action::CopyTable | Action::CopyMarkdown => {
+                let Some(table) = self.table() else { return };
+                let text = if action == Action::CopyTable { copy::csv(&table) } else { copy::markdown(&table) };
+                self.obey(Order::Copy(text));
+            }
+            Action::Save => self.save(),
+            Action::Palette => self.dialog = Some(Dialog::Palette(Palette::open(self))),
+            Action::Theme => {
+                self.theme = self.theme.other();
+                self.notice = Some(self.say(self.theme.name()).to_owned());
+            }
             Action::Language => {
                 self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
             }
@@ -294,6 +399,23 @@ impl App {
                 self.with(self.page, |page, desk| page.act(action, area, desk));
             }
         }
+    }
+
+    /// Saves the charts of the page, or where it has none the screen itself.
+    fn save(&mut self) {
+        let mut charts = self.at_desk(|desk| self.state(self.page).charts(desk));
+        if charts.is_empty() {
+            match picture::of(self, self.size.width, self.size.height) {
+                Ok(drawn) => charts.push(Chart {
+                    name: self.page.name().to(Language::En).to_lowercase(),
+                    svg: picture::svg(&drawn, self.theme),
+                }),
+                Err(error) => return self.notice = Some(format!("{error:#}")),
+            }
+        }
+        let folder = self.workspace.pictures.clone();
+        let saved = self.at_desk(|desk| desk.errand("save", move |_| picture::save(&charts, &folder)));
+        self.saving = Some(saved);
     }
 
     /// The command that does without a screen what the page shows.
@@ -371,6 +493,14 @@ impl App {
     }
 
     fn arrange(&mut self) {
+        if self.saving.as_mut().is_some_and(Errand::look)
+            && let Some(saved) = self.saving.take()
+        {
+            self.notice = Some(match saved.get() {
+                Some(files) => format!("{} {files}", self.say(words::SAVED)),
+                None => format!("{}: {}", self.say(words::SAVE_FAILED), saved.fault().unwrap_or_default()),
+            });
+        }
         let area = view::page_area(self.size);
         for page in Page::ALL {
             self.with(page, |page, desk| page.arrange(area, desk));

@@ -5,13 +5,14 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use polars::prelude::{IntoColumn, NamedFrom, Series};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tempfile::TempDir;
 
 use super::app::App;
+use super::commands::sequence;
 use super::event::Event;
 use super::{Cut, Language, Mark, Meaning, Start, Workspace, view, width};
 use crate::backtest::{
@@ -60,6 +61,11 @@ impl Bench {
             note: Some("合成数据".to_owned()),
             command: "inkstone run --headless".to_owned(),
             red_up: true,
+            pictures: dir.path().join("pictures"),
+            shade: super::Shade::Dark,
+            depth: super::Depth::Sixteen,
+            wide_ambiguous: false,
+            mouse: false,
             keys: std::collections::BTreeMap::new(),
         };
         change(&mut workspace);
@@ -77,6 +83,21 @@ impl Bench {
                 self.app.take(event);
             }
         }
+    }
+
+    /// Takes in what has come, and waits for nothing.
+    pub(crate) fn take_what_came(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            self.app.take(event);
+        }
+        self.app.take(Event::Tick);
+    }
+
+    /// Presses the mouse.
+    pub(crate) fn click(&mut self, column: u16, row: u16) {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        self.app.take(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        self.settle();
     }
 
     /// Looks at the run until it has ended, then settles.
@@ -111,14 +132,7 @@ impl Bench {
     }
 
     fn press_then(&mut self, keys: &str, then: impl Fn(&mut Bench)) {
-        let mut rest = keys;
-        while let Some(first) = rest.chars().next() {
-            let named = (first == '<').then(|| rest.find('>')).flatten();
-            let (key, length) = match named {
-                Some(end) => (named_key(&rest[1..end]), end + 1),
-                None => (KeyEvent::from(KeyCode::Char(first)), first.len_utf8()),
-            };
-            rest = &rest[length..];
+        for key in sequence(keys).unwrap() {
             self.app.take(Event::Key(key));
             then(self);
         }
@@ -152,22 +166,6 @@ impl Bench {
         }
         picture
     }
-}
-
-fn named_key(name: &str) -> KeyEvent {
-    let code = match name {
-        "enter" => KeyCode::Enter,
-        "esc" => KeyCode::Esc,
-        "tab" => KeyCode::Tab,
-        "left" => KeyCode::Left,
-        "right" => KeyCode::Right,
-        "pgdn" => KeyCode::PageDown,
-        "end" => KeyCode::End,
-        "back" => KeyCode::Backspace,
-        "ctrl-c" => return KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL),
-        other => panic!("no key is called {other}"),
-    };
-    KeyEvent::from(code)
 }
 
 /// Tokens of so many characters; a stand-in for a segmenter, whose own tests are elsewhere.

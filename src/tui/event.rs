@@ -1,6 +1,7 @@
 //! What can happen, and what the user means by it. [`intent`] is pure: the same state and event give the same intent.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 
 use super::app::{App, Dialog};
 use super::commands::Action;
@@ -12,6 +13,8 @@ pub(crate) enum Event {
     Key(KeyEvent),
     /// Text was pasted.
     Paste(String),
+    /// The mouse did something.
+    Mouse(MouseEvent),
     /// The terminal has this many columns and rows now.
     Resize(u16, u16),
     /// A file was read, or a search went on.
@@ -35,14 +38,20 @@ pub(crate) enum Intent {
     Close,
     /// Scroll what lies over the page by so many lines.
     Scroll(isize),
-    /// A key goes into the field of the page.
+    /// A key goes into the field that is typed in.
     Edit(KeyEvent),
-    /// Text goes into the field of the page.
+    /// Text goes into the field that is typed in.
     Insert(String),
     /// The field stands as it is typed.
     Accept,
     /// The field is left.
     LeaveField,
+    /// Another command of the palette is marked.
+    Mark(Action),
+    /// The marked command of the palette is done.
+    Choose,
+    /// The mouse was pressed here.
+    Click(Position),
     /// Ctrl-C.
     Interrupt,
 }
@@ -51,8 +60,25 @@ pub(crate) enum Intent {
 pub(crate) fn intent(app: &App, event: &Event) -> Option<Intent> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => of_key(app, key),
-        Event::Paste(text) if app.dialog.is_none() && app.typing() => Some(Intent::Insert(text.clone())),
+        Event::Mouse(mouse) => of_mouse(app, mouse),
+        Event::Paste(text) if app.typing() => Some(Intent::Insert(text.clone())),
         _ => None,
+    }
+}
+
+fn of_mouse(app: &App, mouse: &MouseEvent) -> Option<Intent> {
+    let wheel = match mouse.kind {
+        MouseEventKind::ScrollDown => 1,
+        MouseEventKind::ScrollUp => -1,
+        MouseEventKind::Down(MouseButton::Left) => return Some(Intent::Click(Position::new(mouse.column, mouse.row))),
+        _ => return None,
+    };
+    let step = if wheel > 0 { Action::Down } else { Action::Up };
+    match app.dialog {
+        Some(Dialog::Help(_)) => Some(Intent::Scroll(3 * wheel)),
+        Some(Dialog::Palette(_)) => Some(Intent::Mark(step)),
+        Some(Dialog::Question(_)) => None,
+        None => Some(Intent::Do(step)),
     }
 }
 
@@ -75,6 +101,17 @@ fn of_key(app: &App, key: &KeyEvent) -> Option<Intent> {
             KeyCode::Char('L') => Some(Intent::Do(Action::Language)),
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('?' | 'q') => Some(Intent::Close),
             _ => None,
+        },
+        Some(Dialog::Palette(_)) => match key.code {
+            KeyCode::Enter => Some(Intent::Choose),
+            KeyCode::Esc => Some(Intent::Close),
+            KeyCode::Down | KeyCode::Tab => Some(Intent::Mark(Action::Down)),
+            KeyCode::Up | KeyCode::BackTab => Some(Intent::Mark(Action::Up)),
+            KeyCode::PageDown => Some(Intent::Mark(Action::PageDown)),
+            KeyCode::PageUp => Some(Intent::Mark(Action::PageUp)),
+            KeyCode::Char('n') if control => Some(Intent::Mark(Action::Down)),
+            KeyCode::Char('p') if control => Some(Intent::Mark(Action::Up)),
+            _ => Some(Intent::Edit(*key)),
         },
         None if app.typing() => match key.code {
             KeyCode::Enter | KeyCode::Down => Some(Intent::Accept),

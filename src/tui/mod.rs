@@ -11,6 +11,7 @@ mod app;
 #[cfg(test)]
 mod bench;
 mod commands;
+mod copy;
 mod corpus;
 mod desk;
 mod errand;
@@ -25,22 +26,29 @@ mod ledger;
 mod list;
 mod look;
 mod models;
+mod narrow;
 mod onnx;
 mod page;
+mod picture;
+mod pinyin;
 mod reading;
 mod run;
 #[cfg(test)]
 mod screens;
 mod terminal;
 mod text;
+mod theme;
 mod view;
 mod words;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::data::{Document, Report};
 use crate::job::Ctx;
@@ -56,6 +64,7 @@ pub use ledger::LedgerBench;
 pub use models::ModelBench;
 pub use onnx::OnnxBench;
 pub use text::TextBench;
+pub use theme::{Depth, Shade};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
@@ -116,6 +125,16 @@ pub struct Workspace {
     pub command: String,
     /// Whether gains are red and losses green (the Chinese custom); otherwise the other way round.
     pub red_up: bool,
+    /// Folder into which pictures are saved.
+    pub pictures: PathBuf,
+    /// Dark or light.
+    pub shade: Shade,
+    /// How many colours.
+    pub depth: Depth,
+    /// Whether the terminal draws characters of ambiguous width in two cells.
+    pub wide_ambiguous: bool,
+    /// Whether the mouse is listened to.
+    pub mouse: bool,
     /// Keys that the user wants instead of the table's, by the name of the command.
     pub keys: BTreeMap<String, Vec<String>>,
 }
@@ -163,4 +182,41 @@ pub enum Meaning {
 /// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.
 pub fn open(workspace: Workspace) -> Result<()> {
     terminal::show(workspace)
+}
+
+/// Every key of the workbench, page by page, as Markdown.
+pub fn keys(language: Language) -> String {
+    commands::markdown(language)
+}
+
+/// A page of the workbench as it would be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Its letters, a line a row.
+    pub text: String,
+    /// The same in the colours of the theme.
+    pub svg: String,
+}
+
+/// Draws the workbench without a terminal: on a screen of so many columns and rows, after these keys (`7<enter>`), once everything that
+/// was asked for has come. Fails where a key is none, and where something has not come within `patience`.
+pub fn picture(workspace: Workspace, size: (u16, u16), keys: &str, patience: Duration) -> Result<Picture> {
+    let (sender, events) = channel();
+    let mut app = app::App::new(workspace, size, sender)?;
+    let until = Instant::now() + patience;
+    let settle = |app: &mut app::App| {
+        while app.waiting() || app.busy() {
+            ensure!(Instant::now() < until, "the page was not complete after {} s", patience.as_secs());
+            let event = events.recv_timeout(Duration::from_millis(20)).unwrap_or(event::Event::Tick);
+            app.take(event);
+        }
+        Ok(())
+    };
+    settle(&mut app)?;
+    for key in commands::sequence(keys)? {
+        app.take(event::Event::Key(key));
+        settle(&mut app)?;
+    }
+    let drawn = picture::of(&app, size.0, size.1)?;
+    Ok(Picture { text: picture::text(&drawn), svg: picture::svg(&drawn, app.theme) })
 }

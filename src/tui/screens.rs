@@ -5,10 +5,19 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use chrono::Days;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::Color;
+use unicode_width::UnicodeWidthChar;
 
 use super::bench::{Bench, LARGE, SMALL, SOON, cut_in_pieces, empty, filled, outcome};
+use super::event::Event;
+use super::page::Page;
 use super::run::Phase;
-use super::{Language, Runner, Start, Workspace};
+use super::{Depth, Language, Runner, Start, Workspace, view, width};
 use crate::backtest::Outcome;
 use crate::corpus::documents_to_frame;
 use crate::data::{Document, Report};
@@ -70,7 +79,7 @@ fn a_search_lists_what_it_finds_and_leads_back_to_the_place() {
     let back = bench.screen(SMALL, "<esc>");
     assert!(back.contains("语料 · 9 / 9"), "{back}");
     assert!(bench.screen(SMALL, "/688001<enter>").contains("1 / 2 (9)"));
-    let wider = bench.screen(SMALL, "/<back><back><back><back><back>");
+    let wider = bench.screen(SMALL, "/<backspace><backspace><backspace><backspace><backspace>");
     assert!(wider.contains("搜索 /6 1 / 5 (9)"), "three of 600517 and two of 688001: {wider}");
 }
 
@@ -293,4 +302,137 @@ fn the_invented_backtest_reads_back() {
     let read: Outcome = disk::read_json(&Project::new(dir.path()).backtest("tone")).unwrap();
     assert_eq!(read.ic[0].dates.len(), 480);
     assert_eq!(read.ic[0].dates[0] + Days::new(1), read.ic[0].dates[1]);
+}
+
+#[test]
+fn the_palette_finds_commands_by_letters_chinese_and_pinyin_and_does_them() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    insta::assert_snapshot!("palette", bench.screen(SMALL, ":"));
+    insta::assert_snapshot!("palette_pinyin", bench.screen(SMALL, "zb"));
+    assert!(bench.screen(SMALL, "<ctrl-u>账本").contains("账本"));
+    bench.press("<enter>");
+    assert_eq!(bench.app.page, Page::Ledger);
+    let none = bench.screen(SMALL, "<ctrl-p>qqqqqqq");
+    assert!(none.contains("没有这样的命令"), "{none}");
+    bench.press("<enter>");
+    assert!(bench.app.dialog.is_none() && bench.app.page == Page::Ledger, "nothing marked, nothing done");
+    let other = bench.screen(LARGE, "L:rejects");
+    assert!(other.contains("Jobs › rejects"), "{other}");
+    bench.press("<enter>");
+    assert_eq!(bench.app.page, Page::Jobs, "a command of another page leads there");
+}
+
+#[test]
+fn keys_of_the_configuration_take_the_place_of_the_tables() {
+    let mut bench = Bench::open(&filled(), |w| {
+        w.keys.insert("help".to_owned(), vec!["ctrl-h".to_owned()]);
+    });
+    assert!(bench.screen(SMALL, "").contains("Ctrl-h 帮助"));
+    bench.press("?");
+    assert!(bench.app.dialog.is_none());
+    bench.press("<ctrl-h>");
+    assert!(bench.app.dialog.is_some());
+}
+
+#[test]
+fn the_mouse_shows_pages_and_does_what_the_last_line_offers() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    let picture = bench.screen(SMALL, "1");
+    let column = |line: &str, text: &str| u16::try_from(width::width(&line[..line.find(text).unwrap()])).unwrap();
+    let first = picture.lines().next().unwrap();
+    bench.click(column(first, "9任务"), 0);
+    assert_eq!(bench.app.page, Page::Jobs);
+    bench.click(0, 0);
+    assert_eq!(bench.app.page, Page::Jobs, "the name of the program is no tab");
+    let picture = bench.picture(SMALL);
+    let last = picture.lines().last().unwrap();
+    bench.click(column(last, "? 帮助"), 23);
+    assert!(bench.app.dialog.is_some());
+    bench.click(0, 0);
+    assert!(bench.app.dialog.is_none(), "a click beside it closes it");
+}
+
+#[test]
+fn a_terminal_of_wide_signs_is_given_none_that_are_ambiguous() {
+    let mut bench = Bench::open(&filled(), |w| w.wide_ambiguous = true);
+    bench.app.take(Event::Resize(SMALL.0, SMALL.1));
+    for page in 1..=9 {
+        bench.press(&page.to_string());
+        let mut terminal = Terminal::new(TestBackend::new(SMALL.0, SMALL.1)).unwrap();
+        terminal.draw(|frame| view::draw(&bench.app, frame)).unwrap();
+        let drawn: String = terminal.backend().buffer().content.iter().map(|cell| cell.symbol()).collect();
+        let doubtful: String = drawn
+            .chars()
+            .filter(|c| {
+                !c.is_ascii() && UnicodeWidthChar::width(*c) == Some(1) && UnicodeWidthChar::width_cjk(*c) == Some(2)
+            })
+            .collect();
+        assert_eq!(doubtful, "", "page {page}");
+    }
+}
+
+#[test]
+fn pictures_of_the_screen_are_saved() {
+    let dir = filled();
+    let mut bench = Bench::open(&dir, |_| ());
+    let said = bench.screen(LARGE, "9S");
+    assert!(said.contains("已存到"), "{said}");
+    let svg = std::fs::read_to_string(dir.path().join("pictures/jobs.svg")).unwrap();
+    assert!(svg.contains(">") && svg.contains("任务"), "{svg}");
+}
+
+#[test]
+fn the_theme_changes_the_ground_and_without_colours_there_is_none() {
+    let grounds = |depth, keys: &str| {
+        let mut bench = Bench::open(&filled(), |w| w.depth = depth);
+        bench.screen(SMALL, keys);
+        let mut terminal = Terminal::new(TestBackend::new(SMALL.0, SMALL.1)).unwrap();
+        terminal.draw(|frame| view::draw(&bench.app, frame)).unwrap();
+        let cells = terminal.backend().buffer().content.clone();
+        (cells[0].bg, cells.iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset))
+    };
+    assert_ne!(grounds(Depth::True, "").0, grounds(Depth::True, "T").0);
+    assert!(grounds(Depth::None, "").1 && !grounds(Depth::Sixteen, "").1);
+}
+
+#[test]
+fn no_keys_whatever_break_the_workbench() {
+    let keys: Vec<KeyEvent> = "abcdefghijklmnoprstuvwxyzABDEFGHIJKLMNOPQRSTUVWXYZ0123456789/?:,.;-+*[]{}()<>=回购"
+        .chars()
+        .map(|one| KeyEvent::from(KeyCode::Char(one)))
+        .chain(
+            [KeyCode::Enter, KeyCode::Esc, KeyCode::Tab, KeyCode::BackTab, KeyCode::Up, KeyCode::Down]
+                .map(KeyEvent::from),
+        )
+        .chain(
+            [KeyCode::Left, KeyCode::Right, KeyCode::PageUp, KeyCode::PageDown, KeyCode::Home, KeyCode::End]
+                .map(KeyEvent::from),
+        )
+        .chain([KeyCode::Backspace, KeyCode::Delete, KeyCode::F(1), KeyCode::Enter, KeyCode::Esc].map(KeyEvent::from))
+        .chain(['p', 'u', 'w', 'a'].map(|one| KeyEvent::new(KeyCode::Char(one), KeyModifiers::CONTROL)))
+        .collect();
+    let dir = filled();
+    let mut bench = Bench::open(&dir, |_| ());
+    let mut random = ChaCha8Rng::seed_from_u64(7);
+    let mut seen = std::collections::HashSet::new();
+    for number in 0..100_000 {
+        let key = keys[random.random_range(0..keys.len())];
+        bench.app.take(Event::Key(key));
+        seen.insert(bench.app.page);
+        if number % 50 == 0 {
+            bench.take_what_came();
+        }
+        if number % 500 == 0 {
+            let size = (random.random_range(1..160), random.random_range(1..50));
+            bench.app.take(Event::Resize(size.0, size.1));
+            bench.picture(size);
+        }
+        if number % 3000 == 0 {
+            bench.settle();
+            bench.finish();
+        }
+        assert!(!bench.app.has_quit(), "q was not among the keys");
+    }
+    bench.finish();
+    assert_eq!(seen.len(), Page::ALL.len(), "all pages were met");
 }

@@ -8,10 +8,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event as Input};
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event as Input,
+    MouseEventKind,
+};
 use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, event, execute};
@@ -30,8 +33,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Shows the workbench until the user leaves.
 pub(crate) fn show(workspace: Workspace) -> Result<()> {
+    let locale =
+        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    refuse_other_than_utf8(locale.as_deref().unwrap_or_default())?;
     let (sender, events) = channel();
-    let screen = Screen::take()?;
+    let screen = Screen::take(workspace.mouse)?;
     let mut terminal =
         Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
     let size = terminal.size().context("cannot ask the terminal for its size")?;
@@ -46,6 +52,19 @@ pub(crate) fn show(workspace: Workspace) -> Result<()> {
     drop(screen);
     app.leave(PATIENCE);
     result
+}
+
+/// Fails on a terminal that draws GBK and its like, on which every Chinese character would be two wrong ones.
+fn refuse_other_than_utf8(locale: &str) -> Result<()> {
+    let set = locale.split(['.', '@']).nth(1).unwrap_or_default().to_ascii_lowercase().replace(['-', '_'], "");
+    let named = match set.as_str() {
+        "gbk" | "gb2312" | "gb18030" | "euccn" | "big5" | "big5hkscs" | "euctw" => set,
+        _ => return Ok(()),
+    };
+    bail!(
+        "this terminal is set to {named} ({locale}), and the workbench draws UTF-8: set the terminal's encoding to UTF-8 and \
+         LANG=zh_CN.UTF-8, or run with --headless / 终端编码为 {named}，请改为 UTF-8 并设 LANG=zh_CN.UTF-8，或使用 --headless"
+    );
 }
 
 fn serve(app: &mut App, terminal: &mut Terminal<CrosstermBackend<Stdout>>, events: &Receiver<Event>) -> Result<()> {
@@ -90,7 +109,7 @@ struct Screen {
 }
 
 impl Screen {
-    fn take() -> Result<Screen> {
+    fn take(mouse: bool) -> Result<Screen> {
         enable_raw_mode().context("this is no terminal to draw on (use --headless)")?;
         let before: Arc<PanicHook> = Arc::new(panic::take_hook());
         let taken = Arc::new(AtomicBool::new(true));
@@ -105,6 +124,9 @@ impl Screen {
         }));
         let screen = Screen { before, taken };
         execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).context("cannot draw on this terminal")?;
+        if mouse {
+            execute!(stdout(), EnableMouseCapture).context("cannot draw on this terminal")?;
+        }
         Ok(screen)
     }
 }
@@ -126,7 +148,7 @@ fn give_back(taken: &AtomicBool) {
         return;
     }
     // Nothing can be done about a terminal that does not even take this.
-    let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
+    let _ = execute!(stdout(), DisableMouseCapture, DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
 }
 
@@ -175,7 +197,27 @@ fn next_input() -> std::io::Result<Option<Event>> {
     Ok(match event::read()? {
         Input::Key(key) => Some(Event::Key(key)),
         Input::Paste(text) => Some(Event::Paste(text)),
+        // Moves of the mouse alone mean nothing here.
+        Input::Mouse(mouse) if !matches!(mouse.kind, MouseEventKind::Moved | MouseEventKind::Drag(_)) => {
+            Some(Event::Mouse(mouse))
+        }
         Input::Resize(width, height) => Some(Event::Resize(width, height)),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_of_other_encodings_are_refused_with_the_way_out() {
+        for locale in ["zh_CN.GBK", "zh_CN.gb18030", "zh_CN.GB2312@pinyin", "zh_TW.Big5", "zh_CN.EUC-CN"] {
+            let error = refuse_other_than_utf8(locale).unwrap_err().to_string();
+            assert!(error.contains(locale) && error.contains("zh_CN.UTF-8") && error.contains("--headless"), "{error}");
+        }
+        for locale in ["", "C", "zh_CN.UTF-8", "en_US.utf8", "C.UTF-8", "zh_CN"] {
+            refuse_other_than_utf8(locale).unwrap();
+        }
+    }
 }

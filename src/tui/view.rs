@@ -1,12 +1,13 @@
 //! The picture: a line of tabs, the page, a line of status, a line of keys; help and questions over it.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 use super::app::{App, Dialog, Question};
-use super::commands::{COMMANDS, Key};
+use super::commands::{Action, COMMANDS, Command, Key, Palette, leads_there};
+use super::narrow::narrow;
 use super::page::Page;
 use super::run::Phase;
 use super::words;
@@ -31,12 +32,25 @@ fn areas(size: Rect) -> [Rect; 4] {
     Layout::vertical([line, Constraint::Min(0), line, line]).areas(size)
 }
 
-/// Draws everything.
+/// Draws everything, in the colours and with the characters of this terminal.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
+    compose(app, frame);
+    if app.workspace.wide_ambiguous {
+        narrow(frame.buffer_mut());
+    }
+    app.theme.paint(frame.buffer_mut());
+}
+
+/// Draws everything as pages see it.
+pub(crate) fn compose(app: &App, frame: &mut Frame<'_>) {
     let screen = frame.area();
     if screen.width < LEAST.0 || screen.height < LEAST.1 {
-        let text = Paragraph::new(app.say(words::TOO_SMALL)).wrap(Wrap { trim: true });
-        return frame.render_widget(text, screen);
+        let glyphs: Vec<width::Glyph<'_>> = width::glyphs(app.say(words::TOO_SMALL)).collect();
+        let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>();
+        let lines = width::wrap(&glyphs, usize::from(screen.width)).into_iter().map(|range| Line::raw(line(range)));
+        // A glyph that is wider than the screen itself is not drawn at all.
+        let lines = lines.filter(|line| line.width() <= usize::from(screen.width));
+        return frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), screen);
     }
     let [tabs, page, status, keys] = areas(screen);
     frame.render_widget(tab_line(app, tabs.width as usize), tabs);
@@ -52,24 +66,47 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
         Page::Jobs => run::draw(app, frame, page),
     }
     frame.render_widget(status_line(app, status.width as usize), status);
-    frame.render_widget(key_line(app, keys.width as usize), keys);
+    frame.render_widget(key_line(app), keys);
     match &app.dialog {
         Some(Dialog::Help(top)) => draw_help(app, *top, frame, screen),
         Some(Dialog::Question(question)) => draw_question(app, *question, frame, screen),
+        Some(Dialog::Palette(palette)) => draw_palette(app, palette, frame, screen),
         None => {}
     }
 }
 
-fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
+/// What stands before the tabs, and the text of each.
+fn tabs(app: &App) -> (&'static str, Vec<(Page, String)>) {
+    let columns = usize::from(app.size.width);
     // Where there is no room for all names, only the page that is shown has one.
     let names: usize = Page::ALL.iter().map(|page| width::width(app.say(page.name())) + 3).sum();
     let brand = if columns >= WIDE { " Inkstone " } else { " 砚 " };
     let room = width::width(brand) + names + LEAST_NOTE <= columns;
+    let text = |(i, page): (usize, Page)| {
+        let name = if page == app.page || room { app.say(page.name()) } else { "" };
+        (page, format!(" {}{name} ", i + 1))
+    };
+    (brand, Page::ALL.into_iter().enumerate().map(text).collect())
+}
+
+/// The page whose tab is at this column of the first line.
+pub(crate) fn tab_at(app: &App, column: u16) -> Option<Page> {
+    let (brand, tabs) = tabs(app);
+    let mut end = width::width(brand);
+    if usize::from(column) < end {
+        return None;
+    }
+    tabs.into_iter().find_map(|(page, text)| {
+        end += width::width(&text);
+        (usize::from(column) < end).then_some(page)
+    })
+}
+
+fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
+    let (brand, tabs) = tabs(app);
     let mut spans = vec![Span::styled(brand, look::STRONG)];
-    for (i, page) in Page::ALL.into_iter().enumerate() {
-        let here = page == app.page;
-        let name = if here || room { app.say(page.name()) } else { "" };
-        spans.push(Span::styled(format!(" {}{name} ", i + 1), if here { look::SELECTED } else { look::PLAIN }));
+    for (page, text) in tabs {
+        spans.push(Span::styled(text, if page == app.page { look::SELECTED } else { look::PLAIN }));
     }
     let used = |spans: &[Span<'_>]| spans.iter().map(|s| width::width(&s.content)).sum::<usize>();
     // What matters most stands first and is left out last: that the data is not what it seems, a job, the project, the language.
@@ -104,25 +141,108 @@ fn status_line<'a>(app: &App, columns: usize) -> Line<'a> {
     Line::styled(width::cut(&text, columns), style)
 }
 
-/// The keys of the page that do something now; those that find no room are in the help.
-fn key_line<'a>(app: &App, columns: usize) -> Line<'a> {
-    if app.typing() {
+/// The keys of the page that do something now, each with a word, as far as there is room; the others are in the help. The palette and
+/// the help itself, which lead to all others, always have room.
+fn shown_keys(app: &App) -> Vec<(Action, String, &'static str)> {
+    let entry = |command: &Command| {
+        let key = app.keymap.keys(command).first()?.to_string();
+        Some((command.action, key, app.say(command.name)))
+    };
+    let wide = |(_, key, name): &(Action, String, &'static str)| width::width(key) + width::width(name) + 3;
+    let known = COMMANDS.iter().filter(|c| c.bar && c.pages.contains(&app.page) && (c.enabled)(app));
+    let (always, others): (Vec<_>, Vec<_>) =
+        known.filter_map(entry).partition(|entry| matches!(entry.0, Action::Palette | Action::Help));
+    let mut left = usize::from(app.size.width).saturating_sub(1 + always.iter().map(wide).sum::<usize>());
+    let mut shown = Vec::new();
+    for entry in others {
+        let Some(rest) = left.checked_sub(wide(&entry)) else { break };
+        left = rest;
+        shown.push(entry);
+    }
+    shown.extend(always);
+    shown
+}
+
+/// The command whose key is shown at this column of the last line.
+pub(crate) fn key_at(app: &App, column: u16) -> Option<Action> {
+    let mut end = 1;
+    shown_keys(app).into_iter().find_map(|(action, key, name)| {
+        end += width::width(&key) + width::width(name) + 3;
+        (usize::from(column) < end).then_some(action)
+    })
+}
+
+fn key_line<'a>(app: &App) -> Line<'a> {
+    if app.typing() && app.dialog.is_none() {
         return Line::styled(app.say(words::SEARCH_KEYS), look::KEY);
     }
     let mut spans = vec![Span::raw(" ")];
-    let mut used = 1;
-    let shown = COMMANDS.iter().filter(|c| c.bar && c.pages.contains(&app.page) && (c.enabled)(app));
-    for command in shown {
-        let Some(key) = app.keymap.keys(command).first().map(Key::to_string) else { continue };
-        let name = app.say(command.name);
-        let wide = width::width(&key) + width::width(name) + 3;
-        if used + wide > columns {
-            break;
-        }
-        used += wide;
+    for (_, key, name) in shown_keys(app) {
         spans.extend([Span::styled(key, look::KEY), Span::raw(format!(" {name}  "))]);
     }
     Line::from(spans)
+}
+
+/// Makes room for what lies over the page. A wide character that would reach into it from the left goes as a whole.
+fn clear(frame: &mut Frame<'_>, area: Rect) {
+    frame.render_widget(Clear, area);
+    for y in area.top()..area.bottom() {
+        let before = area.x.checked_sub(1).and_then(|x| frame.buffer_mut().cell_mut((x, y)));
+        if let Some(cell) = before.filter(|cell| width::width(cell.symbol()) > 1) {
+            cell.set_symbol(" ");
+        }
+    }
+}
+
+fn palette_area(screen: Rect) -> Rect {
+    screen.centered(Constraint::Max(76), Constraint::Max(20))
+}
+
+/// Commands that the palette has room for.
+pub(crate) fn palette_rows(screen: Rect) -> usize {
+    usize::from(palette_area(screen).height.saturating_sub(3))
+}
+
+/// The row of the palette's list at a place of the screen.
+pub(crate) fn palette_line(screen: Rect, at: Position) -> Option<usize> {
+    let area = palette_area(screen);
+    let first = area.y + 2;
+    let inside = area.contains(at) && at.y >= first && at.y + 1 < area.bottom();
+    inside.then(|| usize::from(at.y - first))
+}
+
+fn draw_palette(app: &App, palette: &Palette, frame: &mut Frame<'_>, screen: Rect) {
+    let area = palette_area(screen);
+    let block = look::pane(format!(" {} · {} ", app.say(words::PALETTE), palette.found.len()), true)
+        .title_bottom(format!(" {} ", app.say(words::PALETTE_HINT)));
+    let inner = block.inner(area);
+    clear(frame, area);
+    frame.render_widget(block, area);
+    let [line, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
+    let (typed, cursor) = palette.field.window(usize::from(line.width).saturating_sub(3));
+    frame.render_widget(Line::from(vec![Span::styled("› ", look::KEY), Span::raw(typed)]), line);
+    frame.set_cursor_position(Position::new(line.x + 2 + u16::try_from(cursor).unwrap_or(0), line.y));
+    if palette.found.is_empty() {
+        return frame.render_widget(Line::styled(app.say(words::PALETTE_EMPTY), look::DIM), list);
+    }
+    let wide = usize::from(list.width);
+    let rows = palette.found.iter().enumerate().skip(palette.cursor.top).take(usize::from(list.height));
+    let lines = rows.map(|(at, place)| {
+        let command = &COMMANDS[*place];
+        let here = command.pages.contains(&app.page);
+        let key = app.keymap.keys(command).first().map(Key::to_string).unwrap_or_default();
+        // A command of another page says which.
+        let page = if here { None } else { leads_there(command) };
+        let name = match page {
+            Some(page) => format!("{} › {}", app.say(page.name()), app.say(command.name)),
+            None => app.say(command.name).to_owned(),
+        };
+        let help = width::left(app.say(command.help), wide.saturating_sub(32));
+        let text = format!("{} {} {help}", width::left(&name, 20), width::left(&key, 9));
+        let style = if here && (command.enabled)(app) { look::PLAIN } else { look::DIM };
+        Line::styled(text, if at == palette.cursor.at { style.patch(look::SELECTED) } else { style })
+    });
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), list);
 }
 
 fn help_area(screen: Rect) -> Rect {
@@ -157,7 +277,7 @@ fn draw_help(app: &App, top: usize, frame: &mut Frame<'_>, screen: Rect) {
         .collect();
     let title = format!(" {} · {} ", app.say(words::HELP), app.say(app.page.name()));
     let block = look::pane(title, true).title_bottom(format!(" {} ", app.say(words::HELP_HINT)));
-    frame.render_widget(Clear, area);
+    clear(frame, area);
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
@@ -168,6 +288,6 @@ fn draw_question(app: &App, question: Question, frame: &mut Frame<'_>, screen: R
     });
     let area = screen.centered(Constraint::Max(56), Constraint::Length(6));
     let lines = vec![Line::raw(text), Line::styled(app.say(words::YES_NO), look::KEY)];
-    frame.render_widget(Clear, area);
+    clear(frame, area);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(look::pane("", true)), area);
 }

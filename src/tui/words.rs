@@ -21,6 +21,15 @@ words! {
     RUN: "运行", "Run";
     PIPELINE: "整条流水线", "the whole pipeline";
 
+    DARK: "深色", "dark";
+    LIGHT: "浅色", "light";
+    PALETTE: "命令", "Commands";
+    PALETTE_HINT: "Enter 执行 · Esc 关闭 · 汉字、英文或拼音首字母", "Enter does it · Esc closes";
+    PALETTE_EMPTY: "没有这样的命令", "no such command";
+    NOT_NOW: "现在不能", "not now";
+    SAVED: "已存到", "saved in";
+    SAVE_FAILED: "没有存下", "not saved";
+
     READING: "读取中…", "reading…";
     TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";
     HELP: "全部按键", "All keys";

@@ -6,19 +6,27 @@ mod models;
 mod onnx;
 mod text;
 
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::project::Opened;
 use super::reader::marker;
-use crate::cli::Global;
-use crate::config::Language;
+use crate::cli::{Global, Picture};
+use crate::config::{Ambiguous, Language};
+use crate::disk;
+use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::pipeline::{self, Stage};
+use crate::report::png;
 use crate::text::{Cut as JiebaCut, Mode, Segmenter};
 use crate::tui::{self, Cut, Start, Tokeniser, Workspace};
+
+/// How long a page that is drawn without a terminal may take to be complete.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Opens the workbench on a project; `runner` is the whole pipeline unless given.
 pub(in crate::command) fn open_ui(
@@ -27,6 +35,36 @@ pub(in crate::command) fn open_ui(
     global: &Global,
     runner: Option<tui::Runner>,
 ) -> Result<ExitCode> {
+    tui::open(workspace(opened, start, global, runner)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints every key.
+pub(in crate::command) fn keys(global: &Global) -> Result<ExitCode> {
+    let page = tui::keys(language(Language::Auto, global.lang.as_deref())?);
+    std::io::stdout().write_all(page.as_bytes()).context("cannot write")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Draws a page without a terminal and writes the picture.
+pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Summary> {
+    let opened = Opened::read(&args.project.config, "run", global)?;
+    let drawn = tui::picture(workspace(&opened, Start::Browse, global, None)?, args.size, &args.keys, PATIENCE)?;
+    let bytes = match args.output.extension().and_then(|ending| ending.to_str()) {
+        Some("txt") => drawn.text.into_bytes(),
+        Some("svg") => drawn.svg.into_bytes(),
+        Some("png") => png(&drawn.svg, 2.0)?,
+        _ => bail!("{}: a picture is written as .svg, .png or .txt", args.output.display()),
+    };
+    disk::write_atomic(&args.output, |out| Ok(out.write_all(&bytes)?))?;
+    let mut summary = Summary::default();
+    summary.set("written", args.output.display().to_string());
+    summary.set("bytes", bytes.len());
+    Ok(summary)
+}
+
+/// What the workbench works with on a project.
+fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui::Runner>) -> Result<Workspace> {
     let config = &opened.config;
     let project = pipeline::project(config, &opened.base);
     let whole = opened.clone();
@@ -34,7 +72,7 @@ pub(in crate::command) fn open_ui(
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
     let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
     let (links, reports) = (project.links(), project.clone());
-    tui::open(Workspace {
+    Ok(Workspace {
         title: config.project.name.clone(),
         project,
         factors: config.factor.iter().map(|f| f.name.clone()).collect(),
@@ -57,9 +95,13 @@ pub(in crate::command) fn open_ui(
         note: (!config.project.note.is_empty()).then(|| config.project.note.clone()),
         command: opened.command.clone(),
         red_up: config.ui.red_up,
+        pictures: opened.base.join("pictures"),
+        shade: config.ui.theme,
+        depth: config.ui.colours,
+        wide_ambiguous: config.ui.ambiguous == Ambiguous::Wide,
+        mouse: config.ui.mouse,
         keys: config.ui.keys.clone(),
-    })?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn tokeniser(segmenter: Segmenter) -> Tokeniser {

@@ -69,6 +69,22 @@ impl Key {
     }
 }
 
+/// Keys one after the other: `jj<enter>/回购<esc>`. Fails at the first that is none.
+pub(crate) fn sequence(text: &str) -> Result<Vec<KeyEvent>> {
+    let mut keys = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let named = rest.strip_prefix('<').and_then(|inside| Some(&inside[..inside.find('>')?]));
+        let (key, length) = match named {
+            Some(name) => (Key::parse(name)?, name.len() + 2),
+            None => (Key { code: KeyCode::Char(first), held: KeyModifiers::NONE }, first.len_utf8()),
+        };
+        keys.push(KeyEvent::new(key.code, key.held));
+        rest = &rest[length..];
+    }
+    Ok(keys)
+}
+
 impl From<&KeyEvent> for Key {
     fn from(event: &KeyEvent) -> Key {
         Key { code: event.code, held: event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT) }

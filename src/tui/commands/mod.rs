@@ -1,8 +1,12 @@
 //! The one table of commands: the key handler, the bottom line and the help all read it.
 
+mod docs;
 mod keys;
+mod palette;
 
-pub(crate) use keys::{Key, Keymap};
+pub(crate) use docs::markdown;
+pub(crate) use keys::{Key, Keymap, sequence};
+pub(crate) use palette::{Palette, leads_there};
 
 use super::app::App;
 use super::page::Page;
@@ -62,6 +66,11 @@ pub(crate) enum Action {
     NextPage,
     PreviousPage,
     Copy,
+    CopyTable,
+    CopyMarkdown,
+    Save,
+    Palette,
+    Theme,
     Language,
     Help,
     Quit,
@@ -181,6 +190,11 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("next-page", A::NextPage, ["tab"], "换页" "pages", "下一页" "the next page", ALL, ALWAYS, true),
     command!("previous-page", A::PreviousPage, ["shift-tab"], "前一页" "page before", "前一页" "the page before", ALL, ALWAYS, false),
     command!("copy-command", A::Copy, ["y"], "复制命令" "copy", "复制无界面等价命令（终端须支持 OSC 52）" "copy the command without a screen (OSC 52)", ALL, ALWAYS, false),
+    command!("copy-table", A::CopyTable, ["Y"], "复制表格" "copy table", "把本页的表以 CSV 复制" "copy what the page lists as CSV", ALL, App::has_table, false),
+    command!("copy-markdown", A::CopyMarkdown, ["M"], "复制为 Markdown" "copy as Markdown", "把本页的表以 Markdown 复制" "copy what the page lists as Markdown", ALL, App::has_table, false),
+    command!("save", A::Save, ["S"], "存图" "save", "把图表存为 SVG 与 PNG；没有图表时存整个画面" "save the charts as SVG and PNG, or else the screen", ALL, ALWAYS, false),
+    command!("palette", A::Palette, [":", "ctrl-p"], "命令" "commands", "按几个字母、汉字或拼音首字母找命令" "find a command by a few letters", ALL, ALWAYS, true),
+    command!("theme", A::Theme, ["T"], "明暗" "theme", "切换深色与浅色" "switch between dark and light", ALL, ALWAYS, false),
     command!("language", A::Language, ["L"], "English" "中文", "切换中文与英文" "switch between Chinese and English", ALL, ALWAYS, true),
     command!("help", A::Help, ["?"], "帮助" "help", "全部按键" "all keys", ALL, ALWAYS, true),
     command!("quit", A::Quit, ["q"], "退出" "quit", "退出；运行中先询问" "leave; asks first while a run is under way", ALL, ALWAYS, true),
