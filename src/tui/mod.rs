@@ -28,6 +28,7 @@ mod look;
 mod models;
 mod narrow;
 mod onnx;
+mod over;
 mod page;
 mod picture;
 mod pinyin;
@@ -38,7 +39,9 @@ mod screens;
 mod terminal;
 mod text;
 mod theme;
+mod tour;
 mod view;
+mod welcome;
 mod words;
 
 use std::collections::BTreeMap;
@@ -65,6 +68,7 @@ pub use models::ModelBench;
 pub use onnx::OnnxBench;
 pub use text::TextBench;
 pub use theme::{Depth, Shade};
+pub use welcome::WelcomeBench;
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
@@ -74,6 +78,9 @@ pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Vec<Range<usize>> + Send + Sync>;
 
 /// Marks passages of a cleaned document's body. Takes the part, the row in that part, and the document there.
 pub type Marker = Arc<dyn Fn(usize, usize, &Document) -> Result<Vec<Mark>> + Send + Sync>;
+
+/// Opens the project again.
+pub type Reopen = Arc<dyn Fn() -> Result<Workspace> + Send + Sync>;
 
 /// Reports of the stages as they last ran, in order.
 pub type LastReports = Arc<dyn Fn() -> Vec<Report> + Send + Sync>;
@@ -135,6 +142,10 @@ pub struct Workspace {
     pub wide_ambiguous: bool,
     /// Whether the mouse is listened to.
     pub mouse: bool,
+    /// What the settings work with; none where there is no configuration behind the workbench.
+    pub forms: Option<FormBench>,
+    /// Makes all of this anew, of the configuration as it is now.
+    pub reopen: Option<Reopen>,
     /// Keys that the user wants instead of the table's, by the name of the command.
     pub keys: BTreeMap<String, Vec<String>>,
 }
@@ -177,6 +188,11 @@ pub enum Meaning {
     Positive,
     /// A word of bad tone.
     Negative,
+}
+
+/// Shows on this terminal what can be done where there is no project, and opens the workbench on what the user chose.
+pub fn welcome(bench: WelcomeBench) -> Result<()> {
+    terminal::welcome(bench)
 }
 
 /// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.

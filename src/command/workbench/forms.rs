@@ -20,6 +20,7 @@ pub(crate) fn bench(file: &Path) -> FormBench {
     let (on_reading, on_saving) = (settings.clone(), settings.clone());
     FormBench {
         file: file.to_owned(),
+        stood: std::fs::read(file).ok().map(|bytes| Key::of(&bytes)),
         folder: folder.to_owned(),
         read: Arc::new(move || read(&to_read, &on_reading)),
         change: Arc::new(move |sheet, change| Ok(sheet_of(changed(sheet, change)?, sheet.stood, &settings))),

@@ -36,6 +36,8 @@ pub(crate) use sourcing::{Sourcing, Step};
 pub struct FormBench {
     /// The configuration's file, which need not exist yet.
     pub file: PathBuf,
+    /// What the file was when the workspace was made of it; none where there was none.
+    pub stood: Option<Key>,
     /// The folder that paths in the configuration are relative to.
     pub folder: PathBuf,
     /// Reads the configuration; where there is none, the template.

@@ -186,6 +186,11 @@ impl Settings {
         }
     }
 
+    /// Says what went wrong with what was saved.
+    pub(crate) fn tell(&mut self, fault: String) {
+        self.said = Some(Said::Fault(fault));
+    }
+
     /// Does what a key means here.
     pub(crate) fn key(&mut self, key: &KeyEvent) -> Outcome {
         if let Some(sourcing) = &mut self.sourcing {

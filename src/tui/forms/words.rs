@@ -79,7 +79,8 @@ words! {
     UNSAVED: "未保存", "unsaved";
     SAVED: "已保存", "saved";
     SAVING: "保存中…", "saving…";
-    REOPENING: "已保存，正在按新配置打开…", "Saved; opening with the new configuration…";
+    REOPENED: "已按新的配置打开", "opened with the new configuration";
+    NOT_REOPENED: "配置有误，仍按原来的工作", "the configuration cannot be used, so the former one goes on";
     FAULT: "个问题", "problem";
     FAULTS: "个问题", "problems";
     SECTIONS: "配置段", "Sections";
