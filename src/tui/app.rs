@@ -19,6 +19,7 @@ use super::field::Field;
 use super::ledger::Ledger;
 use super::models::Models;
 use super::onnx::Onnx;
+use super::over::Over;
 use super::page::{Chart, Page, PageState, Table};
 use super::reading::{Answer, Reading, Request};
 use super::run::{Phase, Run};
@@ -37,6 +38,8 @@ pub(crate) enum Dialog {
     Question(Question),
     /// Commands by a few letters.
     Palette(Palette),
+    /// The configuration's keys.
+    Settings,
 }
 
 /// What is asked.
@@ -66,6 +69,8 @@ pub(crate) struct App {
     pub(crate) factor: Factor,
     pub(crate) ledger: Ledger,
     pub(crate) run: Run,
+    /// The settings, the tour, and the workspace on its way.
+    pub(crate) over: Over,
     /// What the last key did, where the picture does not show it.
     pub(crate) notice: Option<String>,
     /// Pictures on their way to files, and what to say of it.
@@ -75,8 +80,8 @@ pub(crate) struct App {
     /// Whether the factor is to be shown when the run has ended.
     then_factor: bool,
     quit: bool,
-    reading: Reading,
-    events: Sender<Event>,
+    pub(super) reading: Reading,
+    pub(super) events: Sender<Event>,
 }
 
 impl App {
@@ -106,6 +111,7 @@ impl App {
             factor: Factor::at(tested.unwrap_or(0)),
             ledger: Ledger::default(),
             run: Run::default(),
+            over: Over::new(&workspace, tested.is_some()),
             notice: None,
             saving: None,
             clipboard: None,
@@ -244,7 +250,7 @@ impl App {
 
     /// Whether something asked for has not come yet.
     pub(crate) fn waiting(&self) -> bool {
-        self.saving.is_some() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
+        self.saving.is_some() || self.over.waiting() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
     }
 
     /// Whether a job is under way.
@@ -302,6 +308,9 @@ impl App {
                     palette.cursor.arrange(palette.found.len(), rows);
                 }
             }
+            Intent::Form(key) => self.form_key(&key),
+            Intent::FormText(text) => self.form_text(&text),
+            Intent::Tour(step) => self.tour(step),
             Intent::Choose => self.choose(),
             Intent::Click(at) => self.click(at),
             Intent::Interrupt => match self.dialog {
@@ -382,6 +391,8 @@ impl App {
                 let text = if action == Action::CopyTable { copy::csv(&table) } else { copy::markdown(&table) };
                 self.obey(Order::Copy(text));
             }
+            Action::Settings => self.open_settings(),
+            Action::Tour => self.tour(Some(0)),
             Action::Save => self.save(),
             Action::Palette => self.dialog = Some(Dialog::Palette(Palette::open(self))),
             Action::Theme => {
@@ -455,6 +466,7 @@ impl App {
             if self.then_factor && self.run.phase == Phase::Done && !self.workspace.factors.is_empty() {
                 self.page = Page::Factor;
             }
+            self.run_has_ended();
             self.arrange();
         } else if busy {
             for page in Page::ALL {
@@ -474,7 +486,7 @@ impl App {
         }
     }
 
-    fn reload(&mut self) {
+    pub(super) fn reload(&mut self) {
         for page in Page::ALL {
             self.with(page, |page, desk| page.reload(desk));
         }
@@ -501,6 +513,7 @@ impl App {
                 None => format!("{}: {}", self.say(words::SAVE_FAILED), saved.fault().unwrap_or_default()),
             });
         }
+        self.arrange_over();
         let area = view::page_area(self.size);
         for page in Page::ALL {
             self.with(page, |page, desk| page.arrange(area, desk));

@@ -67,6 +67,8 @@ impl Bench {
             depth: super::Depth::Sixteen,
             wide_ambiguous: false,
             mouse: false,
+            forms: None,
+            reopen: None,
             keys: std::collections::BTreeMap::new(),
         };
         change(&mut workspace);

@@ -20,6 +20,7 @@ mod experiments;
 mod factor;
 mod features;
 mod field;
+mod forms;
 mod laboratory;
 mod ledger;
 mod list;
@@ -27,6 +28,7 @@ mod look;
 mod models;
 mod narrow;
 mod onnx;
+mod over;
 mod page;
 mod picture;
 mod pinyin;
@@ -37,7 +39,9 @@ mod screens;
 mod terminal;
 mod text;
 mod theme;
+mod tour;
 mod view;
+mod welcome;
 mod words;
 
 use std::collections::BTreeMap;
@@ -57,6 +61,7 @@ use crate::{figures, width};
 pub use crate::language::Language;
 pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
 pub use features::FeatureBench;
+pub use forms::{Change, Entry, Fault, FormBench, Group, Sheet};
 pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
 pub use models::{
@@ -66,6 +71,7 @@ pub use models::{
 pub use onnx::{AskContextual, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
 pub use text::TextBench;
 pub use theme::{Depth, Shade};
+pub use welcome::WelcomeBench;
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
@@ -78,6 +84,9 @@ pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Result<Vec<Range<usize>>> + Send +
 
 /// Marks passages of a cleaned document's body. Takes the part, the row in that part, and the document there.
 pub type Marker = Arc<dyn Fn(usize, usize, &Document) -> Result<Vec<Mark>> + Send + Sync>;
+
+/// Opens the project again.
+pub type Reopen = Arc<dyn Fn() -> Result<Workspace> + Send + Sync>;
 
 /// Reports of the stages as they last ran, in order.
 pub type LastReports = Arc<dyn Fn() -> Vec<Report> + Send + Sync>;
@@ -141,6 +150,10 @@ pub struct Workspace {
     pub wide_ambiguous: bool,
     /// Whether the mouse is listened to.
     pub mouse: bool,
+    /// What the settings work with; none where there is no configuration behind the workbench.
+    pub forms: Option<FormBench>,
+    /// Makes all of this anew, of the configuration as it is now.
+    pub reopen: Option<Reopen>,
     /// Keys that the user wants instead of the table's, by the name of the command.
     pub keys: BTreeMap<String, Vec<String>>,
 }
@@ -183,6 +196,11 @@ pub enum Meaning {
     Positive,
     /// A word of bad tone.
     Negative,
+}
+
+/// Shows on this terminal what can be done where there is no project, and opens the workbench on what the user chose.
+pub fn welcome(bench: WelcomeBench) -> Result<()> {
+    terminal::welcome(bench)
 }
 
 /// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.

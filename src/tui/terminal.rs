@@ -18,12 +18,13 @@ use crossterm::event::{
 use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, event, execute};
-use ratatui::Terminal;
+use ratatui::{Frame, Terminal};
 use ratatui::backend::CrosstermBackend;
 
 use super::app::App;
 use super::event::Event;
-use super::{Workspace, view};
+use super::welcome::Welcome;
+use super::{WelcomeBench, Workspace, view};
 
 /// Time between two looks at the run.
 const TICK: Duration = Duration::from_millis(80);
@@ -33,25 +34,103 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Shows the workbench until the user leaves.
 pub(crate) fn show(workspace: Workspace) -> Result<()> {
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-    refuse_other_than_utf8(locale.as_deref().unwrap_or_default())?;
-    let (sender, events) = channel();
-    let screen = Screen::take(workspace.mouse)?;
-    let mut terminal =
-        Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
-    let size = terminal.size().context("cannot ask the terminal for its size")?;
-    let mut app = App::new(workspace, (size.width, size.height), sender.clone())?;
-    // Told to end by the system (a closed window, a kill): leave in good order. Where the program has its own handler
-    // that one decides, and this changes nothing.
-    let end = sender.clone();
-    let _ = ctrlc::try_set_handler(move || drop(end.send(Event::End)));
-    let keys = Keys::listen(sender)?;
-    let result = serve(&mut app, &mut terminal, &events);
-    drop(keys);
-    drop(screen);
-    app.leave(PATIENCE);
-    result
+    Stage::take(workspace.mouse)?.work(workspace)
+}
+
+/// Shows what can be done without a project, then the workbench on what the user chose.
+pub(crate) fn welcome(bench: WelcomeBench) -> Result<()> {
+    let mut stage = Stage::take(false)?;
+    let mut welcome = Welcome::new(bench, stage.size()?, stage.sender.clone());
+    stage.play(&mut welcome)?;
+    match welcome.into_opened() {
+        Some(workspace) => {
+            if workspace.mouse {
+                execute!(stdout(), EnableMouseCapture).context("cannot draw on this terminal")?;
+            }
+            stage.work(workspace)
+        }
+        None => Ok(()),
+    }
+}
+
+/// What is played on the terminal.
+pub(crate) trait Scene {
+    /// Takes in an event; true when the picture may have changed.
+    fn take(&mut self, event: Event) -> bool;
+    /// Draws everything.
+    fn draw(&self, frame: &mut Frame<'_>);
+    /// Whether the user has left.
+    fn is_over(&self) -> bool;
+    /// Text to be handed to the clipboard, once.
+    fn take_clipboard(&mut self) -> Option<String> {
+        None
+    }
+}
+
+impl Scene for App {
+    fn take(&mut self, event: Event) -> bool {
+        App::take(self, event)
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>) {
+        view::draw(self, frame);
+    }
+
+    fn is_over(&self) -> bool {
+        self.has_quit()
+    }
+
+    fn take_clipboard(&mut self) -> Option<String> {
+        App::take_clipboard(self)
+    }
+}
+
+/// The terminal with what is drawn on it, and the one channel that everything arrives through.
+struct Stage {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    sender: Sender<Event>,
+    events: Receiver<Event>,
+    // The thread for the keyboard ends before the terminal is given back.
+    keys: Keys,
+    screen: Screen,
+}
+
+impl Stage {
+    fn take(mouse: bool) -> Result<Stage> {
+        let locale =
+            ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+        refuse_other_than_utf8(locale.as_deref().unwrap_or_default())?;
+        let (sender, events) = channel();
+        let screen = Screen::take(mouse)?;
+        let terminal =
+            Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
+        // Told to end by the system (a closed window, a kill): leave in good order. Where the program has its own handler
+        // that one decides, and this changes nothing.
+        let end = sender.clone();
+        let _ = ctrlc::try_set_handler(move || drop(end.send(Event::End)));
+        let keys = Keys::listen(sender.clone())?;
+        Ok(Stage { terminal, sender, events, keys, screen })
+    }
+
+    fn size(&self) -> Result<(u16, u16)> {
+        let size = self.terminal.size().context("cannot ask the terminal for its size")?;
+        Ok((size.width, size.height))
+    }
+
+    /// The workbench, until the user leaves it.
+    fn work(mut self, workspace: Workspace) -> Result<()> {
+        let mut app = App::new(workspace, self.size()?, self.sender.clone())?;
+        let result = self.play(&mut app);
+        let Stage { keys, screen, .. } = self;
+        drop(keys);
+        drop(screen);
+        app.leave(PATIENCE);
+        result
+    }
+
+    fn play(&mut self, scene: &mut impl Scene) -> Result<()> {
+        serve(scene, &mut self.terminal, &self.events)
+    }
 }
 
 /// Fails on a terminal that draws GBK and its like, on which every Chinese character would be two wrong ones.
@@ -67,28 +146,32 @@ fn refuse_other_than_utf8(locale: &str) -> Result<()> {
     );
 }
 
-fn serve(app: &mut App, terminal: &mut Terminal<CrosstermBackend<Stdout>>, events: &Receiver<Event>) -> Result<()> {
+fn serve(
+    scene: &mut impl Scene,
+    terminal: &mut Terminal<CrosstermBackend<Stdout>>,
+    events: &Receiver<Event>,
+) -> Result<()> {
     let mut draw = true;
     let mut looked = Instant::now();
-    while !app.has_quit() {
+    while !scene.is_over() {
         if draw {
-            terminal.draw(|frame| view::draw(app, frame)).context("cannot draw on this terminal")?;
+            terminal.draw(|frame| scene.draw(frame)).context("cannot draw on this terminal")?;
         }
         draw = false;
-        if let Some(text) = app.take_clipboard() {
+        if let Some(text) = scene.take_clipboard() {
             execute!(stdout(), Print(clipboard(&text))).context("cannot write to this terminal")?;
         }
         match events.recv_timeout(TICK.saturating_sub(looked.elapsed())) {
-            Ok(event) => draw |= app.take(event),
+            Ok(event) => draw |= scene.take(event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         // Everything that has come meanwhile is taken in before the one drawing.
         for event in events.try_iter() {
-            draw |= app.take(event);
+            draw |= scene.take(event);
         }
         if looked.elapsed() >= TICK {
-            draw |= app.take(Event::Tick);
+            draw |= scene.take(Event::Tick);
             looked = Instant::now();
         }
     }

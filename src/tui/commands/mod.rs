@@ -94,6 +94,8 @@ pub(crate) enum Action {
     Palette,
     Theme,
     Language,
+    Settings,
+    Tour,
     Help,
     Quit,
 }
@@ -239,6 +241,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("palette", A::Palette, [":", "ctrl-p"], "命令" "commands", "按几个字母、汉字或拼音首字母找命令" "find a command by a few letters", ALL, ALWAYS, true),
     command!("theme", A::Theme, ["T"], "明暗" "theme", "切换深色与浅色" "switch between dark and light", ALL, ALWAYS, false),
     command!("language", A::Language, ["L"], "English" "中文", "切换中文与英文" "switch between Chinese and English", ALL, ALWAYS, true),
+    command!("settings", A::Settings, [","], "设置" "settings", "改配置：每个键的值、默认与说明，保存后立即生效" "change the configuration: values, defaults, what they are", ALL, |a| a.workspace.forms.is_some(), false),
+    command!("tour", A::Tour, ["U"], "导览" "tour", "八屏导览：每页看什么、按什么键" "a tour in eight screens: what to look at, which key", ALL, ALWAYS, false),
     command!("help", A::Help, ["?"], "帮助" "help", "全部按键" "all keys", ALL, ALWAYS, true),
     command!("quit", A::Quit, ["q"], "退出" "quit", "退出；运行中先询问" "leave; asks first while a run is under way", ALL, ALWAYS, true),
 ];
