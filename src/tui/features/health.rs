@@ -2,7 +2,7 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::listing::FeatureSet;
@@ -17,7 +17,7 @@ use crate::tui::{bars, figures, look, width};
 /// Lines of the summary.
 const SUMMARY: u16 = 2;
 /// Cells of the scale beside the months.
-const SCALE: usize = 7;
+const SCALE: usize = 8;
 /// Columns from which quartiles are listed, and wider histograms.
 const WIDE: u16 = 108;
 /// Lines from which the months have taller bars.
@@ -137,15 +137,21 @@ fn draw_months(app: &App, months: &[Month], frame: &mut Frame<'_>, area: Rect) {
     let (cells, gap) = if step > 1 { (step - 1, 1) } else { (1, 0) };
     let shares: Vec<f64> = months.iter().map(|month| month.filled as f64 / month.documents as f64).collect();
     let mut lines: Vec<Line<'_>> = Vec::new();
-    for (row, bars) in bars::upright(&shares, 1.0, rows, cells, gap).into_iter().enumerate() {
+    let mut drawn = bars::upright(&shares, 1.0, rows, cells, gap);
+    if let Some(lowest) = drawn.last_mut() {
+        // A month without any value is told from one that the corpus does not have.
+        let none = |at: usize| at % step == 0 && shares.get(at / step) == Some(&0.0);
+        *lowest = lowest.chars().enumerate().map(|(at, bar)| if none(at) { '·' } else { bar }).collect();
+    }
+    for (row, bars) in drawn.into_iter().enumerate() {
         let scale = match row {
             0 => "100 %",
             _ if row + 1 == rows => app.say(w::BY_MONTH),
             _ => "",
         };
         lines.push(Line::from(vec![
-            ratatui::text::Span::styled(format!("{}┤", width::right(scale, SCALE)), look::DIM),
-            ratatui::text::Span::styled(bars, look::KEY),
+            Span::styled(format!("{}┤", width::right(scale, SCALE)), look::DIM),
+            Span::styled(bars, look::KEY),
         ]));
     }
     let (mut labels, mut used) = (" ".repeat(SCALE + 1), 0);

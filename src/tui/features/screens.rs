@@ -258,7 +258,10 @@ fn a_store_that_a_job_holds_leaves_what_the_last_run_said() {
     let other = FeatureBench { listing: Arc::new(move |_| Ok(held(false))), ..fake() };
     let mut bench = open(&filled(), other);
     let screen = bench.screen(LARGE, "5L");
-    assert!(screen.contains("process 4711") && screen.contains("cannot be opened, so the set cannot be read. Press u"), "{screen}");
+    assert!(
+        screen.contains("process 4711") && screen.contains("cannot be opened, so the set cannot be read. Press u"),
+        "{screen}"
+    );
 }
 
 #[test]

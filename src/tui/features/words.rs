@@ -60,7 +60,7 @@ words! {
     MEDIAN: "中位", "median";
     THIRD_QUARTILE: "75%", "75%";
     MAX: "最大", "max";
-    HISTOGRAM: "1–99% 分布", "1–99%";
+    HISTOGRAM: "分布", "shape";
     ENTRIES: "（每行项数）", "(entries a row)";
     LENGTH: "（行长度）", "(length of row)";
     BY_MONTH: "逐月覆盖", "cover";
