@@ -31,6 +31,7 @@ pub mod truncate;
 pub mod plain;
 
 pub mod extract;
+pub mod inspect;
 pub mod store;
 
 pub mod factor;

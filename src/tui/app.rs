@@ -202,6 +202,7 @@ impl App {
             Order::Show(page) => self.page = page,
             Order::Read(part, row) => {
                 self.text.read(part, row);
+                self.features.follow(part, row);
                 self.page = Page::Text;
             }
         }

@@ -8,6 +8,7 @@
 //! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.
 
 mod app;
+mod bars;
 #[cfg(test)]
 mod bench;
 mod commands;
@@ -60,7 +61,9 @@ use crate::{figures, width};
 
 pub use crate::language::Language;
 pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
-pub use features::FeatureBench;
+pub use features::{
+    FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
+};
 pub use forms::{Change, Entry, Fault, FormBench, Group, Sheet};
 pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;

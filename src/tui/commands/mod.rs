@@ -45,6 +45,12 @@ pub(crate) enum Action {
     MeasureWith,
 
     // Features
+    FeatureOpen,
+    FeatureView,
+    FeatureFind,
+    FeatureMeasure,
+    FeaturePast,
+    FeatureReread,
 
     // Experiments
     OpenDocument,
@@ -70,6 +76,12 @@ pub(crate) enum Action {
     Right,
 
     // Ledger
+    LedgerOpen,
+    LedgerView,
+    LedgerSort,
+    LedgerFilter,
+    LedgerDelete,
+    LedgerReread,
 
     // Jobs
     Rejects,
@@ -182,6 +194,12 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("measure-with", A::MeasureWith, ["t"], "文本" "texts", "计量用的文本：语料或固定长度" "measure with the corpus or with texts of a length", ONNX, |a| a.onnx.can_run(), true),
 
     // Features
+    command!("look-into-set", A::FeatureOpen, ["enter"], "读集" "look", "读选中的特征集；近邻中打开那篇文档" "look into the set; among neighbours open the document", FEATURES, |a| a.features.has_sets(), true),
+    command!("feature-view", A::FeatureView, ["v"], "视图" "view", "体检、近邻、文件轮换" "health, neighbours, files in turn", FEATURES, |a| a.features.has_sets(), true),
+    command!("find-document", A::FeatureFind, ["/"], "找文档" "find", "按标题、编号或代码找一篇文档，看它的近邻" "find a document by title, id or code for its neighbours", FEATURES, |a| a.features.has_sets(), true),
+    command!("measure", A::FeatureMeasure, ["e"], "度量" "measure", "近邻：余弦或欧氏距离" "neighbours by cosine or by Euclidean distance", FEATURES, |a| a.features.shows_neighbours(), true),
+    command!("past-only", A::FeaturePast, ["p"], "只看过去" "past only", "近邻：只看更早发布的文档，或不论先后" "neighbours: earlier documents alone, or all", FEATURES, |a| a.features.shows_neighbours(), true),
+    command!("reread-features", A::FeatureReread, ["u"], "重读" "reread", "再读一次特征存储" "read the feature store again", FEATURES, ALWAYS, true),
 
     // Experiments
     command!("open-document", A::OpenDocument, ["enter"], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, |a| a.experiments.can_open(), true),
@@ -207,6 +225,12 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("report", A::Report, ["R"], "报告" "report", "运行到报告：每个因子一页，中英文" "run up to the report: a page on each factor", FACTOR, |a| !a.run.busy() && a.workspace.stages.is_some(), true),
 
     // Ledger
+    command!("ledger-open", A::LedgerOpen, ["enter"], "详情" "details", "进入下方窗格，j/k 滚动" "move into the pane below, j/k scroll it", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-view", A::LedgerView, ["v"], "视图" "view", "详情、总评、直方图轮换" "particulars, what all is worth, histogram in turn", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-sort", A::LedgerSort, ["s"], "排序" "sort", "按时间、夏普、DSR、RankIC、t、名称轮换" "by time, Sharpe, DSR, RankIC, t, name in turn", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-filter", A::LedgerFilter, ["/"], "筛选" "filter", "按名称、参数、理由筛选，边输入边筛" "filter by name, parameters or reason while you type", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-delete", A::LedgerDelete, ["d"], "删除" "delete", "删除选中的一条（须写理由；它仍计入次数）" "delete the entry, with a reason; it goes on counting", LEDGER, |a| a.ledger.can_delete(), true),
+    command!("ledger-reread", A::LedgerReread, ["u"], "重读" "reread", "再读一次账本" "read the ledger again", LEDGER, ALWAYS, true),
 
     // Jobs
     command!("rejects", A::Rejects, ["x"], "拒收" "rejects", "导入时拒收的行：文件、行号、原因、原文" "rows that ingest set aside, and why", JOBS, ALWAYS, true),
