@@ -3,7 +3,11 @@
 
 mod ask;
 mod headless;
+#[cfg(test)]
+mod invented;
+mod machine;
 mod meters;
+mod models;
 #[cfg(test)]
 mod screens;
 mod tensors;
@@ -338,7 +342,7 @@ impl PageState for Onnx {
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         if !self.inside {
-            return (!self.models().is_empty()).then(|| view::table(self, desk));
+            return (!self.models().is_empty()).then(|| models::table(self, desk));
         }
         match self.pane {
             Pane::Tensors => tensors::table(self, desk),
