@@ -128,7 +128,7 @@ mod tests {
             (1, "model/model.onnx", "tone")
         );
         assert_eq!((bench.hash)(&models[0].file).unwrap().len(), 64);
-        let answered = (bench.ask)(&models[0], &Question::Fill("公司净利[MASK]增长".into()), &ctx).unwrap();
+        let answered = (bench.ask)(&models[0], &Question::Fill("公司净利[MASK]同比增[MASK]。".into()), &ctx).unwrap();
         let Reply::Fill(masks) = answered.reply else { panic!("masks were asked for") };
         assert_eq!((masks[0][0].token.as_str(), answered.ran.device.as_str()), ("润", "cpu"));
 

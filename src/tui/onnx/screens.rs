@@ -240,6 +240,21 @@ fn models_that_come_later_keep_the_one_that_is_marked() {
     assert!(bench.screen(SMALL, "4").contains("3 / 7"));
 }
 
+#[test]
+fn nothing_is_looked_for_before_the_page_is_shown() {
+    let mut bench = Bench::open(&empty(), |w| {
+        let mut onnx = onnx(|| panic!("models were looked for"));
+        onnx.machine = Arc::new(|| panic!("the library was loaded"));
+        w.onnx = Some(onnx);
+    });
+    bench.press("1r");
+    bench.finish();
+    assert!(bench.app.onnx.machine.is_none() && bench.app.onnx.models.is_none());
+    let screen = bench.screen(SMALL, "4");
+    assert!(screen.contains("internal error: the library was loaded"), "{screen}");
+    assert!(screen.contains("internal error: models were looked for"), "{screen}");
+}
+
 /// The page on a model that is there, in the library that is there.
 #[test]
 fn the_demonstration_model_is_shown_asked_and_measured() {
