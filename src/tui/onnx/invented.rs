@@ -65,7 +65,7 @@ pub(super) fn listed(file: &str, heads: Vec<Head>, uses: &[(&str, Output)]) -> L
         beside: Vec::new(),
     };
     Listed {
-        file: Path::new("/work-of-li").join(file),
+        file: Path::new("/home/li/demo").join(file),
         shown: file.to_owned(),
         uses: uses.iter().map(use_of).collect(),
         found: Ok(Description {

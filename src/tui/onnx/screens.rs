@@ -95,7 +95,7 @@ fn masks_are_filled_in() {
     );
     let command = bench.app.command();
     let wanted = "printf '%s\\n' '瑞禾电气净利润同比增[MASK]，订单饱[MASK]' | inkstone eval --model \
-                  /work-of-li/models/macbert-tone/model.onnx --input - --format text --task fill-mask --headless";
+                  /home/li/demo/models/macbert-tone/model.onnx --input - --format text --task fill-mask --headless";
     assert_eq!(command, wanted);
     let table = bench.app.at_desk(|desk| bench.app.onnx.table(desk)).unwrap();
     assert_eq!((table.rows.len(), &table.rows[10]), (20, &["2".into(), "长".into(), "0.8123".into()].to_vec()));
