@@ -256,12 +256,14 @@ impl Experiments {
 
     fn step(&mut self, action: Action, page: Rect) {
         if self.view == View::Grid {
-            let (rows, columns) = self.table.as_ref().map_or((0, 0), |table| (table.rows.len(), table.columns.len()));
-            match action {
-                Action::NextStrategy => self.column = (self.column + 1).min(columns.saturating_sub(1)),
-                Action::PreviousStrategy => self.column = self.column.saturating_sub(1),
-                _ => self.row.step(action, rows, list::rows(page, View::Grid).max(1)),
-            }
+            let Some(table) = &self.table else { return };
+            let beside = match action {
+                Action::NextStrategy => Some(true),
+                Action::PreviousStrategy => Some(false),
+                _ => None,
+            };
+            self.row.step(action, table.rows.len(), list::rows(page, View::Grid).max(1));
+            self.column = table.column_near(self.row.at, self.column, beside);
             if let Some((feature, strategy)) = self.marked() {
                 self.mark(&feature, &strategy);
             }
@@ -288,6 +290,10 @@ impl PageState for Experiments {
                 let run = laboratory.run.clone();
                 desk.order(Order::Start(Work { name, command: desk.headless("experiment", ""), run }));
                 self.runs_here = true;
+                if self.findings().is_none() {
+                    // Until all cells were read there is only the grid to look at.
+                    self.view = View::Grid;
+                }
             }
             (Action::OpenDocument, None) => self.show(0, None, desk),
             (Action::View, None) => {
