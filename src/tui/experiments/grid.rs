@@ -11,10 +11,10 @@ use super::{Experiments, list};
 use crate::experiment::{Cell, CellState, Findings, Grid, GridCell};
 use crate::job::StageState;
 use crate::report::DECIMALS;
+use crate::truncate::Strategy;
 use crate::tui::app::App;
 use crate::tui::list::Cursor;
 use crate::tui::{figures, look, width, words};
-use crate::truncate::Strategy;
 
 /// Cells of a column: a sign, a space, a figure, a space.
 const COLUMN: usize = 10;
@@ -41,12 +41,17 @@ impl Table {
         let by_length = |cell: &GridCell| match cell.strategy.parse::<Strategy>() {
             Ok(strategy) => {
                 let limit = strategy.limit(0);
-                (strategy.family(), limit.map_or("–".to_owned(), |limit| limit.to_string()), limit.unwrap_or(usize::MAX))
+                (
+                    strategy.family(),
+                    limit.map_or("–".to_owned(), |limit| limit.to_string()),
+                    limit.unwrap_or(usize::MAX),
+                )
             }
             Err(_) => whole(cell),
         };
         let table = Table::laid_out(&grid, by_length);
-        let several = table.columns.iter().map(|(_, length)| length).collect::<std::collections::BTreeSet<_>>().len() > 1;
+        let several =
+            table.columns.iter().map(|(_, length)| length).collect::<std::collections::BTreeSet<_>>().len() > 1;
         let placed = table.places.iter().flatten().flatten().count();
         let table = if several && placed == grid.cells.len() { table } else { Table::laid_out(&grid, whole) };
         Table { grid, ..table }
@@ -147,7 +152,13 @@ pub(super) fn rows(inner: Rect) -> usize {
 }
 
 /// The row and the column at a place.
-pub(super) fn place_at(table: &Table, cursor: Cursor, marked: usize, at: Position, inner: Rect) -> Option<(usize, usize)> {
+pub(super) fn place_at(
+    table: &Table,
+    cursor: Cursor,
+    marked: usize,
+    at: Position,
+    inner: Rect,
+) -> Option<(usize, usize)> {
     let total = inner.width as usize;
     let row = cursor.line_at(usize::from(at.y.checked_sub(inner.y + HEADS)?), table.rows.len())?;
     let x = usize::from(at.x.checked_sub(inner.x)?).checked_sub(names(table, total))?;

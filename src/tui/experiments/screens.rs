@@ -347,7 +347,10 @@ fn no_key_breaks_any_size() {
     for size in [(60, 16), SMALL, (109, 20), LARGE, (300, 90), (1, 1)] {
         let mut bench = bench(|_| ());
         bench.screen(size, "");
-        for key in ["j", "G", "<enter>", "l", "<pgdn>", "G", "n", "p", "h", "b", "L", "<esc>", "g", "v", "j", "l", "v", "j", "r", "?", "<esc>"] {
+        for key in [
+            "j", "G", "<enter>", "l", "<pgdn>", "G", "n", "p", "h", "b", "L", "<esc>", "g", "v", "j", "l", "v", "j",
+            "r", "?", "<esc>",
+        ] {
             bench.screen(size, key);
         }
     }
