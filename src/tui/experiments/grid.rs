@@ -11,10 +11,10 @@ use super::{Experiments, list};
 use crate::experiment::{Cell, CellState, Findings, Grid, GridCell};
 use crate::job::StageState;
 use crate::report::DECIMALS;
+use crate::truncate::Strategy;
 use crate::tui::app::App;
 use crate::tui::list::Cursor;
 use crate::tui::{figures, look, width, words};
-use crate::truncate::Strategy;
 
 /// Cells of a column: a sign, a space, a figure, a space.
 const COLUMN: usize = 10;
@@ -41,12 +41,17 @@ impl Table {
         let by_length = |cell: &GridCell| match cell.strategy.parse::<Strategy>() {
             Ok(strategy) => {
                 let limit = strategy.limit(0);
-                (strategy.family(), limit.map_or("–".to_owned(), |limit| limit.to_string()), limit.unwrap_or(usize::MAX))
+                (
+                    strategy.family(),
+                    limit.map_or("–".to_owned(), |limit| limit.to_string()),
+                    limit.unwrap_or(usize::MAX),
+                )
             }
             Err(_) => whole(cell),
         };
         let table = Table::laid_out(&grid, by_length);
-        let several = table.columns.iter().map(|(_, length)| length).collect::<std::collections::BTreeSet<_>>().len() > 1;
+        let several =
+            table.columns.iter().map(|(_, length)| length).collect::<std::collections::BTreeSet<_>>().len() > 1;
         let placed = table.places.iter().flatten().flatten().count();
         let table = if several && placed == grid.cells.len() { table } else { Table::laid_out(&grid, whole) };
         Table { grid, ..table }
@@ -94,6 +99,19 @@ impl Table {
         self.places.iter().enumerate().find_map(|(row, places)| Some((row, column(places)?)))
     }
 
+    /// Of the columns in which a row has a cell, the nearest to this one, or the next one to its left or right; `column` itself where
+    /// there is none.
+    pub(super) fn column_near(&self, row: usize, column: usize, beside: Option<bool>) -> usize {
+        let places = self.places.get(row).map_or(&[][..], Vec::as_slice);
+        let mut there = places.iter().enumerate().filter(|(_, place)| place.is_some()).map(|(at, _)| at);
+        let found = match beside {
+            Some(true) => there.find(|at| *at > column),
+            Some(false) => there.take_while(|at| *at < column).last(),
+            None => there.min_by_key(|at| at.abs_diff(column)),
+        };
+        found.unwrap_or(column)
+    }
+
     /// The cell at a place.
     pub(super) fn at(&self, row: usize, column: usize) -> Option<&GridCell> {
         self.grid.cells.get((*self.places.get(row)?.get(column)?)?)
@@ -134,7 +152,13 @@ pub(super) fn rows(inner: Rect) -> usize {
 }
 
 /// The row and the column at a place.
-pub(super) fn place_at(table: &Table, cursor: Cursor, marked: usize, at: Position, inner: Rect) -> Option<(usize, usize)> {
+pub(super) fn place_at(
+    table: &Table,
+    cursor: Cursor,
+    marked: usize,
+    at: Position,
+    inner: Rect,
+) -> Option<(usize, usize)> {
     let total = inner.width as usize;
     let row = cursor.line_at(usize::from(at.y.checked_sub(inner.y + HEADS)?), table.rows.len())?;
     let x = usize::from(at.x.checked_sub(inner.x)?).checked_sub(names(table, total))?;
@@ -283,6 +307,10 @@ mod tests {
         assert_eq!(table.places, [[Some(1), Some(0), Some(4), Some(3)], [None, Some(2), None, Some(5)]]);
         assert_eq!(table.place_of("bert", "tail:512"), Some((1, 3)));
         assert_eq!(table.place_of("bert", "none"), None);
+        // Tail has no cell of 128 tokens: it is stepped over.
+        assert_eq!([Some(true), Some(false), None].map(|to| table.column_near(1, 1, to)), [3, 1, 1]);
+        assert_eq!((table.column_near(1, 0, None), table.column_near(1, 3, Some(false))), (1, 1));
+        assert_eq!(table.column_near(9, 2, None), 2);
         let alone = Table::of(grid(&["head:512", "tail:512"]));
         assert_eq!((alone.rows, alone.columns.len()), (vec!["head:512".to_owned(), "tail:512".to_owned()], 2));
         // Tokens and characters would fall into one place.
