@@ -251,8 +251,7 @@ impl Models {
     /// What the next session begins with.
     pub(super) fn memory(&self) -> Value {
         let texts: Vec<&str> = self.fields.iter().map(Field::text).collect();
-        let tool = self.tool().map(|tool| tool as usize);
-        serde_json::json!({"model": self.card().map(|card| &card.path), "tool": tool, "texts": texts})
+        serde_json::json!({"model": self.card().map(|card| &card.path), "texts": texts})
     }
 
     /// Begins where an earlier session was.
