@@ -130,7 +130,8 @@ pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, are
 /// How it stands, how far it is, how fast it goes.
 fn about<'a>(app: &App, course: &Course, wide: usize) -> Vec<Line<'a>> {
     let (word, style) = match &course.end {
-        None if course.curve.is_empty() => (words::READING_TEXT, look::KEY),
+        // The text is read before anybody knows how many words it has.
+        None if course.stage.as_ref().is_none_or(|stage| stage.total.is_none()) => (words::READING_TEXT, look::KEY),
         None => (words::TRAINING, look::KEY),
         Some(End::Done) => (words::DONE, look::GOOD),
         Some(End::Cancelled) => (words::CANCELLED, look::NOTE),

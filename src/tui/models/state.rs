@@ -79,9 +79,10 @@ impl Models {
         }
     }
 
-    /// Whether the marked model can be asked so.
+    /// Whether the marked model can be asked so; not from within a form, whose keys should not lead out of it.
     pub(crate) fn offers(&self, tool: Tool) -> bool {
-        self.card().is_some_and(|card| card.tools.contains(&tool))
+        let asks = matches!(self.below, Below::Card | Below::Tool(_));
+        asks && self.card().is_some_and(|card| card.tools.contains(&tool))
     }
 
     /// Whether there is something to do with Enter.
