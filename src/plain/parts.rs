@@ -21,6 +21,8 @@ const COLUMNS: [&str; 4] = ["doc_id", "title", "body", "published_at"];
 pub(super) struct PartLines {
     /// The lines of the parts to come.
     parts: Receiver<Result<Vec<u8>>>,
+    /// How many these are.
+    left: usize,
     /// Those of the present one.
     lines: Vec<u8>,
     /// Bytes of `lines` that were given.
@@ -44,7 +46,7 @@ impl PartLines {
             "{} holds no documents: name the folder of a project's documents, such as .inkstone/clean, after inkstone clean",
             folder.display()
         );
-        let (sender, parts) = sync_channel(1);
+        let ((sender, parts), left) = (sync_channel(1), files.len());
         let read = move || {
             for path in files {
                 let read = lines(&path).with_context(|| format!("cannot read the documents of {}", path.display()));
@@ -56,7 +58,7 @@ impl PartLines {
             }
         };
         std::thread::Builder::new().name("documents".to_owned()).spawn(read).context("cannot start a thread")?;
-        Ok(PartLines { parts, lines: Vec::new(), at: 0 })
+        Ok(PartLines { parts, left, lines: Vec::new(), at: 0 })
     }
 }
 
@@ -84,7 +86,12 @@ fn lines(path: &Path) -> Result<Vec<u8>> {
 impl Read for PartLines {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         while self.at == self.lines.len() {
-            let Ok(next) = self.parts.recv() else { return Ok(0) };
+            if self.left == 0 {
+                return Ok(0);
+            }
+            // A thread that broke off must not look like the end of the documents.
+            let next = self.parts.recv().map_err(|_| Error::other("the reading of the documents broke off"))?;
+            self.left -= 1;
             self.lines = next.map_err(|error| Error::other(format!("{error:#}")))?;
             self.at = 0;
         }
