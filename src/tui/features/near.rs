@@ -20,7 +20,7 @@ const MOST_FOUND: usize = 200;
 /// State of the pane.
 #[derive(Default)]
 pub(super) struct NearPane {
-    /// The document asked for; none: the first that has a row.
+    /// The document asked for; none: the latest that has a row.
     pub(super) place: Option<(usize, usize)>,
     pub(super) measure: Measure,
     /// Whether documents count that came later.
@@ -134,7 +134,7 @@ impl NearPane {
         self.field = Some(Field::of(words));
     }
 
-    /// Looks for documents with the words typed; without words the first document is asked for.
+    /// Looks for documents with the words typed; without words the latest document is asked for.
     pub(super) fn search(&mut self, desk: &Desk<'_>) {
         let Some(field) = self.field.take() else { return };
         let words = field.text().trim().to_owned();

@@ -316,7 +316,7 @@ fn draw_deletion(app: &App, deletion: &Deletion, frame: &mut Frame<'_>, area: Re
     let block = look::pane(Line::styled(format!(" {title} "), look::STRONG), true);
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let name = format!("{} /", app.say(w::REASON));
+    let name = format!("{}: ", app.say(w::REASON));
     let before = width::width(&name);
     let (seen, at) = deletion.reason.window((inner.width as usize).saturating_sub(before + 1));
     let mut lines = vec![

@@ -96,7 +96,10 @@ pub(super) fn draw_histogram(
     let mut marks = vec![' '; cells];
     let mut mark = |value: f64, sign: char| {
         if value.is_finite() {
-            marks[bins.place(value, cells / step) * step] = sign;
+            // Two marks of one bar stand side by side.
+            let place = bins.place(value, cells / step) * step;
+            let free = if matches!(marks[place], ' ' | '0') { place } else { place + 1 };
+            marks[free] = sign;
         }
     };
     mark(0.0, '0');
@@ -111,7 +114,7 @@ pub(super) fn draw_histogram(
     lines.push(Line::styled(axis, look::DIM));
     let mut legend = format!("{} {}", app.say(w::MARK_LUCK), figures::number(luck, 2));
     if let Some(trial) = selected.filter(|trial| trial.looks.sharpe.is_finite()) {
-        legend += &format!(" · {} {}", app.say(w::MARK_SELECTED), figures::signed(trial.looks.sharpe, 2));
+        legend += &format!(" · ◆ #{} {}", trial.entry.number, figures::signed(trial.looks.sharpe, 2));
     }
     legend += &format!(" · {} {top}", app.say(w::TALLEST));
     lines.push(Line::from(Span::raw(width::cut(&legend, inner.width.into()))));
