@@ -82,7 +82,10 @@ fn listing(opened: &Opened, store: &Shelf, ctx: &Ctx) -> Result<FeatureListing> 
     }
     let listed: BTreeSet<Key> = sets.iter().filter_map(|set| set.id).collect();
     let others = held.headers.iter().filter(|(id, _)| !listed.contains(id)).map(|(id, header)| {
-        let state = if used.contains(id) { FeatureState::OfChecks } else { FeatureState::Unused };
+        // The linter and experiments name their sets after the feature and what they did to it; a feature that is no longer configured
+        // is kept in mind by the last run, but nothing reads it.
+        let of_checks = used.contains(id) && header.spec.name.contains(" · ");
+        let state = if of_checks { FeatureState::OfChecks } else { FeatureState::Unused };
         let model = header.spec.params["feature"]["model"].as_str().unwrap_or("–");
         of_header(empty(&header.spec.name, model, state), header)
     });
