@@ -53,7 +53,7 @@ pub use features::{
     FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
 };
 pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
-pub use ledger::LedgerBench;
+pub use ledger::{LedgerBench, LedgerDeletion, LedgerReading};
 pub use models::ModelBench;
 pub use onnx::OnnxBench;
 pub use text::TextBench;

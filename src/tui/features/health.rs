@@ -140,7 +140,7 @@ fn draw_months(app: &App, months: &[Month], frame: &mut Frame<'_>, area: Rect) {
     let mut drawn = bars::upright(&shares, 1.0, rows, cells, gap);
     if let Some(lowest) = drawn.last_mut() {
         // A month without any value is told from one that the corpus does not have.
-        let none = |at: usize| at % step == 0 && shares.get(at / step) == Some(&0.0);
+        let none = |at: usize| at.is_multiple_of(step) && shares.get(at / step) == Some(&0.0);
         *lowest = lowest.chars().enumerate().map(|(at, bar)| if none(at) { '·' } else { bar }).collect();
     }
     for (row, bars) in drawn.into_iter().enumerate() {

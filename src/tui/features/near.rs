@@ -54,11 +54,8 @@ impl NearPane {
         self.reading.as_ref().filter(|(query, reading)| reading.set == set && *query == self.query()).map(|(_, r)| r)
     }
 
-    /// Looks for the neighbours, unless they are there already, on their way, or looking for them has failed.
+    /// Looks for the neighbours.
     pub(super) fn read(&mut self, desk: &Desk<'_>, bench: &FeatureBench, set: Key, rows: u64) {
-        if self.neighbours(set).is_some() || self.found.is_some() {
-            return;
-        }
         let (query, of, asked) = (self.query(), bench.neighbours.clone(), self.query());
         let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| of(set, &asked, progress, ctx);
         // The one before ends first: its store has to be closed when this one opens it.
