@@ -27,6 +27,7 @@ mod look;
 mod models;
 mod onnx;
 mod page;
+mod prose;
 mod reading;
 mod run;
 #[cfg(test)]

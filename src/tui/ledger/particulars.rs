@@ -12,13 +12,10 @@ use super::words as w;
 use crate::language::Language;
 use crate::ledger::{BookTrial, Series};
 use crate::tui::app::App;
-use crate::tui::{figures, look, width};
+use crate::tui::{figures, look, prose};
 
 /// Lines from which the curve stands below the text; with fewer it stands beside it.
 const TALL: u16 = 16;
-
-/// Characters of a line that are shown: a parameter may be a whole file.
-const MOST: usize = 1000;
 
 /// The text and the curve; the latter is empty where no returns are kept.
 pub(super) fn areas(inner: Rect, trial: &BookTrial) -> [Rect; 2] {
@@ -103,13 +100,7 @@ pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<
         lines.push(format!("{}:", say(w::PARAMETERS)));
         flatten("", &details.parameters, &mut lines);
     }
-    let wrapped = |line: &String| {
-        let shown = line.char_indices().nth(MOST).map_or(line.as_str(), |(end, _)| &line[..end]);
-        let glyphs: Vec<width::Glyph<'_>> = width::glyphs(shown).collect();
-        let text = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>();
-        width::wrap(&glyphs, cells.max(2)).into_iter().map(text).collect::<Vec<_>>()
-    };
-    lines.iter().flat_map(wrapped).collect()
+    lines.iter().flat_map(|line| prose::lines(line, cells)).collect()
 }
 
 /// A p or q: with four decimals, or its size where it has none of them.

@@ -3,14 +3,14 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::shelf::Shelf;
 use super::words as w;
 use crate::language::Language;
 use crate::ledger::BookTrial;
 use crate::tui::app::App;
-use crate::tui::{bars, figures, look, width};
+use crate::tui::{bars, figures, look, prose, width};
 
 /// Rate of false discoveries at which trials are counted.
 const RATE: f64 = 0.05;
@@ -35,11 +35,9 @@ pub(super) fn lines(language: Language, shelf: &Shelf, selected: Option<&BookTri
     };
     sentences.push(w::discoveries(language, &found(|trial| trial.looks.q), &found(|trial| trial.looks.q_dependent)));
     let wrapped = |sentence: &String| {
-        let glyphs: Vec<width::Glyph<'_>> = width::glyphs(sentence).collect();
-        let text = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>();
         // The first line of each stands out, so that they are told apart without empty lines.
-        let lines = width::wrap(&glyphs, cells.saturating_sub(2).max(2)).into_iter().map(text);
-        lines.enumerate().map(|(at, line)| format!("{} {line}", if at == 0 { "•" } else { " " })).collect::<Vec<_>>()
+        let lines = prose::lines(sentence, cells.saturating_sub(2)).into_iter().enumerate();
+        lines.map(|(at, line)| format!("{} {line}", if at == 0 { "•" } else { " " })).collect::<Vec<_>>()
     };
     sentences.iter().flat_map(wrapped).collect()
 }
@@ -83,8 +81,7 @@ pub(super) fn draw_histogram(
     let sharpes: Vec<f64> = sharpes.collect();
     let rows = inner.height.saturating_sub(AROUND) as usize;
     if sharpes.is_empty() || rows == 0 {
-        let text = Paragraph::new(app.say(w::NO_SHARPES)).wrap(Wrap { trim: false });
-        return frame.render_widget(text, inner);
+        return prose::draw([(app.say(w::NO_SHARPES), look::PLAIN)], frame, inner);
     }
     let luck = shelf.book.totals.expected_best;
     let step = 2;
