@@ -27,11 +27,11 @@ mod look;
 mod models;
 mod onnx;
 mod page;
-mod prose;
 mod reading;
 mod run;
 #[cfg(test)]
 mod screens;
+mod sentences;
 mod terminal;
 mod text;
 mod view;
@@ -54,7 +54,7 @@ pub use features::{
     FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
 };
 pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
-pub use ledger::{LedgerBench, LedgerDeletion, LedgerReading};
+pub use ledger::LedgerBench;
 pub use models::ModelBench;
 pub use onnx::OnnxBench;
 pub use text::TextBench;

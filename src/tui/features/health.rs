@@ -12,7 +12,7 @@ use crate::inspect::{Column, ColumnName, Health, Month};
 use crate::store::RowKind;
 use crate::tui::app::App;
 use crate::tui::list::{self, Column as Listed};
-use crate::tui::{bars, figures, look, prose, width};
+use crate::tui::{bars, figures, look, sentences, width};
 
 /// Lines of the summary.
 const SUMMARY: u16 = 2;
@@ -32,7 +32,7 @@ pub(super) fn areas(inner: Rect) -> [Rect; 3] {
 pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {
     let reading = app.features.health.as_ref().filter(|reading| Some(reading.set) == set.id);
     let Some(reading) = reading else {
-        return prose::draw([(app.say(w::ASK_HEALTH), look::PLAIN)], frame, inner);
+        return sentences::draw([(app.say(w::ASK_HEALTH), look::PLAIN)], frame, inner);
     };
     if draw_outstanding(app, &set.name, reading, frame, inner) {
         return;

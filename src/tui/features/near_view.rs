@@ -16,7 +16,7 @@ use crate::tui::desk::Desk;
 use crate::tui::field::Field;
 use crate::tui::list::{self, Column};
 use crate::tui::page::Table;
-use crate::tui::{figures, look, prose, width, words};
+use crate::tui::{figures, look, sentences, width, words};
 
 /// Lines above the list.
 const HEAD: u16 = 2;
@@ -35,7 +35,7 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
         return draw_found(app, frame, inner);
     }
     let Some(reading) = set.id.and_then(|id| near.neighbours(id)) else {
-        return prose::draw([(app.say(w::ASK_NEAR), look::PLAIN)], frame, inner);
+        return sentences::draw([(app.say(w::ASK_NEAR), look::PLAIN)], frame, inner);
     };
     if draw_outstanding(app, &set.name, reading, frame, inner) {
         return;
@@ -58,7 +58,7 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
             Nothing::NoRow => w::NO_ROW,
             Nothing::Alone => w::ALONE,
         });
-        return prose::draw([(text, look::NOTE)], frame, below);
+        return sentences::draw([(text, look::NOTE)], frame, below);
     }
     let columns = [
         Column::number("#", 3),
@@ -133,11 +133,11 @@ fn draw_found(app: &App, frame: &mut Frame<'_>, inner: Rect) {
     let [head, below] = areas(inner);
     let room = inner.width as usize;
     let found = match (found.get(), found.fault()) {
-        (_, Some(fault)) => return prose::draw([(fault, look::BAD)], frame, inner),
-        (None, None) => return prose::draw([(app.say(w::FINDING), look::DIM)], frame, inner),
+        (_, Some(fault)) => return sentences::draw([(fault, look::BAD)], frame, inner),
+        (None, None) => return sentences::draw([(app.say(w::FINDING), look::DIM)], frame, inner),
         (Some(found), None) if found.documents.is_empty() => {
             let text = format!("{} {:?}", app.say(w::NONE_FOUND), width::cut(text, room));
-            return prose::draw([(&*text, look::NOTE)], frame, inner);
+            return sentences::draw([(&*text, look::NOTE)], frame, inner);
         }
         (Some(found), None) => found,
     };

@@ -17,7 +17,7 @@ use crate::tui::errand::Errand;
 use crate::tui::list::{self, Column};
 use crate::tui::page::Table;
 use crate::tui::words::Word;
-use crate::tui::{figures, look, prose, width, words};
+use crate::tui::{figures, look, sentences, width, words};
 
 /// Columns from which keys and folds are listed.
 const WIDE: u16 = 110;
@@ -67,7 +67,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         }
     };
     let block = look::pane(format!(" {} ", app.say(w::SETS)), true);
-    prose::draw(text, frame, block.inner(page));
+    sentences::draw(text, frame, block.inner(page));
     frame.render_widget(block, page);
 }
 
@@ -199,7 +199,7 @@ fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: 
         }
         (Some(note), _) => {
             let fault = listing.fault.as_deref().map(|fault| (fault, look::DIM));
-            prose::draw([(app.say(note), look::NOTE)].into_iter().chain(fault), frame, inner);
+            sentences::draw([(app.say(note), look::NOTE)].into_iter().chain(fault), frame, inner);
         }
         (None, View::Health) => health::draw(app, set, frame, inner),
         (None, View::Near) => near_view::draw(app, set, frame, inner),
@@ -216,7 +216,7 @@ pub(super) fn draw_outstanding<T>(
     inner: Rect,
 ) -> bool {
     if let Some(fault) = reading.errand.fault() {
-        prose::draw([(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)], frame, inner);
+        sentences::draw([(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)], frame, inner);
     } else if reading.errand.waiting() {
         let (done, total) = reading.progress();
         let (done_text, total_text) = (figures::count(done), figures::count(total));
@@ -224,7 +224,7 @@ pub(super) fn draw_outstanding<T>(
         let room = u64::from(inner.width.min(60));
         let full = (done * room).checked_div(total).unwrap_or(0).min(room);
         let bar = "█".repeat(full as usize) + &"░".repeat((room - full) as usize);
-        prose::draw([(&*text, look::PLAIN), (&*bar, look::KEY)], frame, inner);
+        sentences::draw([(&*text, look::PLAIN), (&*bar, look::KEY)], frame, inner);
     }
     reading.errand.get().is_none()
 }

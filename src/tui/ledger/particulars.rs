@@ -12,7 +12,7 @@ use super::words as w;
 use crate::language::Language;
 use crate::ledger::{BookTrial, Series};
 use crate::tui::app::App;
-use crate::tui::{figures, look, prose};
+use crate::tui::{figures, look, sentences};
 
 /// Lines from which the curve stands below the text; with fewer it stands beside it.
 const TALL: u16 = 16;
@@ -91,6 +91,9 @@ pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<
     lines.push(format!("{} {sure}  {} {deflated}  {} {needed}", say(w::PSR), say(w::DSR), say(w::NEEDED)));
     lines.push(format!("p {}  q(BH) {}  q(BY) {}", small(looks.p), small(looks.q), small(looks.q_dependent)));
     if let Some(details) = &entry.details {
+        if details.returns.is_none() {
+            lines.push(say(w::NO_RETURNS).to_owned());
+        }
         lines.extend(details.inputs.iter().map(|(name, key)| format!("{} {name} {}", say(w::INPUTS), key.hex())));
         lines.push(format!("{} {}", say(w::VERSION), details.version));
     }
@@ -100,7 +103,7 @@ pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<
         lines.push(format!("{}:", say(w::PARAMETERS)));
         flatten("", &details.parameters, &mut lines);
     }
-    lines.iter().flat_map(|line| prose::lines(line, cells)).collect()
+    lines.iter().flat_map(|line| sentences::wrap(line, cells)).collect()
 }
 
 /// A p or q: with four decimals, or its size where it has none of them.

@@ -16,7 +16,7 @@ use crate::tui::desk::Desk;
 use crate::tui::errand::Errand;
 use crate::tui::list::{self, Column};
 use crate::tui::page::Table;
-use crate::tui::{figures, look, prose, width};
+use crate::tui::{figures, look, sentences, width};
 
 /// Columns and rows from which all panes stand side by side.
 const LARGE: (u16, u16) = (110, 28);
@@ -89,7 +89,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         (Some(_), _) => vec![(app.say(w::NO_LEDGER), look::PLAIN)],
     };
     let block = look::pane(format!(" {} ", app.say(w::LEDGER)), true);
-    prose::draw(text, frame, block.inner(page));
+    sentences::draw(text, frame, block.inner(page));
     frame.render_widget(block, page);
 }
 
@@ -195,7 +195,7 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
     let inner = block.inner(area);
     frame.render_widget(block, area);
     if state.rows.is_empty() {
-        return prose::draw([(app.say(w::NOTHING_LEFT), look::PLAIN)], frame, inner);
+        return sentences::draw([(app.say(w::NOTHING_LEFT), look::PLAIN)], frame, inner);
     }
     let wide = area.width >= LARGE.0;
     let number = |word, cells| Column::number(app.say(word), cells);
@@ -332,7 +332,7 @@ fn draw_deletion(app: &App, deletion: &Deletion, frame: &mut Frame<'_>, area: Re
     ];
     texts.extend((deletion.others > 0).then_some((&*others, look::PLAIN)));
     texts.push(end);
-    prose::draw(texts, frame, below);
+    sentences::draw(texts, frame, below);
     if deletion.errand.is_none() {
         let x = u16::try_from(before + at).unwrap_or(u16::MAX);
         let x = inner.x.saturating_add(x).min(inner.right().saturating_sub(1));

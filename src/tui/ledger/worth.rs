@@ -10,7 +10,7 @@ use super::words as w;
 use crate::language::Language;
 use crate::ledger::BookTrial;
 use crate::tui::app::App;
-use crate::tui::{bars, figures, look, prose, width};
+use crate::tui::{bars, figures, look, sentences, width};
 
 /// Rate of false discoveries at which trials are counted.
 const RATE: f64 = 0.05;
@@ -36,7 +36,7 @@ pub(super) fn lines(language: Language, shelf: &Shelf, selected: Option<&BookTri
     sentences.push(w::discoveries(language, &found(|trial| trial.looks.q), &found(|trial| trial.looks.q_dependent)));
     let wrapped = |sentence: &String| {
         // The first line of each stands out, so that they are told apart without empty lines.
-        let lines = prose::lines(sentence, cells.saturating_sub(2)).into_iter().enumerate();
+        let lines = sentences::wrap(sentence, cells.saturating_sub(2)).into_iter().enumerate();
         lines.map(|(at, line)| format!("{} {line}", if at == 0 { "•" } else { " " })).collect::<Vec<_>>()
     };
     sentences.iter().flat_map(wrapped).collect()
@@ -81,7 +81,7 @@ pub(super) fn draw_histogram(
     let sharpes: Vec<f64> = sharpes.collect();
     let rows = inner.height.saturating_sub(AROUND) as usize;
     if sharpes.is_empty() || rows == 0 {
-        return prose::draw([(app.say(w::NO_SHARPES), look::PLAIN)], frame, inner);
+        return sentences::draw([(app.say(w::NO_SHARPES), look::PLAIN)], frame, inner);
     }
     let luck = shelf.book.totals.expected_best;
     let step = 2;

@@ -14,7 +14,7 @@ use super::width::{self, Glyph};
 const MOST: usize = 4000;
 
 /// The lines of a text, each of at most so many cells. Control characters are shown as what they are.
-pub(crate) fn lines(text: &str, cells: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, cells: usize) -> Vec<String> {
     let shown = text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end]);
     let glyphs: Vec<Glyph<'_>> = width::glyphs(shown).collect();
     let line = |range: Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
@@ -37,11 +37,11 @@ mod tests {
     fn lines_break_between_wide_characters_and_escape_what_a_terminal_obeys() {
         let text = "特征存储正由工作台里的任务使用，按 u 再试。";
         for cells in 2..50 {
-            let lines = lines(text, cells);
+            let lines = wrap(text, cells);
             assert!(lines.iter().all(|line| width::width(line) <= cells.max(3)), "{cells}: {lines:?}");
             assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
         }
-        assert_eq!(lines("a\u{1b}[31m", 9), ["a␛[31m"]);
-        assert!(lines(&"长".repeat(1_000_000), 40).len() < 300);
+        assert_eq!(wrap("a\u{1b}[31m", 9), ["a␛[31m"]);
+        assert!(wrap(&"长".repeat(1_000_000), 40).len() < 300);
     }
 }
