@@ -23,9 +23,9 @@ pub(crate) fn wrap(text: &str, cells: usize) -> Vec<String> {
 
 /// Draws texts one below the other.
 pub(crate) fn draw<'a>(texts: impl IntoIterator<Item = (&'a str, Style)>, frame: &mut Frame<'_>, area: Rect) {
-    let wrapped = texts.into_iter().flat_map(|(text, style)| {
-        lines(text, area.width.into()).into_iter().map(move |line| Line::styled(line, style))
-    });
+    let wrapped = texts
+        .into_iter()
+        .flat_map(|(text, style)| wrap(text, area.width.into()).into_iter().map(move |line| Line::styled(line, style)));
     frame.render_widget(Paragraph::new(wrapped.collect::<Vec<_>>()), area);
 }
 
