@@ -24,6 +24,8 @@ use crate::tui::Start;
 #[derive(Clone)]
 pub(super) struct Opened {
     pub(super) config: Config,
+    /// The file of the configuration.
+    pub(super) file: PathBuf,
     /// Folder of the configuration: paths in it are relative to this.
     pub(super) base: PathBuf,
     /// The command that does the same without a screen.
@@ -37,7 +39,12 @@ impl Opened {
         config.project.seed = global.seed.unwrap_or(config.project.seed);
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let command = format!("inkstone {command} -c {} --headless", path.display());
-        Ok(Opened { config, base: base.to_owned(), command })
+        Ok(Opened { config, file: path.to_owned(), base: base.to_owned(), command })
+    }
+
+    /// The flags that name the configuration on the command line.
+    pub(super) fn config_flags(&self) -> String {
+        format!("-c {}", self.file.display())
     }
 
     pub(super) fn ctx(&self) -> Result<Ctx> {

@@ -262,7 +262,7 @@ impl<'a> Run<'a> {
         if self.project.prices().exists() {
             self.market = Some(Market::read(&self.project.prices(), &securities(&self.project)?)?);
         }
-        let store = Store::open(&self.project.store())?;
+        let store = Store::open_for_run(&self.project.store())?;
         for feature in &self.config.feature {
             let set = self.extract_one(feature, &store)?;
             self.sets.insert(feature.name.clone(), set);

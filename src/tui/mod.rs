@@ -37,6 +37,7 @@ mod reading;
 mod run;
 #[cfg(test)]
 mod screens;
+mod sentences;
 mod terminal;
 mod text;
 mod theme;
