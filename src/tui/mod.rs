@@ -53,7 +53,10 @@ pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
 pub use models::ModelBench;
 pub use onnx::OnnxBench;
-pub use text::TextBench;
+pub use text::{
+    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy, TextSubject,
+    Tokens, Tradable,
+};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;

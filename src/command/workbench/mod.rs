@@ -33,6 +33,7 @@ pub(in crate::command) fn open_ui(
     let run = runner
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
     let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
+    let text = text::bench(opened, &segmenter);
     let (links, reports) = (project.links(), project.clone());
     tui::open(Workspace {
         title: config.project.name.clone(),
@@ -45,7 +46,7 @@ pub(in crate::command) fn open_ui(
         tokeniser: tokeniser(segmenter),
         marker: Some(marker(opened, links)),
         laboratory: super::experiment::laboratory(opened),
-        text: text::bench(opened),
+        text: Some(text),
         models: models::bench(opened),
         onnx: onnx::bench(opened),
         features: features::bench(opened),

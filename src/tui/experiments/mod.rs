@@ -4,7 +4,7 @@ mod list;
 mod page;
 #[cfg(test)]
 mod screens;
-mod text;
+pub(crate) mod text;
 
 use ratatui::layout::Rect;
 
