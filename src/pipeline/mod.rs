@@ -134,6 +134,11 @@ pub fn feature_sets(config: &Config, project: &Project) -> BTreeSet<Key> {
     State::read(project).all_made().into_iter().chain(of_cells).collect()
 }
 
+/// The set that a project's feature of this name made last; none where it has not run.
+pub fn feature_set(project: &Project, feature: &str) -> Option<Key> {
+    State::read(project).made(&format!("extract {feature}"))
+}
+
 /// The backtests that a project has, in the order of the configuration.
 pub fn outcomes(config: &Config, project: &Project) -> Result<Vec<Outcome>> {
     config.factor.iter().map(|f| disk::read_json(&project.backtest(&f.name))).collect()

@@ -6,10 +6,12 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Result, anyhow};
 
 use crate::command::project::Opened;
+use crate::data::Key;
 use crate::disk;
 use crate::experiment::LengthUnit;
-use crate::extract::{Model, draw_of};
+use crate::extract::{Feature, Model, draw_of};
 use crate::market::{Calendar, dates_of};
+use crate::model::onnx::Output;
 use crate::pipeline;
 use crate::project::Project;
 use crate::store::Store;
@@ -108,9 +110,15 @@ fn quoted(path: &Path) -> String {
     if plain { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
-/// The strategies of all experiments, each once.
+/// The strategies of all features and experiments, each once.
 fn strategies(opened: &Opened) -> Vec<TextStrategy> {
     let mut strategies: Vec<TextStrategy> = Vec::new();
+    for feature in &opened.config.feature {
+        let strategy = TextStrategy { text: feature.truncate.to_string(), characters: false };
+        if !strategies.contains(&strategy) {
+            strategies.push(strategy);
+        }
+    }
     for experiment in &opened.config.experiment {
         for text in &experiment.strategies {
             let strategy = TextStrategy { text: text.clone(), characters: experiment.unit == LengthUnit::Characters };
@@ -184,20 +192,33 @@ fn tradable(opened: &Opened, project: &Project, subject: &TextSubject) -> Result
     })
 }
 
-/// What the experiments' models said of a document under these strategies: of the first experiment and feature that has it.
+/// Whether the first thing that a feature says of a document is a score.
+fn says_a_score(feature: &Feature) -> bool {
+    match feature.model {
+        Model::Onnx => feature.onnx.output == Output::Scores,
+        _ => feature.columns().first().is_some_and(|name| matches!(name.as_str(), "tone" | "score" | "surprise")),
+    }
+}
+
+/// What models said of a document when they read what these strategies keep: of the first feature of the project that has it, else of
+/// the first one of an experiment.
 fn scores(opened: &Opened, (part, row): (usize, usize), strategies: &[Strategy]) -> Result<Vec<Option<Score>>> {
-    let project = pipeline::project(&opened.config, &opened.base);
-    let cells: Vec<_> =
-        pipeline::findings(&opened.config, &project).into_iter().flat_map(|findings| findings.cells).collect();
-    if !strategies.iter().any(|strategy| cells.iter().any(|cell| cell.strategy == *strategy)) {
+    let config = &opened.config;
+    let project = pipeline::project(config, &opened.base);
+    let features = config.feature.iter().filter(|feature| says_a_score(feature));
+    let of_features = features
+        .filter_map(|of| Some((of.truncate.clone(), pipeline::feature_set(&project, &of.name)?, of.name.clone())));
+    let cells = pipeline::findings(config, &project).into_iter().flat_map(|findings| findings.cells);
+    let of_cells = cells.filter_map(|cell| Some((cell.strategy, cell.set?, cell.feature)));
+    let sets: Vec<(Strategy, Key, String)> = of_features.chain(of_cells).collect();
+    if !strategies.iter().any(|strategy| sets.iter().any(|set| set.0 == *strategy)) {
         return Ok(vec![None; strategies.len()]);
     }
     let store = Store::open(&project.store())?;
     let score = |strategy: &Strategy| {
-        for cell in cells.iter().filter(|cell| cell.strategy == *strategy) {
-            let value = cell.set.map(|set| pipeline::score_of(&store, set, part, row)).transpose()?.flatten();
-            if let Some(value) = value {
-                return Ok(Some(Score { value, feature: cell.feature.clone() }));
+        for (_, set, feature) in sets.iter().filter(|set| set.0 == *strategy) {
+            if let Some(value) = pipeline::score_of(&store, *set, part, row)? {
+                return Ok(Some(Score { value, feature: feature.clone() }));
             }
         }
         Ok(None)
@@ -210,7 +231,6 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::data::Document;
-    use crate::extract::Feature;
     use crate::job::Ctx;
     use crate::structure::Section;
 
@@ -257,7 +277,10 @@ mod tests {
         assert!(error.contains("model"), "{error}");
         let strategies: Vec<(&str, bool)> =
             bench.strategies.iter().map(|of| (of.text.as_str(), of.characters)).collect();
-        assert_eq!(strategies, [("head", false), ("tail:64", false), ("head", true), ("tail:64", true)]);
+        assert_eq!(
+            strategies,
+            [("none", false), ("head", false), ("tail:64", false), ("head", true), ("tail:64", true)]
+        );
     }
 
     #[test]

@@ -31,11 +31,11 @@ pub type ScoresOf = Arc<dyn Fn((usize, usize), &[Strategy]) -> Result<Vec<Option
 pub struct TextBench {
     /// Tokenisers in the order in which they are shown. The first one cuts into characters: limits in characters count its tokens.
     pub tokenisers: Vec<TextCut>,
-    /// Strategies of the experiments, in the order of the configuration.
+    /// Strategies of features and experiments, in the order of the configuration.
     pub strategies: Vec<TextStrategy>,
     /// Sections, boilerplate, trading day.
     pub about: AboutText,
-    /// Scores that experiments have left.
+    /// Scores that features and experiments have left.
     pub scores: ScoresOf,
 }
 
@@ -75,7 +75,7 @@ pub struct Described {
     pub known: Option<bool>,
 }
 
-/// A strategy of an experiment.
+/// A strategy of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextStrategy {
     /// As the configuration has it, with or without a limit of its own.

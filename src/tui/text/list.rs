@@ -48,7 +48,9 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
         return draw_field(app, typing, frame, inner);
     }
     let fault = shown.kept.as_ref().and_then(Errand::fault);
-    let fault = fault.or_else(|| shown.cuts.get(page.tokeniser)?.fault().map(|_| app.say(words::NOT_CUT)));
+    // Limits count the tokens in focus, or characters, which the first tokeniser cuts into.
+    let not_cut = [page.tokeniser, 0].into_iter().filter_map(|tokeniser| shown.cuts.get(tokeniser)?.fault()).next();
+    let fault = fault.or(not_cut.map(|_| app.say(words::NOT_CUT)));
     let scored = rows.is_some_and(|rows| rows.iter().any(|row| row.score.is_some()));
     let (name, share) = if pane.width >= WIDE { (36, app.say(words::SHARE)) } else { (26, "") };
     let mut columns = vec![

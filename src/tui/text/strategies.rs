@@ -23,8 +23,8 @@ const SALIENT: [(&str, Measure); 3] =
 pub(super) enum From {
     /// It is tried on every text.
     Usual,
-    /// An experiment has it.
-    Experiment,
+    /// A feature or an experiment has it.
+    Configured,
     /// The user typed it: which of his.
     Own(usize),
 }
@@ -50,14 +50,14 @@ pub(super) fn parse(text: &str, budget: usize) -> Result<Strategy> {
     Ok(all.remove(0))
 }
 
-/// The strategies to try on a text, each once: the usual ones, the user's, those of the experiments.
-pub(super) fn listed(about: &About, own: &[String], experiments: &[TextStrategy], budget: usize) -> Vec<Listed> {
+/// The strategies to try on a text, each once: the usual ones, the user's, those of the configuration.
+pub(super) fn listed(about: &About, own: &[String], configured: &[TextStrategy], budget: usize) -> Vec<Listed> {
     let salient = SALIENT.iter().filter(|(_, measure)| is_measured(&about.sentences, *measure)).map(|(text, _)| *text);
     let usual = USUAL.into_iter().chain(salient).map(|text| (text, false, From::Usual));
     let own = own.iter().enumerate().map(|(number, text)| (text.as_str(), false, From::Own(number)));
-    let experiments = experiments.iter().map(|of| (of.text.as_str(), of.characters, From::Experiment));
+    let configured = configured.iter().map(|of| (of.text.as_str(), of.characters, From::Configured));
     let mut listed: Vec<Listed> = Vec::new();
-    for (text, characters, from) in usual.chain(own).chain(experiments) {
+    for (text, characters, from) in usual.chain(own).chain(configured) {
         // The configuration was checked when it was read, and what the user types when he types it.
         let strategies = Strategy::at_lengths(text, &[budget], characters).unwrap_or_default();
         for strategy in strategies {

@@ -1,7 +1,7 @@
 //! The picture of the tokens: a strip of lines for each tokeniser, all of them around the same bytes.
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
@@ -13,6 +13,8 @@ use crate::tui::{figures, look, width};
 
 /// Lines below the strips that tell of the token under the cursor.
 const ABOUT: u16 = 2;
+/// Lines of a pane from which one of them is left empty before what is told of the token.
+const TALL: u16 = 14;
 /// Rows of a strip for each line of text that it shows before the one of the cursor.
 const BEFORE: usize = 5;
 /// Lines of a strip at the least: its name and two of tokens.
@@ -21,17 +23,12 @@ const LEAST: u16 = 3;
 /// The strips of a pane, each with its tokeniser: all where there is room, else some with the one in focus.
 fn strips(pane: Rect, tokeniser: usize, count: usize) -> Vec<(usize, Rect)> {
     let inner = view::inside(pane);
-    let height = inner.height.saturating_sub(ABOUT);
+    let gap = u16::from(inner.height >= TALL);
+    let height = inner.height.saturating_sub(ABOUT + gap);
     let shown = ((height / LEAST) as usize).clamp(1, count.max(1)).min(count);
     let first = (tokeniser + 1).saturating_sub(shown);
-    let each = height / u16::try_from(shown.max(1)).unwrap_or(u16::MAX);
-    (0..shown)
-        .zip(0u16..)
-        .map(|(i, at)| {
-            let rest = if i + 1 == shown { height - each * at } else { each };
-            (first + i, Rect::new(inner.x, inner.y + each * at, inner.width, rest))
-        })
-        .collect()
+    let areas = Layout::vertical(vec![Constraint::Fill(1); shown]).split(Rect { height, ..inner });
+    (first..).zip(areas.iter().copied()).collect()
 }
 
 /// The tokeniser whose strip is at a place of the pane.
@@ -46,15 +43,29 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
     let name = bench.tokenisers.get(page.tokeniser).map_or("", |tokeniser| &tokeniser.name);
     let title = format!(" {} · {} {}/{count} ", app.say(words::CUTS), width::cut(name, 20), page.tokeniser + 1);
     frame.render_widget(look::pane(title, page.focus == Focus::Cuts), pane);
-    for (tokeniser, area) in strips(pane, page.tokeniser, count) {
-        draw_strip(app, page, shown, tokeniser, frame, area);
+    let strips = strips(pane, page.tokeniser, count);
+    // All strips begin where a line of the text does, so that they stay in step.
+    let least = strips.iter().map(|strip| strip.1.height as usize).min().unwrap_or(0);
+    let cursor = shown.cursor().start;
+    let line = lines::line_of(shown.lines(), cursor).saturating_sub(least.saturating_sub(1) / BEFORE);
+    let from = shown.lines().get(line).map_or(cursor, |line| line.start);
+    for (tokeniser, area) in strips {
+        draw_strip(app, page, shown, (tokeniser, from), frame, area);
     }
     let inner = view::inside(pane);
     let about = Rect { y: inner.bottom().saturating_sub(ABOUT), height: ABOUT.min(inner.height), ..inner };
     frame.render_widget(Paragraph::new(under(app, shown, about.width as usize).to_vec()), about);
 }
 
-fn draw_strip(app: &App, page: &Text, shown: &Shown, tokeniser: usize, frame: &mut Frame<'_>, area: Rect) {
+/// The strip of a tokeniser, from a byte of the text on.
+fn draw_strip(
+    app: &App,
+    page: &Text,
+    shown: &Shown,
+    (tokeniser, from): (usize, usize),
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
     let Some(of) = app.workspace.text.as_ref().and_then(|bench| bench.tokenisers.get(tokeniser)) else { return };
     let focused = tokeniser == page.tokeniser;
     let total = area.width as usize;
@@ -74,9 +85,6 @@ fn draw_strip(app: &App, page: &Text, shown: &Shown, tokeniser: usize, frame: &m
         }
         (Some(tokens), _) => {
             let text = shown.text();
-            // All strips begin where a line of the text does, so that they stay in step.
-            let line = lines::line_of(shown.lines(), cursor.start).saturating_sub(rows / BEFORE);
-            let from = shown.lines().get(line).map_or(cursor.start, |line| line.start);
             let room = (total.saturating_sub(2), rows);
             for pieces in cuts::strip(text, tokens, from, &cursor, room) {
                 let spans = pieces.into_iter().map(|(piece, sort)| {
