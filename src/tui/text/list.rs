@@ -107,7 +107,8 @@ fn sections(app: &App, kept: &Kept) -> String {
         let name = app.say(report::section(share.section));
         match share.kept == share.tokens {
             true => name.to_owned(),
-            false => format!("{name} {:.0}%", 100.0 * share.kept as f64 / share.tokens.max(1) as f64),
+            // What is kept is something, and what is dropped too.
+            false => format!("{name} {}%", (100 * share.kept / share.tokens.max(1)).clamp(1, 99)),
         }
     });
     said.collect::<Vec<_>>().join(" ")

@@ -18,6 +18,8 @@ mod table;
 mod view;
 mod words;
 
+use std::sync::Arc;
+
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
@@ -47,6 +49,9 @@ pub(crate) struct Text {
     stale: bool,
     asked: Option<Errand<Option<Found>>>,
     shown: Option<Shown>,
+    /// Tokens of texts that were left before they had come. Nothing new is cut before these have ended, so that however fast somebody
+    /// goes through a corpus, no more threads are at work than there are tokenisers.
+    left: Vec<Errand<Arc<Tokens>>>,
     /// Where the cursor is to be in the text that is asked for.
     at: usize,
     focus: Focus,
@@ -232,15 +237,25 @@ impl PageState for Text {
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
         let Some(bench) = &desk.workspace.text else { return };
         self.tokeniser = self.tokeniser.min(bench.tokenisers.len().saturating_sub(1));
-        if std::mem::take(&mut self.stale) {
+        // One text is read at a time; what was passed over meanwhile is never read.
+        if self.asked.as_mut().is_some_and(Errand::look) {
+            // The text of before stays in sight until the new one comes; an old error would be taken for the new one's.
+            let found = self.asked.as_mut().and_then(|asked| asked.get_mut()).and_then(Option::take);
+            let shown = found.map(|found| Shown::new(found, self.at));
+            if let Some(before) = std::mem::replace(&mut self.shown, shown) {
+                self.left.extend(before.cuts);
+            }
+        }
+        if self.stale && !self.asked.as_ref().is_some_and(Errand::waiting) {
+            self.stale = false;
             let (goal, workspace, bench) = (self.goal.clone(), desk.workspace.clone(), bench.clone());
             self.asked = Some(desk.errand("read a text", move |_| source::find(&goal, &workspace, &bench)));
         }
-        // The text of before stays in sight until the new one comes; an old error would be taken for the new one's.
-        if self.asked.as_mut().is_some_and(Errand::look) {
-            let found = self.asked.as_mut().and_then(|asked| asked.get_mut()).and_then(Option::take);
-            let at = self.at;
-            self.shown = found.map(|found| Shown::new(found, at, bench, desk));
+        self.left.iter_mut().for_each(|cut| drop(cut.look()));
+        self.left.retain(Errand::waiting);
+        let passing = self.asked.as_ref().is_some_and(Errand::waiting);
+        if let Some(shown) = self.shown.as_mut().filter(|_| self.left.is_empty() && !passing) {
+            shown.cut(bench, desk);
         }
         self.try_out(bench, desk);
         let panes = view::panes(area, self);
@@ -255,7 +270,7 @@ impl PageState for Text {
 
     fn waiting(&self) -> bool {
         let reading = self.asked.as_ref().is_some_and(Errand::waiting);
-        reading || self.shown.as_ref().is_some_and(|shown| shown.waiting(self.tokeniser))
+        reading || !self.left.is_empty() || self.shown.as_ref().is_some_and(|shown| shown.waiting(self.tokeniser))
     }
 
     fn is_typing(&self) -> bool {
@@ -303,7 +318,7 @@ impl PageState for Text {
         self.before.is_some() || self.focus != Focus::Text
     }
 
-    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
         let panes = view::panes(area, self);
         let Some(shown) = &mut self.shown else { return };
         if panes.list.contains(at) {
@@ -314,7 +329,7 @@ impl PageState for Text {
             }
         } else if panes.cuts.contains(at) {
             self.focus = Focus::Cuts;
-            let count = shown.cuts.len();
+            let count = desk.workspace.text.as_ref().map_or(0, |bench| bench.tokenisers.len());
             if let Some(tokeniser) = strips::strip_at(panes.cuts, self.tokeniser, count, at) {
                 self.tokeniser = tokeniser;
             }

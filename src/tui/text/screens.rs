@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -16,7 +17,7 @@ use crate::data::Document;
 use crate::market::OffCalendar;
 use crate::project::Project;
 use crate::structure::{Salience, Section, Sentence, outline};
-use crate::tui::bench::{Bench, LARGE, SMALL, empty, filled};
+use crate::tui::bench::{Bench, LARGE, SMALL, SOON, empty, filled};
 use crate::tui::event::Event;
 use crate::tui::page::Page;
 use crate::tui::view as shell;
@@ -145,6 +146,36 @@ fn all_tokenisers_follow_the_cursor_of_the_one_in_focus() {
 }
 
 #[test]
+fn what_is_under_way_is_told_and_keeps_nobody_waiting() {
+    let go = Arc::new(AtomicBool::new(false));
+    let gate = go.clone();
+    let mut bench = Bench::open(&filled(), |workspace| {
+        let mut text = text_bench();
+        let cut = text.tokenisers[1].cut.clone();
+        text.tokenisers[1].cut = Arc::new(move |text, ctx| {
+            while !gate.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            cut(text, ctx)
+        });
+        workspace.text = Some(text);
+    });
+    bench.app.take(Event::Resize(LARGE.0, LARGE.1));
+    bench.press_at_once("2");
+    let until = Instant::now() + SOON;
+    let others_are_there = |text: &Text| text.shown.as_ref().is_some_and(|shown| shown.tokens(2).is_some());
+    while !others_are_there(&bench.app.text) {
+        assert!(Instant::now() < until, "a document never came");
+        std::thread::sleep(Duration::from_millis(1));
+        bench.press_at_once("g");
+    }
+    bench.press_at_once("m");
+    insta::assert_snapshot!("cutting", bench.picture(LARGE));
+    go.store(true, Ordering::Relaxed);
+    assert!(bench.screen(LARGE, "").contains("1 / 20"), "it goes on by itself");
+}
+
+#[test]
 fn strategies_are_added_dropped_and_refused_at_once() {
     let mut bench = open(&filled(), |_| ());
     let screen = bench.screen(SMALL, "ahed:5");
@@ -212,6 +243,31 @@ fn documents_follow_each_other_and_are_sent_from_elsewhere() {
     assert!(screen.contains("9 / 9") && screen.contains("回购进展公告"), "{screen}");
     bench.app.text.read(1, 300);
     assert!(bench.screen(SMALL, "").contains("9 / 9"), "what is there no more is the last that there is");
+}
+
+#[test]
+fn going_through_a_corpus_cuts_what_one_arrives_at_and_one_text_at_a_time() {
+    let (at_work, most, cut) =
+        (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counts = (at_work.clone(), most.clone(), cut.clone());
+    let mut bench = open(&filled(), |workspace| {
+        let slow: CutText = Arc::new(move |text, _| {
+            counts.1.fetch_max(counts.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            counts.0.fetch_sub(1, Ordering::SeqCst);
+            counts.2.fetch_add(1, Ordering::SeqCst);
+            Ok(Tokens { ranges: pieces(text, 2), ids: Vec::new(), specials: 0 })
+        });
+        workspace.text.as_mut().unwrap().tokenisers.iter_mut().for_each(|of| of.cut = slow.clone());
+    });
+    for _ in 0..20 {
+        bench.press_at_once("]]]]]]]][[[[[[[[");
+    }
+    bench.press_at_once("]]");
+    let screen = bench.screen(LARGE, "");
+    assert!(screen.contains("3 / 9") && screen.contains("1 / 18"), "{screen}");
+    assert!(most.load(Ordering::SeqCst) <= 3, "{most:?} threads cut at once");
+    assert!(cut.load(Ordering::SeqCst) <= 30, "{cut:?} texts were cut for nothing");
 }
 
 #[test]

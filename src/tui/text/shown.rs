@@ -25,7 +25,7 @@ pub(super) struct Shown {
     pub(super) count: usize,
     /// Characters of the text, a title's with them.
     pub(super) characters: usize,
-    /// The tokens of each tokeniser.
+    /// The tokens of each tokeniser; none before they were asked for.
     pub(super) cuts: Vec<Errand<Arc<Tokens>>>,
     /// Bytes of each line, and the cells for which they were laid out.
     pub(super) lines: Option<Errand<Vec<Range<usize>>>>,
@@ -57,16 +57,12 @@ pub(super) struct Under {
 }
 
 impl Shown {
-    pub(super) fn new(found: Found, at: usize, bench: &TextBench, desk: &Desk<'_>) -> Shown {
+    pub(super) fn new(found: Found, at: usize) -> Shown {
         let Found { subject, about, fault, place, number, count } = found;
         let subject = Arc::new(subject);
-        let cut = |tokeniser: &super::bench::TextCut| {
-            let (cut, subject) = (tokeniser.cut.clone(), subject.clone());
-            desk.errand("cut a text", move |ctx| Ok(Arc::new(cut(&subject.text, ctx)?)))
-        };
         Shown {
             characters: subject.text.chars().count() - usize::from(place.is_some()),
-            cuts: bench.tokenisers.iter().map(cut).collect(),
+            cuts: Vec::new(),
             at: subject.text.floor_char_boundary(at),
             about: Arc::new(about),
             subject,
@@ -81,6 +77,17 @@ impl Shown {
             listed: Vec::new(),
             kept: None,
             counted: None,
+        }
+    }
+
+    /// Has the tokenisers cut the text, each on a thread of its own; once.
+    pub(super) fn cut(&mut self, bench: &TextBench, desk: &Desk<'_>) {
+        if self.cuts.is_empty() {
+            let cut = |tokeniser: &super::bench::TextCut| {
+                let (cut, subject) = (tokeniser.cut.clone(), self.subject.clone());
+                desk.errand("cut a text", move |ctx| Ok(Arc::new(cut(&subject.text, ctx)?)))
+            };
+            self.cuts = bench.tokenisers.iter().map(cut).collect();
         }
     }
 
@@ -245,7 +252,7 @@ impl Shown {
         let fails = |tokeniser: usize| self.cuts.get(tokeniser).is_none_or(|cut| cut.fault().is_some());
         let counting = match &self.kept {
             Some(kept) => kept.waiting(),
-            None => !fails(tokeniser) && !fails(0),
+            None => self.cuts.is_empty() || !fails(tokeniser) && !fails(0),
         };
         let lines = self.lines.as_ref().is_none_or(Errand::waiting);
         counting || lines || self.cuts.iter().any(Errand::waiting)

@@ -11,6 +11,7 @@ use super::shown::Shown;
 use super::{Focus, Text, Typing, What, lines, list, strips, words};
 use crate::market::OffCalendar;
 use crate::report;
+use crate::structure::{Section, Sentence};
 use crate::tui::app::App;
 use crate::tui::errand::Errand;
 use crate::tui::experiments::text::{Share, holds, share};
@@ -19,7 +20,7 @@ use crate::tui::{Kept, figures, look, width};
 
 /// Columns from which text and tokens stand side by side, with the strategies below.
 const WIDE: u16 = 110;
-/// Columns from which the day of trading finds room in the title.
+/// Cells of a document's title in the head of its text, at the least.
 const LEAST_TITLE: usize = 8;
 
 /// Where the parts of the page are; one that is not shown has no room.
@@ -37,7 +38,7 @@ pub(super) fn panes(area: Rect, page: &Text) -> Panes {
         let most = (area.height * 2 / 5).max(5);
         let height = u16::try_from(strategies + 3).unwrap_or(u16::MAX).clamp(5, most);
         let [above, list] = Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
-        let [text, cuts] = Layout::horizontal([Constraint::Percentage(58), Constraint::Min(0)]).areas(above);
+        let [text, cuts] = Layout::horizontal([Constraint::Percentage(60), Constraint::Min(0)]).areas(above);
         return Panes { text, cuts, list };
     }
     let share = if page.focus == Focus::Text { 35 } else { 48 };
@@ -136,7 +137,7 @@ fn text_line<'a>(
         Some(Share::Part) => "╏",
         Some(Share::None) | None => " ",
     };
-    let is_boilerplate = |at: usize| shown.sentence_at(at).is_some_and(|sentence| sentence.boilerplate);
+    let is_boilerplate = |at: usize| shown.sentence_at(at).is_some_and(goes_as_boilerplate);
     let boilerplate = glyphs.iter().any(|(text, at)| !text.trim().is_empty() && is_boilerplate(*at));
     let mut spans = vec![Span::styled(sign, look::KEY), Span::styled(if boilerplate { "░" } else { " " }, look::NOTE)];
     let mut used = 0;
@@ -168,9 +169,17 @@ fn text_line<'a>(
     Line::from(spans)
 }
 
+/// Whether strategies without boilerplate drop a sentence.
+fn goes_as_boilerplate(sentence: &Sentence) -> bool {
+    sentence.boilerplate || sentence.section == Section::Disclaimer
+}
+
 /// Why a sentence is dropped as boilerplate, and how many documents have it where that is known.
 fn reason(app: &App, shown: &Shown, at: usize) -> Option<String> {
-    shown.sentence_at(at).filter(|sentence| sentence.boilerplate)?;
+    let sentence = shown.sentence_at(at).filter(|sentence| goes_as_boilerplate(sentence))?;
+    if !sentence.boilerplate {
+        return Some(app.say(report::section(sentence.section)).to_owned());
+    }
     let count = shown
         .documents_with(at)
         .map(|count| format!(" · {} {}", figures::count(u64::from(count)), app.say(words::APPEARS)));
@@ -192,13 +201,14 @@ fn head(app: &App, shown: &Shown, room: usize) -> String {
         Tradable::Never(OffCalendar::Late) => format!(" → {}", app.say(words::TOO_LATE)),
     };
     let kind = app.say(shared::kind(document.kind));
-    let rest = format!("{size} · {published}{tradable} ");
-    // The title is the first line of the text as well, and gives way.
-    let left = room.saturating_sub(width::width(kind) + width::width(&rest) + 7);
-    if document.title.is_empty() || left < LEAST_TITLE {
-        return width::cut(&format!(" {kind} · {rest}"), room);
+    let rest = format!("{size} · {published}{tradable}");
+    // The title is the first line of the text as well, and the length stands beside the tokens: they give way, dates do not.
+    let left = room.saturating_sub(width::width(kind) + width::width(&rest) + 8);
+    if !document.title.is_empty() && left >= LEAST_TITLE {
+        return format!(" {kind} · {} · {rest} ", width::cut(&document.title, left));
     }
-    format!(" {kind} · {} · {rest}", width::cut(&document.title, left))
+    let shorter = [format!(" {kind} · {rest} "), format!(" {published}{tradable} "), format!(" {published} ")];
+    shorter.into_iter().find(|head| width::width(head) <= room).unwrap_or_default()
 }
 
 /// Where the cursor is: its section, and why that may be dropped; or what could not be found out about the text.
