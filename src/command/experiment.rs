@@ -18,7 +18,6 @@ use crate::pipeline;
 use crate::report::experiment_html;
 use crate::store::Store;
 use crate::text::Segmenter;
-use crate::truncate::SectionCounts;
 use crate::tui::{Kept, Laboratory, Start, Truncated};
 
 /// Runs the experiments of a project.
@@ -113,30 +112,11 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
             _ => of.strategy.clone(),
         };
         let (layout, views, tokens) = looked.document.views(&strategy, words);
-        let mut seen: Vec<std::ops::Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
-        seen.sort_by_key(|range| range.start);
-        let mut kept: Vec<std::ops::Range<usize>> = Vec::new();
-        for range in seen {
-            match kept.last_mut().filter(|last| range.start <= last.end) {
-                Some(last) => last.end = last.end.max(range.end),
-                None => kept.push(range),
-            }
-        }
-        let mut sections = SectionCounts::default();
-        sections.add(&layout, &views);
         let score = match (&store, of.set) {
             (Some(store), Some(set)) => looked.score(store, set)?,
             _ => None,
         };
-        strategies.push(Kept {
-            cell,
-            kept: kept.iter().map(ExactSizeIterator::len).sum(),
-            ranges: kept.iter().map(|range| tokens[range.start].start..tokens[range.end - 1].end).collect(),
-            all: tokens.len(),
-            windows: views.len(),
-            sections: sections.shares(),
-            score,
-        });
+        strategies.push(Kept { score, ..Kept::of(cell, &layout, &views, &tokens) });
     }
     Ok(Some(Truncated {
         title: looked.document.clean.document.title.clone(),

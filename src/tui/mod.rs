@@ -73,7 +73,10 @@ pub use models::{
     Surprised, Tool, TrainModel,
 };
 pub use onnx::{AskContextual, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
-pub use text::TextBench;
+pub use text::{
+    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy, TextSubject,
+    Tokens, Tradable,
+};
 pub use theme::{Depth, Shade};
 pub use welcome::WelcomeBench;
 

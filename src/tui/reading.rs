@@ -246,7 +246,7 @@ pub(crate) fn chain(error: anyhow::Error) -> String {
 }
 
 /// The cleaned corpus when it is complete, else the corpus as ingested.
-fn index(workspace: &Workspace, number: u64) -> Result<Index> {
+pub(crate) fn index(workspace: &Workspace, number: u64) -> Result<Index> {
     let documents = workspace.project.documents().files()?;
     let clean = workspace.project.clean().files()?;
     let cleaned = !clean.is_empty() && clean.len() >= documents.len();

@@ -5,14 +5,17 @@ mod ledger;
 mod models;
 mod onnx;
 mod text;
+mod words;
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+
+use words::Words;
 
 use super::project::Opened;
 use super::reader::marker;
@@ -23,8 +26,7 @@ use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::pipeline::{self, Stage};
 use crate::report::png;
-use crate::text::{Cut as JiebaCut, Mode, Segmenter};
-use crate::tui::{self, Cut, Start, Tokeniser, Workspace};
+use crate::tui::{self, Start, Workspace};
 
 /// How long a page that is drawn without a terminal may take to be complete.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -71,6 +73,7 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
     let whole = opened.clone();
     let run = runner
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
+    let words = Arc::new(Words::of(opened));
     let (links, reports) = (project.links(), project.clone());
     let staged = opened.clone();
     Ok(Workspace {
@@ -85,10 +88,10 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
         start,
         threads: config.project.threads,
         seed: config.project.seed,
-        tokeniser: tokeniser(opened),
+        tokeniser: words::tokeniser(words.clone()),
         marker: Some(marker(opened, links)),
         laboratory: super::experiment::laboratory(opened),
-        text: text::bench(opened),
+        text: Some(text::bench(opened, words)),
         models: models::bench(opened),
         onnx: onnx::bench(opened),
         features: features::bench(opened),
@@ -106,22 +109,6 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
         wide_ambiguous: config.ui.ambiguous == Ambiguous::Wide,
         mouse: config.ui.mouse,
         keys: config.ui.keys.clone(),
-    })
-}
-
-/// Cuts texts as the configuration says. The dictionary is loaded with the first text, not when the workbench opens.
-fn tokeniser(opened: &Opened) -> Tokeniser {
-    let (params, base) = (opened.config.tokenizer.clone(), opened.base.clone());
-    let loaded = OnceLock::new();
-    Arc::new(move |text, cut| {
-        let load = || Segmenter::new(&params, &base).map_err(|error| format!("{error:#}"));
-        let segmenter = loaded.get_or_init(load).as_ref().map_err(|error| anyhow!("{error}"))?;
-        let mode = match cut {
-            Cut::Characters => Mode::Char,
-            Cut::Words => Mode::Jieba,
-        };
-        let tokens = segmenter.recut(mode, JiebaCut::Precise).tokens(text);
-        Ok(tokens.into_iter().map(|token| token.start..token.end).collect())
     })
 }
 

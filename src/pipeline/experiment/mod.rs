@@ -28,7 +28,7 @@ use crate::truncate::{SectionShare, Strategy};
 use crate::{disk, factor};
 
 use cells::{counted, dense};
-pub use look::{Looked, look_at};
+pub use look::{Looked, look_at, score_of};
 
 /// Runs the experiments of a configuration, or the one of this name, and gives the reports of the stages and the findings.
 pub fn experiments(

@@ -22,6 +22,16 @@ pub(crate) enum Action {
     Cut,
 
     // Text
+    Focus,
+    Tokeniser,
+    PreviousToken,
+    NextToken,
+    DocumentAfter,
+    DocumentBefore,
+    OwnText,
+    AddStrategy,
+    DropStrategy,
+    Budget,
 
     // Models
     AskModel,
@@ -171,6 +181,16 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("tokens", A::Cut, ["t"], "切词" "tokens", "正文：原样、按字、jieba 分词" "text as it is, in characters, in jieba words", CORPUS, |a| a.corpus.has_documents(), true),
 
     // Text
+    command!("text-focus", A::Focus, ["f"], "焦点" "focus", "换焦点：原文、切词、截断" "to the text, the tokens, the strategies", TEXT, |a| a.text.has_text(), true),
+    command!("tokeniser", A::Tokeniser, ["m"], "分词器" "tokeniser", "换分词器；截断按它的词元计数" "the next tokeniser; limits count its tokens", TEXT, |a| a.text.has_text(), true),
+    command!("next-token", A::NextToken, ["right", "l"], "词元" "token", "后一个词元；其他分词器同步" "the next token; all tokenisers follow", TEXT, |a| a.text.has_tokens(), true),
+    command!("previous-token", A::PreviousToken, ["left", "h"], "前一词元" "token before", "前一个词元；其他分词器同步" "the token before; all tokenisers follow", TEXT, |a| a.text.has_tokens(), false),
+    command!("next-document", A::DocumentAfter, ["]", "n"], "下一篇" "next", "语料中的下一篇文档" "the next document of the corpus", TEXT, |a| a.text.has_other_documents(), true),
+    command!("previous-document", A::DocumentBefore, ["[", "p"], "上一篇" "previous", "语料中的上一篇文档" "the document of the corpus before", TEXT, |a| a.text.has_other_documents(), false),
+    command!("own-text", A::OwnText, ["/", "i"], "输入文本" "own text", "输入或粘贴一段文本来切；Esc 回到文档" "type or paste a text to cut; Esc leads back", TEXT, |a| a.workspace.text.is_some(), true),
+    command!("add-strategy", A::AddStrategy, ["a"], "加策略" "add", "加一个截断策略，如 head+tail:128+382" "add a strategy of truncation, as tail:256", TEXT, |a| a.text.has_text(), true),
+    command!("budget", A::Budget, ["t"], "预算" "budget", "没有写长度的策略用多少词元：128 至 1024" "tokens of strategies without a limit: 128 to 1024", TEXT, |a| a.text.has_text(), true),
+    command!("drop-strategy", A::DropStrategy, ["x"], "删策略" "drop", "删去自己加的策略" "drop a strategy of your own", TEXT, |a| a.text.selects_own(), true),
 
     // Models
     command!("ask-model", A::AskModel, ["enter"], "执行" "go", "提问；以标出的词再问；表单中开始训练；训练后看模型" "ask; ask for the marked word; in the form start; then see the model", MODELS, |a| a.models.can_go(), true),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use ratatui::layout::Rect;
-pub(crate) use reader::ReaderLine;
+pub(crate) use reader::{ReaderLine, Sort, lay_out};
 pub(crate) use view::draw;
 
 use super::Cut;
