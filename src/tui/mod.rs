@@ -26,6 +26,7 @@ mod look;
 mod models;
 mod onnx;
 mod page;
+mod pinyin;
 mod reading;
 mod run;
 #[cfg(test)]
@@ -86,7 +87,7 @@ pub struct Workspace {
     pub seed: u64,
     /// How the reader cuts a text into tokens.
     pub tokeniser: Tokeniser,
-    /// Names and tone words to colour in the reader.
+    /// Names, tone words and boilerplate to mark in the reader.
     pub marker: Option<Marker>,
     /// What an earlier run said.
     pub reports: LastReports,
@@ -156,6 +157,8 @@ pub enum Meaning {
     Positive,
     /// A word of bad tone.
     Negative,
+    /// A sentence that its publisher always writes.
+    Boilerplate,
 }
 
 /// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.

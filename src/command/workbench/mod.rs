@@ -33,7 +33,7 @@ pub(in crate::command) fn open_ui(
     let run = runner
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
     let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
-    let (links, reports) = (project.links(), project.clone());
+    let (marker, reports) = (marker(opened, &project), project.clone());
     tui::open(Workspace {
         title: config.project.name.clone(),
         project,
@@ -43,7 +43,7 @@ pub(in crate::command) fn open_ui(
         threads: config.project.threads,
         seed: config.project.seed,
         tokeniser: tokeniser(segmenter),
-        marker: Some(marker(opened, links)),
+        marker: Some(marker),
         laboratory: super::experiment::laboratory(opened),
         text: text::bench(opened),
         models: models::bench(opened),
