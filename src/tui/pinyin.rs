@@ -53,13 +53,17 @@ impl Initials {
     pub(crate) fn are_in(&self, text: &str) -> bool {
         // All beginnings are followed at once: bit `i` is set while the last `i + 1` characters fit.
         let mut begun = 0u64;
+        let table: &[u32] = &READINGS;
         for one in text.chars() {
-            let fits = match u8::try_from(one) {
-                Ok(byte) => match symbol(byte) {
+            let fits = match (table.get((one as usize).wrapping_sub(BLOCK.start as usize)), u8::try_from(one)) {
+                // Nearly all have one reading.
+                (Some(0), _) => continue,
+                (Some(readings), _) => self.fits(*readings),
+                (None, Ok(byte)) => match symbol(byte) {
                     Some(symbol) => self.places[symbol],
                     None => continue,
                 },
-                Err(_) => match readings(one) {
+                (None, Err(_)) => match read_of(one) {
                     0 => continue,
                     readings => self.fits(readings),
                 },
@@ -90,11 +94,6 @@ fn symbol(byte: u8) -> Option<usize> {
         b'0'..=b'9' => Some(usize::from(byte - b'0') + 26),
         _ => None,
     }
-}
-
-fn readings(one: char) -> u32 {
-    let code = one as u32;
-    if BLOCK.contains(&code) { READINGS[(code - BLOCK.start) as usize] } else { read_of(one) }
 }
 
 fn read_of(one: char) -> u32 {

@@ -55,6 +55,8 @@ pub(crate) struct Listed {
     pub(crate) fault: Option<String>,
     /// Ranks of the columns, and how much of the corpus they are of.
     ranks: (u64, usize, Arc<Ranks>),
+    /// Computes ranks of the whole corpus while nobody waits for them.
+    preparing: Option<Errand<()>>,
 }
 
 impl Listed {
@@ -82,6 +84,13 @@ impl Listed {
                 self.errand = Some((made_of, errand));
             }
         }
+        if of.complete && self.rank(&of) {
+            let (catalogue, ranks) = (catalogue.clone(), self.ranks.2.clone());
+            self.preparing = Some(desk.errand("rank the columns", move |ctx| {
+                ctx.install(|| ranks.prepare(&catalogue));
+                Ok(())
+            }));
+        }
         if of.wish.is_plain() {
             changed |= self.now.take().is_some();
             (self.errand, self.fault, self.of) = (None, None, of);
@@ -96,13 +105,20 @@ impl Listed {
             true
         };
         if stale {
-            if (self.ranks.0, self.ranks.1) != (of.wish.list, of.read) {
-                self.ranks = (of.wish.list, of.read, Arc::default());
-            }
+            self.rank(&of);
             let (catalogue, recipe, ranks) = (catalogue.clone(), recipe(), self.ranks.2.clone());
             let errand = desk.errand("list", move |ctx| Listing::of(&catalogue, &recipe, &ranks, ctx));
             self.errand = Some((of, errand));
         }
         changed
+    }
+
+    /// Begins ranks anew where those there are are of another corpus, or of less of it; true where they were.
+    fn rank(&mut self, of: &Of) -> bool {
+        let stale = (self.ranks.0, self.ranks.1) != (of.wish.list, of.read);
+        if stale {
+            (self.ranks, self.preparing) = ((of.wish.list, of.read, Arc::default()), None);
+        }
+        stale
     }
 }

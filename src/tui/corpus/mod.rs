@@ -33,7 +33,7 @@ use self::filter::{Fault, Filter};
 use self::listed::{Listed, Of, Wish};
 use self::listing::Recipe;
 use self::load::{Index, Loading};
-use self::order::{By, Order};
+use self::order::Order;
 use self::reader::Reader;
 use self::search::{Pattern, Search};
 use super::Cut;

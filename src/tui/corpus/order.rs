@@ -71,6 +71,13 @@ impl Ranks {
         self.first_mentions.get_or_init(|| catalogue.first_mentions())
     }
 
+    /// Computes the ranks that take long, before they are asked for.
+    pub(crate) fn prepare(&self, catalogue: &Catalogue) {
+        self.columns[0].get_or_init(|| times(catalogue));
+        self.columns[1].get_or_init(|| codes(catalogue));
+        self.columns[4].get_or_init(|| titles(catalogue));
+    }
+
     /// The documents in this order. Call it inside the threads that it may use.
     pub(crate) fn sort(&self, rows: Vec<u32>, order: Order, catalogue: &Catalogue) -> Vec<u32> {
         let ranks = match order.by {
