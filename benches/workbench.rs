@@ -1,9 +1,9 @@
 //! The corpus page over a large corpus: the real program on a pseudo-terminal, from its start to the answers to keys.
 //!
 //! `cargo bench --bench workbench [-- N]` makes a project of N cleaned documents (1,000,000 unless told otherwise) of invented text in
-//! a temporary folder, in parts of 4,096 rows, opens the workbench on it and presses keys. A time is from the key to the last byte of the
-//! first picture that answers it, as it comes out of the terminal; `key` is the median and the longest of a hundred. Memory is the most
-//! that was resident. Figures are of a machine that does nothing else.
+//! a temporary folder, in parts of 4,096 rows, opens the workbench on it and presses keys. A time is from the key to the last
+//! that is drawn because of it, as it comes out of the terminal; for `key`, a hundred keys that scroll, to the end of the first picture.
+//! Memory is the most that was resident. Figures are of a machine that does nothing else.
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
@@ -39,6 +39,7 @@ mod terminal {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
     use regex::Regex;
+    use unicode_width::UnicodeWidthStr;
 
     /// How long an answer may take before the bench gives up.
     const PATIENCE: Duration = Duration::from_secs(300);
@@ -46,8 +47,13 @@ mod terminal {
     /// Keys that the table is scrolled with.
     const SCROLLED: usize = 100;
 
-    /// Silence after which a picture is taken for whole.
-    const QUIET: Duration = Duration::from_millis(4);
+    /// Silence after which a picture is taken for whole, and after which nothing more is taken to come.
+    const PICTURE: Duration = Duration::from_millis(4);
+    const STILL: Duration = Duration::from_millis(700);
+
+    /// Cells of the terminal.
+    const COLUMNS: usize = 120;
+    const ROWS: usize = 40;
 
     pub(super) fn main() -> Result<()> {
         // Cargo adds `--bench` to what the user gives.
@@ -61,49 +67,50 @@ mod terminal {
 
         let began = Instant::now();
         let mut screen = Screen::open(dir.path())?;
-        screen.until("Corpus")?;
+        screen.until(|seen| seen.contains("Corpus"))?;
         told("first frame", began.elapsed());
-        screen.until("600")?;
+        screen.until(|seen| seen.contains(".SH"))?;
         told("first rows", began.elapsed());
         // While it is read the title says how far it is; then it does not.
-        screen.until_without(&format!("Corpus · 1 / {}", grouped(count)), "read ")?;
+        let whole = format!("1 / {} · cleaned ─", grouped(count));
+        screen.until(|seen| seen.contains(&whole))?;
         told("complete catalogue", began.elapsed());
+        screen.press("", STILL)?;
 
         let mut keys = Vec::with_capacity(SCROLLED);
         for i in 0..SCROLLED {
             // Pages, lines, and both ends, so that parts far apart come into sight.
-            let key = [" ", "j", "G", "b", "k", "g"][i % 6];
-            keys.push(screen.key(key)?);
+            keys.push(screen.press([" ", "j", "G", "b", "k", "g"][i % 6], PICTURE)?);
         }
         keys.sort();
         told("key, median", keys[SCROLLED / 2]);
         told("key, longest", keys[SCROLLED - 1]);
+        screen.press("", STILL)?;
 
         for column in ["published", "code", "kind", "repeats", "title"] {
-            told(&format!("sort by {column}"), screen.answer("s", &format!("{column}↑"))?);
+            told(&format!("sort by {column}"), screen.press("s", STILL)?);
         }
-        told("turn the order", screen.answer("o", "title↓")?);
-        screen.answer("so", "as in the files↓")?;
-        screen.answer("o", "cleaned ")?;
-        told("fold", screen.answer("z", "repeats folded")?);
-        screen.answer("z", &format!("/ {} · cleaned", grouped(count)))?;
+        told("turn the order", screen.press("o", STILL)?);
+        screen.press("so", STILL)?;
+        told("fold", screen.press("z", STILL)?);
+        screen.press("z", STILL)?;
 
-        screen.key("f")?;
-        for filter in ["kind:report", " 2024-01..2024-06", " hggf", " -repeats"] {
+        for filter in ["kind:report", "2024-01..2024-06", "hggf", "-repeats", "减持"] {
             // All but the last letter first, so that what is measured is one list.
-            let (most, last) = filter.split_at(filter.len() - 1);
-            screen.key(most)?;
-            screen.rest()?;
-            told(&format!("filter{filter:>18}"), screen.answer(last, &format!("({})", grouped(count)))?);
+            let last = filter.char_indices().next_back().map_or(0, |last| last.0);
+            screen.press("f", STILL)?;
+            screen.press(&filter[..last], STILL)?;
+            told(&format!("filter {filter}"), screen.press(&filter[last..], STILL)?);
+            screen.press("\x1b", STILL)?;
         }
-        screen.key("\x1b")?;
-        screen.rest()?;
 
-        screen.key("/")?;
-        screen.rest()?;
-        told("first hits of a search", screen.answer("商誉减值", "parts · ")?);
+        screen.press("/", STILL)?;
         let began = Instant::now();
-        screen.until_without("商誉减值", "parts · ")?;
+        let some = Regex::new("parts · [1-9]|  [1-9][0-9,]* found")?;
+        screen.type_in("商誉减值")?;
+        screen.until(|seen| some.is_match(seen))?;
+        told("first hits of a search", began.elapsed());
+        screen.until(|seen| seen.contains("商誉减值") && !seen.contains("parts · "))?;
         told("search of all bodies", began.elapsed());
         println!("{:>28} {:>8} MB", "memory at the most", screen.memory()? / 1024);
         screen.leave()
@@ -121,14 +128,16 @@ mod terminal {
         groups.join(",")
     }
 
-    /// The program on a terminal of 120 x 40 cells.
+    /// The program on a terminal.
     struct Screen {
         pty: Arc<Pty>,
         child: Killed,
         pieces: Receiver<Vec<u8>>,
-        /// All that was drawn since the last key, without the escape sequences.
-        drawn: String,
-        escapes: Regex,
+        /// What came without its end: a piece may end within a character or an escape sequence.
+        rest: Vec<u8>,
+        cells: Vec<Vec<String>>,
+        cursor: (usize, usize),
+        sequence: Regex,
     }
 
     /// The program; a bench that fails does not leave it running.
@@ -144,7 +153,7 @@ mod terminal {
     impl Screen {
         fn open(folder: &Path) -> Result<Screen> {
             let (pty, pts) = open().context("the system gives no pseudo-terminal")?;
-            pty.resize(Size::new(40, 120))?;
+            pty.resize(Size::new(ROWS as u16, COLUMNS as u16))?;
             let command = Command::new(env!("CARGO_BIN_EXE_inkstone"));
             let child = command.args(["--lang", "en"]).current_dir(folder).env("TERM", "xterm").spawn(pts)?;
             let pty = Arc::new(pty);
@@ -159,85 +168,81 @@ mod terminal {
                     }
                 }
             });
-            let escapes = Regex::new("\x1b\\[[0-9;?]*[a-zA-Z]")?;
-            Ok(Screen { pty, child: Killed(child), pieces, drawn: String::new(), escapes })
+            // A sequence that sets the cursor, colours and so on; a title and the like; a character.
+            let sequence =
+                Regex::new("^(?s:\x1b\\[([0-9;?>]*)([a-zA-Z])|\x1b\\][^\x07]*\x07|\x1b[()=>78][0-9A-B]?|([^\x1b]))")?;
+            let (rest, cells) = (Vec::new(), vec![vec![" ".to_owned(); COLUMNS]; ROWS]);
+            Ok(Screen { pty, child: Killed(child), pieces, rest, cells, cursor: (0, 0), sequence })
         }
 
-        /// Presses keys and waits until something is drawn and then nothing more; the time to the last of it.
-        fn key(&mut self, keys: &str) -> Result<Duration> {
-            self.drawn.clear();
+        fn type_in(&self, keys: &str) -> Result<()> {
+            (&*self.pty).write_all(keys.as_bytes()).context("the terminal takes keys")
+        }
+
+        /// Presses keys and waits until something was drawn and then nothing more for a time; the time to the last that was drawn.
+        fn press(&mut self, keys: &str, silence: Duration) -> Result<Duration> {
             let began = Instant::now();
-            (&*self.pty).write_all(keys.as_bytes())?;
+            self.type_in(keys)?;
+            let mut last = Duration::ZERO;
             // A key that changes nothing draws nothing.
-            let first = self.take(Duration::from_millis(500))?;
-            let mut last = began.elapsed();
-            while first && self.take(QUIET)? {
-                last = began.elapsed();
+            let mut patience = STILL;
+            while self.take(patience)? {
+                (last, patience) = (began.elapsed(), silence);
             }
-            Ok(if first { last } else { Duration::ZERO })
+            Ok(last)
         }
 
-        /// Presses keys and waits until a text is drawn; the time to that.
-        fn answer(&mut self, keys: &str, text: &str) -> Result<Duration> {
-            self.drawn.clear();
+        /// Waits until the screen looks so.
+        fn until(&mut self, so: impl Fn(&str) -> bool) -> Result<()> {
             let began = Instant::now();
-            (&*self.pty).write_all(keys.as_bytes())?;
-            self.until(text)?;
-            let took = began.elapsed();
-            self.rest()?;
-            Ok(took)
-        }
-
-        /// Waits until nothing is drawn any more.
-        fn rest(&mut self) -> Result<()> {
-            while self.take(Duration::from_millis(300))? {}
-            Ok(())
-        }
-
-        /// Waits until a text is drawn.
-        fn until(&mut self, text: &str) -> Result<()> {
-            let began = Instant::now();
-            while !self.drawn.contains(text) {
-                self.take(Duration::from_millis(100))?;
-                ensure!(
-                    began.elapsed() < PATIENCE,
-                    "waited in vain for {text:?}; the last that was drawn: {}",
-                    self.drawn
-                );
-            }
-            Ok(())
-        }
-
-        /// Waits until a text stands on the whole screen and another does not. Only what changes is drawn, so the screen is asked for anew.
-        fn until_without(&mut self, text: &str, without: &str) -> Result<()> {
-            let began = Instant::now();
-            let mut size = 120;
             loop {
-                // Another width makes the program draw everything.
-                size = if size == 120 { 121 } else { 120 };
-                self.drawn.clear();
-                self.pty.resize(Size::new(40, size))?;
-                while self.take(Duration::from_millis(30))? {}
-                if self.drawn.contains(text) && !self.drawn.contains(without) {
+                let seen: Vec<String> = self.cells.iter().map(|row| row.concat()).collect();
+                let seen = seen.join("\n");
+                if so(&seen) {
                     return Ok(());
                 }
-                ensure!(began.elapsed() < PATIENCE, "waited in vain for {text:?} without {without:?}: {}", self.drawn);
+                ensure!(began.elapsed() < PATIENCE, "waited in vain; what is on the screen:\n{seen}");
+                self.take(Duration::from_millis(100))?;
             }
         }
 
         /// Takes in what is drawn; false when nothing comes within the time.
         fn take(&mut self, within: Duration) -> Result<bool> {
             match self.pieces.recv_timeout(within) {
-                Ok(piece) => {
-                    let piece = String::from_utf8_lossy(&piece);
-                    self.drawn += &self.escapes.replace_all(&piece, "");
-                    Ok(true)
-                }
-                Err(RecvTimeoutError::Timeout) => Ok(false),
-                Err(RecvTimeoutError::Disconnected) => {
-                    bail!("the program has ended; the last that was drawn: {}", self.drawn)
+                Ok(piece) => self.rest.extend(piece),
+                Err(RecvTimeoutError::Timeout) => return Ok(false),
+                Err(RecvTimeoutError::Disconnected) => bail!("the program has ended"),
+            }
+            let whole = match std::str::from_utf8(&self.rest) {
+                Ok(text) => text.len(),
+                Err(error) => error.valid_up_to(),
+            };
+            let text = String::from_utf8_lossy(&self.rest[..whole]).into_owned();
+            let mut left = text.as_str();
+            while let Some(found) = self.sequence.captures(left) {
+                left = &left[found[0].len()..];
+                match (found.get(2).map(|end| end.as_str()), found.get(3)) {
+                    (Some("H"), _) => {
+                        let mut numbers = found[1].split(';').map(|number| number.parse().unwrap_or(1));
+                        let mut next = || numbers.next().unwrap_or(1usize).saturating_sub(1);
+                        self.cursor = (next().min(ROWS - 1), next());
+                    }
+                    (Some("J"), _) => self.cells.iter_mut().flatten().for_each(|cell| *cell = " ".to_owned()),
+                    (None, Some(one)) => self.put(one.as_str()),
+                    _ => {}
                 }
             }
+            self.rest.drain(..whole - left.len());
+            Ok(true)
+        }
+
+        fn put(&mut self, one: &str) {
+            let (row, column) = self.cursor;
+            let wide = one.width();
+            for (i, cell) in self.cells[row].iter_mut().skip(column).take(wide).enumerate() {
+                *cell = if i == 0 { one.to_owned() } else { String::new() };
+            }
+            self.cursor.1 += wide;
         }
 
         /// The most memory that was resident, in KiB.
