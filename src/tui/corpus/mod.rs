@@ -3,6 +3,7 @@
 //! The table is a catalogue in memory that is read part by part on a thread; whatever is in sight is read first. A filter, a search
 //! through the bodies, an order and folding make a list of it, on a thread as well. The reader has one document, laid out on a thread.
 
+mod arrange;
 mod catalogue;
 mod document;
 mod filter;
@@ -28,7 +29,7 @@ use serde_json::Value;
 pub(crate) use view::draw;
 
 use self::catalogue::{Catalogue, Slot};
-use self::document::{Library, Shelf, Wanted};
+use self::document::Shelf;
 use self::filter::{Fault, Filter};
 use self::listed::{Listed, Of, Wish};
 use self::listing::Recipe;
@@ -202,97 +203,21 @@ impl Corpus {
 
     /// Begins the search anew; dropping the search before it ends it.
     fn search_anew(&mut self, desk: &Desk<'_>) {
+        let pattern = match Pattern::parse(self.query.text()) {
+            Ok(pattern) => pattern,
+            // An expression that cannot be read changes nothing yet.
+            Err(fault) => return self.query_fault = Some(fault),
+        };
         (self.search, self.query_fault, self.to_top) = (None, None, true);
-        match Pattern::parse(self.query.text()) {
-            Err(fault) => self.query_fault = Some(fault),
-            Ok(None) => {}
-            Ok(Some(pattern)) => {
-                self.searches += 1;
-                if let Some(index) = self.index().cloned() {
-                    let (filter, catalogue) = (self.filtering.clone(), self.catalogue.clone());
-                    self.search = Some(Search::start(pattern, filter, index, catalogue, desk));
-                }
-            }
+        if let Some((pattern, index)) = pattern.zip(self.index().cloned()) {
+            self.searches += 1;
+            let (filter, catalogue) = (self.filtering.clone(), self.catalogue.clone());
+            self.search = Some(Search::start(pattern, filter, index, catalogue, desk));
         }
     }
 
     fn end_search(&mut self) {
         (self.search, self.query_fault, self.query) = (None, None, Field::default());
-    }
-
-    /// Takes in the files of the corpus, and has those read that are new.
-    fn take_files(&mut self, desk: &Desk<'_>) {
-        let Some(errand) = &mut self.listing_files else { return };
-        if !errand.look() {
-            return;
-        }
-        let found = errand.get_mut().map(std::mem::take);
-        let fault = errand.fault().unwrap_or_default().to_owned();
-        self.listing_files = None;
-        let Some(index) = found else {
-            self.index = Some(Err(fault));
-            return;
-        };
-        if self.index().is_some_and(|old| **old == index) {
-            return;
-        }
-        self.list += 1;
-        let old = self.index().map(|old| (&**old, &self.catalogue));
-        let (catalogue, index) = (index.catalogue(old), Arc::new(index));
-        let loading = (!catalogue.is_complete()).then(|| Loading::start(index.clone(), &catalogue, desk));
-        (self.catalogue, self.loading, self.index) = (catalogue, loading, Some(Ok(index)));
-        self.open.clear();
-        if let Some(at) = self.go_to.take().and_then(|place| self.catalogue.number(place)) {
-            self.cursor.at = at;
-        }
-        // What an earlier session left, and what is typed while the files are listed.
-        self.search_anew(desk);
-        self.to_top = false;
-    }
-
-    fn arrange_list(&mut self, desk: &Desk<'_>) {
-        let here = self.number(self.cursor.at);
-        let (of, recipe) = (self.of(), self.recipe());
-        if self.listed.arrange(of, &self.catalogue, || recipe, desk) {
-            let line = match (&self.listed.now, here) {
-                _ if self.to_top => None,
-                (Some(listing), Some(here)) => u32::try_from(here).ok().and_then(|here| listing.line_of(here)),
-                (None, here) => here,
-                (_, None) => None,
-            };
-            self.cursor.at = line.unwrap_or(0);
-            self.to_top = false;
-        }
-    }
-
-    /// Asks for the part of the first line in sight that has not been read.
-    fn want_what_is_in_sight(&self, rows: usize) {
-        let Some(loading) = &self.loading else { return };
-        let lines = self.cursor.top..self.cursor.top + rows;
-        let mut parts = lines.filter_map(|line| self.catalogue.place(self.number(line)?)).map(|place| place.0);
-        let wanted = parts.find(|part| matches!(self.catalogue.slot(*part), Slot::Unread));
-        if let Some(part) = wanted {
-            loading.want(part);
-        }
-    }
-
-    fn arrange_reader(&mut self, area: Rect, desk: &Desk<'_>) {
-        // A document that cannot be read has its fault on its line.
-        let number = self.number(self.cursor.at).filter(|_| self.fault_here().is_none());
-        let place = number.and_then(|n| self.catalogue.place(n));
-        let wanted = place.map(|place| Wanted {
-            list: self.list,
-            place,
-            cut: self.cut,
-            width: (area.width as usize).saturating_sub(2 + layout::GUTTER),
-            pattern: self.search.as_ref().map(|search| search.pattern.clone()),
-        });
-        let (index, shelf) = (self.index().cloned(), self.shelf.clone());
-        let library = || {
-            let (tokeniser, marker) = (desk.workspace.tokeniser.clone(), desk.workspace.marker.clone());
-            Some(Library { index: index?, shelf, tokeniser, marker })
-        };
-        self.reader.arrange(wanted, library, reader_view::room(area), desk);
     }
 
     fn sort_by(&mut self, order: Order) {
