@@ -49,7 +49,7 @@ mod terminal {
 
     /// Silence after which a picture is taken for whole, and after which nothing more is taken to come.
     const PICTURE: Duration = Duration::from_millis(4);
-    const STILL: Duration = Duration::from_millis(700);
+    const STILL: Duration = Duration::from_millis(2500);
 
     /// Cells of the terminal.
     const COLUMNS: usize = 120;
