@@ -119,7 +119,7 @@ pub struct Workspace {
     pub seed: u64,
     /// How the reader cuts a text into tokens.
     pub tokeniser: Tokeniser,
-    /// Names and tone words to colour in the reader.
+    /// Names, tone words and boilerplate to mark in the reader.
     pub marker: Option<Marker>,
     /// What an earlier run said.
     pub reports: LastReports,
@@ -203,6 +203,8 @@ pub enum Meaning {
     Positive,
     /// A word of bad tone.
     Negative,
+    /// A sentence that its publisher always writes.
+    Boilerplate,
 }
 
 /// Shows on this terminal what can be done where there is no project, and opens the workbench on what the user chose.

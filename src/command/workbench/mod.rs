@@ -74,7 +74,7 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
     let run = runner
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
     let words = Arc::new(Words::of(opened));
-    let (links, reports) = (project.links(), project.clone());
+    let (marker, reports) = (marker(opened, &project), project.clone());
     let staged = opened.clone();
     Ok(Workspace {
         title: config.project.name.clone(),
@@ -89,7 +89,7 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
         threads: config.project.threads,
         seed: config.project.seed,
         tokeniser: words::tokeniser(words.clone()),
-        marker: Some(marker(opened, links)),
+        marker: Some(marker),
         laboratory: super::experiment::laboratory(opened),
         text: Some(text::bench(opened, words)),
         models: models::bench(opened),

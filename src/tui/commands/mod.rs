@@ -19,7 +19,15 @@ pub(crate) enum Action {
     // Corpus
     Open,
     Search,
+    Filter,
+    SortTable,
+    TurnOrder,
+    Fold,
+    Unfold,
+    NextHit,
+    PreviousHit,
     Cut,
+    OnTextPage,
 
     // Text
     Focus,
@@ -177,7 +185,15 @@ use Action as A;
 pub(crate) static COMMANDS: &[Command] = &[
     // Corpus
     command!("read", A::Open, ["enter"], "阅读" "read", "进入正文，j/k 滚动" "move into the text, j/k scroll it", CORPUS, |a| a.corpus.can_open(), true),
-    command!("search", A::Search, ["/"], "搜索" "search", "按标题或代码搜索，边输入边查" "search titles and codes while you type", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("search", A::Search, ["/"], "搜索" "search", "搜索标题、代码与正文，边输入边查；re: 开头为正则表达式" "search titles, codes, bodies; re: begins an expression", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("filter", A::Filter, ["f"], "筛选" "filter", "筛选：kind:研报 code:600517 2024-01.. -重复 词 拼音首字母" "filter: kind:report code:600517 2024-01.. -repeats word", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("sort-table", A::SortTable, ["s"], "排序" "sort", "按时间、代码、类型、重复、标题轮换；点表头也可" "by time, code, kind, repeats, title in turn", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("turn-order", A::TurnOrder, ["o"], "倒序" "turn", "升序与降序互换" "turn the order round", CORPUS, |a| a.corpus.has_documents(), false),
+    command!("fold", A::Fold, ["z"], "折叠" "fold", "把重复折叠进首次出现的一篇，×3 为篇数；再按展开" "fold repeats into their first mention, with their count", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("unfold", A::Unfold, ["x"], "展开" "unfold", "展开或收起光标处一篇的重复" "show what the document at the cursor stands for", CORPUS, |a| a.corpus.can_unfold(), true),
+    command!("next-hit", A::NextHit, ["n"], "下一处" "next hit", "正文中的下一处命中" "the next hit in the text", CORPUS, |a| a.corpus.has_hits(), true),
+    command!("previous-hit", A::PreviousHit, ["N"], "上一处" "hit before", "正文中的上一处命中" "the hit before in the text", CORPUS, |a| a.corpus.has_hits(), false),
+    command!("on-text-page", A::OnTextPage, ["v"], "文本页" "text page", "在文本页打开这篇：多种切词与截断" "open it on the text page: tokenisers, truncations", CORPUS, |a| a.corpus.has_selected(), true),
     command!("tokens", A::Cut, ["t"], "切词" "tokens", "正文：原样、按字、jieba 分词" "text as it is, in characters, in jieba words", CORPUS, |a| a.corpus.has_documents(), true),
 
     // Text

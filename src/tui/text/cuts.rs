@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use super::bench::Tokens;
 use crate::data::Document;
-use crate::tui::corpus::{ReaderLine, Sort, lay_out};
-use crate::tui::reading;
-use crate::tui::{Cut, Mark, Meaning};
+use crate::tui::corpus::{self, Sort, Text};
+use crate::tui::{Mark, Meaning};
+
+/// A line: pieces of text and what each of them is.
+pub(super) type Pieces = Vec<(String, Sort)>;
 
 /// Bytes of a token, at the most, that are looked at around the cursor.
 const LONGEST: usize = 4096;
@@ -45,7 +47,7 @@ pub(super) fn strip(
     from: usize,
     cursor: &Range<usize>,
     (width, rows): (usize, usize),
-) -> Vec<ReaderLine> {
+) -> Vec<Pieces> {
     let from = text.floor_char_boundary(from.min(cursor.start));
     let cursor = cursor.start..cursor.end.min(cursor.start + LONGEST);
     // No line of tokens takes more than four bytes a cell, save for what takes no room at all.
@@ -58,17 +60,16 @@ pub(super) fn strip(
         (Some(first), Some(last)) => clipped(first).start..clipped(last).end,
         _ => 0..0,
     };
-    let window = reading::Text {
-        place: (0, 0),
+    let window = Text {
         document: Document { body: text[from..end].to_owned(), ..Document::default() },
-        first: None,
-        cut: Some(Cut::Words),
         tokens: inside.map(clipped).collect(),
         marks: vec![Mark { range: marked, meaning: Meaning::Name }],
-        fault: None,
+        ..Text::default()
     };
-    let mut lines = lay_out(&window, width.max(2));
-    let is_marked = |line: &ReaderLine| line.iter().any(|(_, sort)| matches!(sort, Sort::Marked(_)));
+    let layout = corpus::lay_out(&window, width.max(2));
+    let pieces = |number| Some(corpus::line(&window, layout.line(number)?, &[], None).pieces);
+    let mut lines: Vec<Pieces> = (0..layout.len()).filter_map(pieces).collect();
+    let is_marked = |line: &Pieces| line.iter().any(|(_, sort)| matches!(sort, Sort::Marked(_)));
     let last = lines.iter().rposition(is_marked).unwrap_or(0);
     let first = lines.iter().position(is_marked).unwrap_or(0);
     // The beginning of what is marked stays in sight, its end where there is room.
@@ -86,11 +87,11 @@ mod tests {
         Tokens { ranges: ranges.to_vec(), ids: Vec::new(), specials: 0 }
     }
 
-    fn plain(lines: &[ReaderLine]) -> Vec<String> {
+    fn plain(lines: &[Pieces]) -> Vec<String> {
         lines.iter().map(|line| line.iter().map(|piece| piece.0.as_str()).collect()).collect()
     }
 
-    fn marked(lines: &[ReaderLine]) -> String {
+    fn marked(lines: &[Pieces]) -> String {
         let pieces = lines.iter().flatten().filter(|piece| matches!(piece.1, Sort::Marked(_)));
         pieces.map(|piece| piece.0.as_str()).collect::<Vec<_>>().join(",")
     }
@@ -115,9 +116,9 @@ mod tests {
         let characters = tokens(&[0..3, 3..6, 6..9, 9..12, 12..15, 15..18, 18..21]);
         let cursor = 9..15;
         let shown = strip(text, &words, 0, &cursor, (40, 3));
-        assert_eq!((plain(&shown), marked(&shown)), (vec!["公司/拟/回购/股份".to_owned()], "回购".to_owned()));
+        assert_eq!((plain(&shown), marked(&shown)), (vec!["公司/拟/‹回购›/股份".to_owned()], "‹回购›".to_owned()));
         let shown = strip(text, &characters, 0, &cursor, (40, 3));
-        assert_eq!((plain(&shown), marked(&shown)), (vec!["公/司/拟/回/购/股/份".to_owned()], "回,购".to_owned()));
+        assert_eq!((plain(&shown), marked(&shown)), (vec!["公/司/拟/‹回/购›/股/份".to_owned()], "‹回,购›".to_owned()));
     }
 
     #[test]
@@ -125,7 +126,7 @@ mod tests {
         let text = "公司拟回购股份".repeat(30);
         let characters: Vec<Range<usize>> = (0..text.len() / 3).map(|i| 3 * i..3 * i + 3).collect();
         let lines = strip(&text, &tokens(&characters), 0, &(300..306), (10, 2));
-        assert_eq!((lines.len(), marked(&lines)), (2, "拟,回".to_owned()));
+        assert_eq!((lines.len(), marked(&lines)), (2, "‹拟,回›".to_owned()));
         let whole = strip(&text, &tokens(std::slice::from_ref(&(0..text.len()))), 0, &(0..text.len()), (10, 2));
         assert_eq!(whole.len(), 2, "a token of any length is cut at the rows");
     }

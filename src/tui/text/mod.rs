@@ -249,7 +249,7 @@ impl PageState for Text {
         if self.stale && !self.asked.as_ref().is_some_and(Errand::waiting) {
             self.stale = false;
             let (goal, workspace, bench) = (self.goal.clone(), desk.workspace.clone(), bench.clone());
-            self.asked = Some(desk.errand("read a text", move |_| source::find(&goal, &workspace, &bench)));
+            self.asked = Some(desk.errand("read a text", move |ctx| source::find(&goal, &workspace, &bench, ctx)));
         }
         self.left.iter_mut().for_each(|cut| drop(cut.look()));
         self.left.retain(Errand::waiting);

@@ -4,6 +4,8 @@ use anyhow::{Context, Result};
 
 use super::bench::{About, TextBench, TextSubject};
 use crate::data::Document;
+use crate::job::Ctx;
+use crate::tui::corpus::Index;
 use crate::tui::{Workspace, reading};
 use crate::{corpus, disk};
 
@@ -40,26 +42,25 @@ pub(super) struct Found {
 
 /// Reads a text and what is known of it; none where the corpus has no documents. A place that the corpus has no more gives its last
 /// document.
-pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench) -> Result<Option<Found>> {
+pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &Ctx) -> Result<Option<Found>> {
     let (subject, place, number, count) = match goal {
         Goal::Own(text) => {
             let document = Document { body: text.clone(), ..Document::default() };
             (TextSubject { place: None, document, text: text.clone(), title: 0 }, None, 0, 0)
         }
         Goal::Number(_) | Goal::Place(..) => {
-            let index = reading::index(workspace, 0)?;
-            let Some(last) = index.len().checked_sub(1) else { return Ok(None) };
+            let index = Index::of(&workspace.project, ctx)?;
+            let catalogue = index.catalogue(None);
+            let Some(last) = catalogue.len().checked_sub(1) else { return Ok(None) };
             let number = match goal {
-                Goal::Place(part, row) => {
-                    let before = index.parts.iter().take(*part).map(|part| part.1).sum::<usize>();
-                    before + row
-                }
+                Goal::Place(part, row) => catalogue.number((*part, *row)).unwrap_or(last),
                 Goal::Number(number) => *number,
                 Goal::Own(_) => 0,
             };
             let number = number.min(last);
-            let (part, row) = index.place(number).context("the corpus has become shorter since it was listed")?;
-            let path = &index.parts[part].0;
+            let place = catalogue.place(number).context("the corpus has become shorter since it was listed")?;
+            let (part, row) = place;
+            let path = index.path(part)?;
             let documents = corpus::documents_from_frame(&disk::read_parquet(path, None)?)
                 .with_context(|| format!("cannot use {}", path.display()))?;
             let document = documents.into_iter().nth(row);
