@@ -30,10 +30,10 @@ use shelf::{By, Shelf};
 use words as w;
 
 /// Reads the ledger; none where there is none yet.
-pub type LedgerReading = Arc<dyn Fn(&Ctx) -> Result<Option<Book>> + Send + Sync>;
+type LedgerReading = Arc<dyn Fn(&Ctx) -> Result<Option<Book>> + Send + Sync>;
 
 /// Deletes an entry, with the reason, and reads the ledger anew.
-pub type LedgerDeletion = Arc<dyn Fn(u64, &str) -> Result<Book> + Send + Sync>;
+type LedgerDeletion = Arc<dyn Fn(u64, &str) -> Result<Book> + Send + Sync>;
 
 /// What the page works with, as the front hands it in. The ledger is open only meanwhile.
 #[derive(Clone)]
