@@ -42,7 +42,8 @@ fn read(file: &Path, settings: &[outline::Setting]) -> Result<Sheet> {
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let folder = std::path::absolute(file).ok();
-            let name = folder.as_deref().and_then(Path::parent).and_then(Path::file_name).map(|name| name.to_string_lossy());
+            let name =
+                folder.as_deref().and_then(Path::parent).and_then(Path::file_name).map(|name| name.to_string_lossy());
             let text = match name {
                 Some(name) => edit::set(TEMPLATE, "project.name", &edit::quoted(&name))?,
                 None => TEMPLATE.to_owned(),

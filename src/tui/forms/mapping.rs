@@ -30,8 +30,7 @@ const FORMATS: [Format; 11] = [
 ];
 const ENCODINGS: [&str; 6] = ["utf-8", "gbk", "gb18030", "big5", "utf-16le", "utf-16be"];
 const DELIMITERS: [&str; 4] = [",", "\t", ";", "|"];
-const TIMES: [&str; 7] =
-    ["%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y年%m月%d日", "%Y%m%d", "unix", "unix_ms", "excel"];
+const TIMES: [&str; 7] = ["%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y年%m月%d日", "%Y%m%d", "unix", "unix_ms", "excel"];
 
 /// A line of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +79,8 @@ pub(super) struct Mapping {
 impl Mapping {
     /// Describes the file at `path`, which is relative to the configuration's folder.
     pub(super) fn open(path: &str, taken: &[String], bench: &FormBench, messenger: &Messenger) -> Mapping {
-        let draft = Source { name: name_of(path, taken), path: path.to_owned(), kind: kind_of(path), ..Source::default() };
+        let draft =
+            Source { name: name_of(path, taken), path: path.to_owned(), kind: kind_of(path), ..Source::default() };
         let (first, preview) = (draft.clone(), bench.preview.clone());
         let asked = messenger.send("look at a file", move |ctx| {
             let seen = preview(&first, ctx)?;
@@ -294,7 +294,9 @@ impl Mapping {
             Part::Format if text.is_empty() => Ok(draft.format = Format::Auto),
             Part::Format => chosen(&FORMATS, text).map_or_else(unknown, |format| Ok(draft.format = format)),
             Part::Encoding => Ok(draft.encoding = optional()),
-            Part::Delimiter => Ok(draft.delimiter = optional().map(|text| if text == "tab" { "\t".to_owned() } else { text })),
+            Part::Delimiter => {
+                Ok(draft.delimiter = optional().map(|text| if text == "tab" { "\t".to_owned() } else { text }))
+            }
             Part::Sheet => Ok(draft.sheet = optional()),
             Part::TimeFormat => Ok(draft.time_format = optional()),
             Part::DefaultTime => Ok(draft.published_at_default = optional()),

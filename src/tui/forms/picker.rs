@@ -24,8 +24,7 @@ const LOOKED_AT: usize = 200;
 const LOOKED_AT_IN_ALL: usize = 5000;
 
 /// Endings of files that hold many rows, and of files that are one document each.
-const TABLES: &[&str] =
-    &["csv", "tsv", "tab", "jsonl", "ndjson", "json", "parquet", "pq", "xlsx", "xls", "xlsm"];
+const TABLES: &[&str] = &["csv", "tsv", "tab", "jsonl", "ndjson", "json", "parquet", "pq", "xlsx", "xls", "xlsm"];
 const PAPERS: &[&str] = &["txt", "pdf", "html", "htm", "docx"];
 
 /// What stands in a folder.

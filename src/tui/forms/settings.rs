@@ -113,7 +113,7 @@ impl Settings {
 
     /// Name of the file.
     pub(super) fn file(&self) -> String {
-        self.bench.file.display().to_string()
+        self.bench.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// Whether the file is being written.
@@ -136,6 +136,8 @@ impl Settings {
         match Errand::arrived(&mut self.saving) {
             Some(Ok(sheet)) => {
                 self.on_disk.clone_from(&sheet.text);
+                // What was before is now a change of what is in the file.
+                self.past.iter_mut().for_each(|past| past.stood = sheet.stood);
                 (self.sheet, self.said) = (Some(sheet), Some(Said::Good(words::SAVED)));
                 saved = true;
             }
@@ -224,8 +226,10 @@ impl Settings {
             KeyCode::PageUp => self.step(Action::PageUp, page),
             KeyCode::Home | KeyCode::Char('g') => self.step(Action::First, page),
             KeyCode::End | KeyCode::Char('G') => self.step(Action::Last, page),
-            KeyCode::Tab => self.in_keys = !self.in_keys,
-            KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => self.in_keys = true,
+            KeyCode::Tab => self.in_keys = !self.in_keys && !self.entries().is_empty(),
+            KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => {
+                self.in_keys = !self.entries().is_empty();
+            }
             KeyCode::Enter | KeyCode::Char(' ') => self.edit(true),
             KeyCode::Char('e') => self.edit(false),
             KeyCode::Char('d') | KeyCode::Delete => self.to_default(),
@@ -353,7 +357,9 @@ impl Settings {
     }
 
     fn to_default(&mut self) {
-        let Some((entry, path)) = self.entry().filter(|(entry, _)| self.in_keys && entry.value.is_some()) else { return };
+        let Some((entry, path)) = self.entry().filter(|(entry, _)| self.in_keys && entry.value.is_some()) else {
+            return;
+        };
         let repeated = path.contains('[');
         let change = match &entry.default {
             // The template writes every default down, and so do files that were made from it.
@@ -409,8 +415,9 @@ impl Editing {
     /// What is typed as a value of TOML.
     fn value(&self) -> String {
         let text = self.field.text();
-        let table = text.trim_start().starts_with('{') && read(text.trim()).is_some();
-        if self.textual && !table { quoted(text) } else { text.trim().to_owned() }
+        let (table, is_value) = (text.trim_start().starts_with('{'), read(text.trim()).is_some());
+        // What is no value is a text: its key says what it wants instead, or takes it.
+        if is_value && (table || !self.textual) { text.trim().to_owned() } else { quoted(text) }
     }
 }
 

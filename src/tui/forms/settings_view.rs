@@ -148,7 +148,8 @@ impl Settings {
         frame.render_widget(block, area);
         let entries = self.entries();
         if entries.is_empty() {
-            return frame.render_widget(Line::raw(say(words::NO_KEYS)), inner);
+            let none = self.group().is_none_or(|group| group.count == Some(0));
+            return frame.render_widget(Line::raw(say(if none { words::NO_KEYS } else { words::CHOOSE_ONE })), inner);
         }
         let wide = if inner.width >= 70 { 30 } else { 20 };
         let columns = [
@@ -184,7 +185,8 @@ impl Settings {
         frame.render_widget(block, area);
         let cells = usize::from(inner.width);
         let mut lines: Vec<Line<'_>> = Vec::new();
-        let mut add = |text: String, style| lines.extend(wrapped(&text, cells).into_iter().map(|l| Line::styled(l, style)));
+        let mut add =
+            |text: String, style| lines.extend(wrapped(&text, cells).into_iter().map(|l| Line::styled(l, style)));
         if let Some(editing) = &self.editing {
             draw_field("›", &editing.field, frame, Rect { height: inner.height.min(1), ..inner });
             inner = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
