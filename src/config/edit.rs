@@ -5,7 +5,6 @@
 //!
 //! [`Config::faults`]: super::Config::faults
 
-use std::fmt::Write;
 use std::ops::Range;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -128,7 +127,7 @@ pub fn quoted(text: &str) -> String {
 /// A `[[source]]` as it is written: what differs from the defaults.
 pub fn source_block(source: &Source) -> String {
     let mut block = String::from("[[source]]\n");
-    let mut line = |key: &str, value: &str| drop(writeln!(block, "{key} = {}", quoted(value)));
+    let mut line = |key: &str, value: &str| block += &format!("{key} = {}\n", quoted(value));
     line("name", &source.name);
     line("path", &source.path);
     let default = Source::default();
@@ -157,7 +156,7 @@ pub fn source_block(source: &Source) -> String {
         block += "[source.columns]\n";
         for (field, column) in &source.columns {
             let value = toml::Value::try_from(column).map_or_else(|_| quoted(""), |value| value.to_string());
-            let _ = writeln!(block, "{field} = {value}");
+            block += &format!("{field} = {value}\n");
         }
     }
     block

@@ -61,14 +61,14 @@ use crate::{figures, width};
 pub use crate::language::Language;
 pub use factor::{DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
 pub use features::FeatureBench;
-pub use forms::{Change, Entry, Fault, FormBench, Group, Sheet};
+pub use forms::{Change, ChangeSheet, Entry, Fault, FormBench, Group, ReadSheet, SaveSheet, Sheet, TrySource};
 pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
 pub use models::ModelBench;
 pub use onnx::OnnxBench;
 pub use text::TextBench;
 pub use theme::{Depth, Shade};
-pub use welcome::WelcomeBench;
+pub use welcome::{Begin, WelcomeBench};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;

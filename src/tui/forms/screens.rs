@@ -301,3 +301,23 @@ fn files_that_say_little_are_told_as_they_are() {
     assert!(picture.contains("✓ table         prices") || picture.contains("prices"), "{picture}");
     assert!(picture.contains("✓ 接受 1"), "{picture}");
 }
+
+#[test]
+fn no_key_breaks_any_form_at_any_size() {
+    let (dir, file) = project(TEXT);
+    gbk(dir.path(), "新闻.csv", NEWS);
+    let forms = ["", "<enter>", "j<enter>", "ja", "ja/新<enter>", "ja<tab>", "<enter>e"];
+    for size in [(60, 16), (300, 90), (1, 1)] {
+        for form in forms {
+            let mut bench = open(&dir, &file);
+            bench.screen(size, &format!(",{form}"));
+            for key in [
+                "<end>", "<down>", "<right>", "<left>", "<pgup>", "<enter>", "x", "<esc>", "G", "v", "D", "u", "<tab>",
+                "?", "<home>",
+            ] {
+                bench.screen(size, key);
+            }
+        }
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
+}

@@ -5,7 +5,8 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
-use super::settings::{Said, Settings, plain, section_of};
+use super::settings::{Said, Settings};
+use super::value::{plain, section_of};
 use super::{Entry, Group, draw_field, key_line, words, wrapped};
 use crate::language::Word;
 use crate::tui::list::{self, Column};

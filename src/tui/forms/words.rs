@@ -44,6 +44,7 @@ words! {
     MISSING: "缺少", "missing";
     STILL_TRYING: "还在试读，请稍候再保存。", "Still trying: save in a moment.";
     NOT_YET: "还不能保存：", "Not yet:";
+    SEE_RESULT: "还不能保存：原因见右侧。", "Not yet: the reason stands at the right.";
     TAKE_SOURCE: "保存", "save";
     CHANGE: "更改", "change";
     TYPE: "输入", "type";
