@@ -321,3 +321,19 @@ fn no_key_breaks_any_form_at_any_size() {
     }
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
 }
+
+/// Every key of the settings is answered while the user waits: the whole text is read again at each letter that is typed.
+#[test]
+fn a_letter_typed_is_checked_at_once() {
+    let text = format!("{}\n[[feature]]\nname = \"tone\"\nmodel = \"lexicon\"\n", crate::config::TEMPLATE);
+    let (dir, file) = project(&text);
+    let forms = form_bench(&file);
+    let sheet = (forms.read)().unwrap();
+    let change = crate::tui::Change::Set("clean.window_days".into(), "7".into());
+    let begun = std::time::Instant::now();
+    for _ in 0..10 {
+        assert!((forms.change)(&sheet, &change).unwrap().faults.is_empty());
+    }
+    let each = begun.elapsed() / 10;
+    assert!(each < std::time::Duration::from_millis(300), "{each:?} in {}", dir.path().display());
+}
