@@ -22,17 +22,20 @@ use crate::tui::{Kept, Laboratory, Start, Truncated};
 
 /// Runs the experiments of a project.
 pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
-    let opened = Opened::read(&args.project.config, "experiment", global).map(|mut opened| {
-        if let Some(preset) = args.preset.filter(|preset| *preset != Preset::None) {
-            opened.config.experiment.iter_mut().for_each(|params| params.preset = preset);
-        }
-        opened
+    let preset = args.preset.filter(|preset| *preset != Preset::None);
+    let opened = Opened::read(&args.project.config, "experiment", global).and_then(|opened| {
+        opened.with(move |config| {
+            if let Some(preset) = preset {
+                config.experiment.iter_mut().for_each(|params| params.preset = preset);
+            }
+            Ok(())
+        })
     });
     let name = args.name.clone();
     if !is_batch(global) {
         let opened = opened?;
         let run = opened.clone();
-        let runner = Arc::new(move |ctx: &Ctx| Ok(experiments(&run, name.as_deref(), ctx)?.0));
+        let runner = Arc::new(move |ctx: &Ctx| Ok(experiments(&run.again()?, name.as_deref(), ctx)?.0));
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
     let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
@@ -90,7 +93,7 @@ pub(super) fn laboratory(opened: &Opened) -> Option<Laboratory> {
             let params = looked.config.experiment.iter().find(|params| params.name == name);
             truncated(&looked, params.context("there is no such experiment")?, number, words)
         }),
-        run: Arc::new(move |ctx: &Ctx| Ok(experiments(&ran, None, ctx)?.0)),
+        run: Arc::new(move |ctx: &Ctx| Ok(experiments(&ran.again()?, None, ctx)?.0)),
     })
 }
 

@@ -163,7 +163,9 @@ impl<'a> Opened<'a> {
     /// What stands between the cells of a row, in text formats.
     pub(super) fn delimiter(&self) -> Option<char> {
         match &self.rows {
-            Rows::Bytes(ByteRows { layout: Layout { cut: Cut::Rows(delimiter), .. }, .. }) => Some(char::from(*delimiter)),
+            Rows::Bytes(ByteRows { layout: Layout { cut: Cut::Rows(delimiter), .. }, .. }) => {
+                Some(char::from(*delimiter))
+            }
             _ => None,
         }
     }

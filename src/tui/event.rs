@@ -85,7 +85,9 @@ fn of_mouse(app: &App, mouse: &MouseEvent) -> Option<Intent> {
     match app.dialog {
         Some(Dialog::Help(_)) => Some(Intent::Scroll(3 * wheel)),
         Some(Dialog::Palette(_)) => Some(Intent::Mark(step)),
-        Some(Dialog::Settings) => Some(Intent::Form(KeyEvent::from(if wheel > 0 { KeyCode::Down } else { KeyCode::Up }))),
+        Some(Dialog::Settings) => {
+            Some(Intent::Form(KeyEvent::from(if wheel > 0 { KeyCode::Down } else { KeyCode::Up })))
+        }
         Some(Dialog::Question(_)) => None,
         None => Some(Intent::Do(step)),
     }

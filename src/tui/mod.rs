@@ -65,7 +65,7 @@ pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, Sentences
 pub use features::{
     FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
 };
-pub use forms::{Change, Entry, Fault, FormBench, Group, Sheet};
+pub use forms::{Change, ChangeSheet, Entry, Fault, FormBench, Group, ReadSheet, SaveSheet, Sheet, TrySource};
 pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
 pub use models::{
@@ -78,7 +78,7 @@ pub use text::{
     Tokens, Tradable,
 };
 pub use theme::{Depth, Shade};
-pub use welcome::WelcomeBench;
+pub use welcome::{Begin, WelcomeBench};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;

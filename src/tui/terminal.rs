@@ -18,8 +18,8 @@ use crossterm::event::{
 use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, event, execute};
-use ratatui::{Frame, Terminal};
 use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
 
 use super::app::App;
 use super::event::Event;
@@ -97,8 +97,9 @@ struct Stage {
 
 impl Stage {
     fn take(mouse: bool) -> Result<Stage> {
-        let locale =
-            ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .into_iter()
+            .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
         refuse_other_than_utf8(locale.as_deref().unwrap_or_default())?;
         let (sender, events) = channel();
         let screen = Screen::take(mouse)?;
@@ -120,6 +121,8 @@ impl Stage {
     /// The workbench, until the user leaves it.
     fn work(mut self, workspace: Workspace) -> Result<()> {
         let mut app = App::new(workspace, self.size()?, self.sender.clone())?;
+        // Nothing of what was shown before may shine through.
+        self.terminal.clear().context("cannot draw on this terminal")?;
         let result = self.play(&mut app);
         let Stage { keys, screen, .. } = self;
         drop(keys);

@@ -18,7 +18,8 @@ pub(crate) struct Step {
 }
 
 /// Said once, after the first run of the demo.
-pub(crate) const OFFER: Word = Word("演示已就绪。按 U 开始导览（八屏）", "The demo is ready. U: guided tour, in eight screens");
+pub(crate) const OFFER: Word =
+    Word("演示已就绪。按 U 开始导览（八屏）", "The demo is ready. U: guided tour, in eight screens");
 
 const NAME: Word = Word("导览", "Tour");
 const NEXT: Word = Word("Enter → 下一步 · ← 上一步 · Esc 结束", "Enter → next · ← back · Esc ends");
@@ -56,7 +57,7 @@ pub(crate) static STEPS: [Step; 8] = [
     ),
     step(
         Page::Factor,
-        "因子的检验：RankIC、分层、多空净值、换手与成本。第一行写明值与收益如何对齐。试试 ← → 移动日期光标，v 换分层图。",
+        "因子的检验：RankIC、分层、多空净值、换手与成本。第一行写明值与收益如何对齐。试试 ] 换一个因子，v 换分层图。",
         "The tests of a factor: RankIC, layers, the long-short book, turnover and cost; the first line says how values meet returns. Try ] for the next factor, v for its layers.",
     ),
     step(
@@ -92,12 +93,8 @@ pub(crate) fn draw(app: &App, step: usize, frame: &mut Frame<'_>, page: Rect) {
     };
     let lines: Vec<Line<'_>> = width::wrap(&glyphs, cells).into_iter().map(line).collect();
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2).min(page.height);
-    let area = Rect {
-        x: page.x + (page.width - wide) / 2,
-        y: page.bottom().saturating_sub(height),
-        width: wide,
-        height,
-    };
+    let area =
+        Rect { x: page.x + (page.width - wide) / 2, y: page.bottom().saturating_sub(height), width: wide, height };
     let title = format!(" {} {}/{} · {} ", app.say(NAME), step + 1, STEPS.len(), app.say(shown.page.name()));
     let block = look::pane(Line::styled(title, look::STRONG), true).title_bottom(format!(" {} ", app.say(NEXT)));
     view::clear(frame, area);
@@ -126,7 +123,7 @@ mod tests {
         let mut bench = Bench::open(&filled(), |_| ());
         let typing = bench.screen(SMALL, "U/回购<enter>");
         assert!(typing.contains("导览 1/8") && typing.contains("1 / 2 (9)"), "{typing}");
-        assert!(bench.screen(SMALL, "?").contains("八屏导览"));
+        assert!(bench.screen(LARGE, "?").contains("八屏导览"));
     }
 
     #[test]

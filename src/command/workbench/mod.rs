@@ -1,6 +1,7 @@
 //! The workbench on a project: what its pages work with, made of the configuration.
 
 mod features;
+pub(crate) mod forms;
 mod ledger;
 mod models;
 mod onnx;
@@ -66,13 +67,23 @@ pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Sum
     Ok(summary)
 }
 
-/// What the workbench works with on a project.
-fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui::Runner>) -> Result<Workspace> {
+/// What the workbench works with on a project; `runner` is the whole pipeline unless given.
+pub(in crate::command) fn workspace(
+    opened: &Opened,
+    start: Start,
+    global: &Global,
+    runner: Option<tui::Runner>,
+) -> Result<Workspace> {
     let config = &opened.config;
     let project = pipeline::project(config, &opened.base);
+    let (before, flags, then) = (opened.clone(), global.clone(), runner.clone());
     let whole = opened.clone();
-    let run = runner
-        .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
+    let run = runner.unwrap_or_else(|| {
+        Arc::new(move |ctx: &Ctx| {
+            let whole = whole.again()?;
+            pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)
+        })
+    });
     let words = Arc::new(Words::of(opened));
     let (marker, reports) = (marker(opened, &project), project.clone());
     let staged = opened.clone();
@@ -83,6 +94,7 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
         run,
         stages: Some(Arc::new(move |name: &str, ctx: &Ctx| {
             let last = Stage::from_str(name, false).map_err(|error| anyhow::anyhow!("{error}"))?;
+            let staged = staged.again()?;
             pipeline::run(&staged.config, &staged.base, last, ctx)
         })),
         start,
@@ -108,11 +120,13 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
         depth: config.ui.colours,
         wide_ambiguous: config.ui.ambiguous == Ambiguous::Wide,
         mouse: config.ui.mouse,
+        forms: Some(forms::bench(&opened.path)),
+        reopen: Some(Arc::new(move || workspace(&before.again()?, Start::Browse, &flags, then.clone()))),
         keys: config.ui.keys.clone(),
     })
 }
 
-fn language(configured: Language, flag: Option<&str>) -> Result<tui::Language> {
+pub(in crate::command) fn language(configured: Language, flag: Option<&str>) -> Result<tui::Language> {
     match (flag, configured) {
         (Some("zh"), _) | (None, Language::Zh) => Ok(tui::Language::Zh),
         (Some("en"), _) | (None, Language::En) => Ok(tui::Language::En),

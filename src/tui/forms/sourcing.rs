@@ -6,9 +6,9 @@ use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
+use super::FormBench;
 use super::mapping::{Mapped, Mapping};
 use super::picker::{Picked, Picker};
-use super::FormBench;
 use crate::ingest::Source;
 use crate::tui::Language;
 use crate::tui::errand::Messenger;

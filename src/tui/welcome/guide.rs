@@ -62,7 +62,10 @@ impl Guide {
         frame.render_widget(block, area);
         let text = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
         let lines = lines(language, text.width.into()).into_iter().skip(self.top).take(text.height.into());
-        frame.render_widget(Paragraph::new(lines.map(|(text, style)| Line::styled(text, style)).collect::<Vec<_>>()), text);
+        frame.render_widget(
+            Paragraph::new(lines.map(|(text, style)| Line::styled(text, style)).collect::<Vec<_>>()),
+            text,
+        );
     }
 }
 
@@ -86,7 +89,9 @@ fn lines(language: Language, cells: usize) -> Vec<(String, Style)> {
             ("", "", line, look::PLAIN)
         };
         let glyphs: Vec<_> = width::glyphs(body).collect();
-        for (at, range) in width::wrap(&glyphs, cells.saturating_sub(width::width(first)).max(2)).into_iter().enumerate() {
+        for (at, range) in
+            width::wrap(&glyphs, cells.saturating_sub(width::width(first)).max(2)).into_iter().enumerate()
+        {
             let text: String = glyphs[range].iter().map(|glyph| &*glyph.text).collect();
             lines.push((format!("{}{}", if at == 0 { first } else { rest }, text.trim_start()), style));
         }
