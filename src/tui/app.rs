@@ -16,17 +16,25 @@ use super::experiments::Experiments;
 use super::factor::Factor;
 use super::features::Features;
 use super::field::Field;
+use super::instance::Instance;
+use super::jobs::{Entry, Happening, Jobs, Phase, words as job_words};
 use super::ledger::Ledger;
 use super::models::Models;
 use super::onnx::Onnx;
 use super::page::{Chart, Page, PageState, Table};
 use super::reading::{Answer, Reading, Request};
-use super::run::{Phase, Run};
+use super::scribe::Scribe;
+use super::session::{self, Found, Session};
 use super::text::Text;
 use super::theme::Theme;
 use super::words::{self, Word};
 use super::{Language, Start, Workspace, copy, picture, view};
-use crate::job::{Ctx, Job};
+
+/// Time between two writings of the session.
+const REMEMBER_EVERY: Duration = Duration::from_secs(60);
+
+/// How long the last writing of log and session may take when the workbench is left.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// What lies over the page.
 #[derive(Clone, Debug)]
@@ -42,9 +50,9 @@ pub(crate) enum Dialog {
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// Stop the run?
-    Cancel,
-    /// Stop the run and leave?
+    /// Stop this job?
+    Cancel(u64),
+    /// Stop all jobs and leave?
     Quit,
 }
 
@@ -65,23 +73,41 @@ pub(crate) struct App {
     pub(crate) experiments: Experiments,
     pub(crate) factor: Factor,
     pub(crate) ledger: Ledger,
-    pub(crate) run: Run,
+    pub(crate) jobs: Jobs,
+    /// Whether this workbench may write.
+    pub(crate) instance: Instance,
     /// What the last key did, where the picture does not show it.
     pub(crate) notice: Option<String>,
     /// Pictures on their way to files, and what to say of it.
     saving: Option<Errand<String>>,
     /// Text on its way to the clipboard.
     clipboard: Option<String>,
-    /// Whether the factor is to be shown when the run has ended.
+    /// Whether the factor is to be shown when the pipeline has ended.
     then_factor: bool,
+    /// The session as it was last written, and when.
+    remembered: (String, Instant),
+    /// Whether a key has changed the language.
+    language_chosen: bool,
+    /// What the scribe complained of last.
+    fault: Option<String>,
     quit: bool,
     reading: Reading,
     events: Sender<Event>,
 }
 
 impl App {
-    /// The workbench on a screen of this size; answers of its threads go to `events`.
+    /// The workbench on a screen of this size; answers of its threads go to `events`. It neither remembers nor keeps anything.
     pub(crate) fn new(workspace: Workspace, size: (u16, u16), events: Sender<Event>) -> Result<App> {
+        App::build(workspace, size, events, None)
+    }
+
+    /// The workbench where it was left. The first one on a project keeps its session and its log there; others only read.
+    pub(crate) fn remembering(workspace: Workspace, size: (u16, u16), events: Sender<Event>) -> Result<App> {
+        let instance = Instance::on(&workspace.project);
+        App::build(workspace, size, events, Some(instance))
+    }
+
+    fn build(workspace: Workspace, size: (u16, u16), events: Sender<Event>, instance: Option<Instance>) -> Result<App> {
         let keymap = Keymap::new(&workspace.keys)?;
         let reading = Reading::start(&workspace, events.clone())?;
         let tested = workspace.factors.iter().position(|name| workspace.project.backtest(name).exists());
@@ -105,16 +131,23 @@ impl App {
             experiments: Experiments::default(),
             factor: Factor::at(tested.unwrap_or(0)),
             ledger: Ledger::default(),
-            run: Run::default(),
+            jobs: Jobs::default(),
+            instance: Instance::default(),
             notice: None,
             saving: None,
             clipboard: None,
             then_factor: workspace.start == Start::RunThenFactor,
+            remembered: (String::new(), Instant::now()),
+            language_chosen: false,
+            fault: None,
             quit: false,
             reading,
             events,
             workspace,
         };
+        if let Some(instance) = instance {
+            app.come_back(instance)?;
+        }
         app.reload();
         if app.workspace.start == Start::Browse {
             app.reading.ask(Request::Reports);
@@ -123,6 +156,76 @@ impl App {
         }
         app.arrange();
         Ok(app)
+    }
+
+    /// Goes where an earlier session was, and begins to keep this one.
+    fn come_back(&mut self, instance: Instance) -> Result<()> {
+        self.instance = instance;
+        self.keep_session()?;
+        let path = self.workspace.project.session();
+        let word = match session::read(&path) {
+            Found::Nothing => None,
+            Found::Session(session) => {
+                self.recall(&session);
+                None
+            }
+            Found::Damaged => Some(job_words::SESSION_DAMAGED),
+            Found::Newer => Some(job_words::SESSION_NEWER),
+        };
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        self.jobs.log.note(Happening::Opened { version, read_only: self.instance.why().is_some() });
+        if let Some(word) = word
+            && self.instance.keeps_session()
+            && let Some(name) = session::set_aside(&path)
+        {
+            let text = format!("{} {name}", self.say(word));
+            self.jobs.log.note(Happening::Warning { text: text.clone() });
+            self.notice = Some(text);
+        }
+        if let Some(why) = self.instance.why() {
+            let text = why.told(self.language);
+            self.jobs.log.note(Happening::Warning { text: text.clone() });
+            self.notice = Some(text);
+        }
+        Ok(())
+    }
+
+    fn recall(&mut self, session: &Session) {
+        if self.workspace.start == Start::Browse {
+            self.page = session.page;
+        }
+        if let Some(language) = session.language.filter(|_| !self.workspace.language_given) {
+            (self.language, self.language_chosen) = (language, true);
+        }
+        for page in Page::ALL {
+            if let Some(memory) = session.of(page) {
+                self.with(page, |page, _| page.recall(memory));
+            }
+        }
+    }
+
+    /// Begins to write log and session, where they are this workbench's own.
+    fn keep_session(&mut self) -> Result<()> {
+        if self.instance.keeps_session() && self.jobs.log.scribe().is_none() {
+            let project = &self.workspace.project;
+            self.jobs.log.keep(Scribe::start(project.log(), project.session())?);
+        }
+        Ok(())
+    }
+
+    /// Writes the session, unless nothing has changed since it was last written.
+    fn remember(&mut self) {
+        self.remembered.1 = Instant::now();
+        let Some(scribe) = self.jobs.log.scribe() else { return };
+        let mut session = Session::new(self.page, self.language_chosen.then_some(self.language));
+        for page in Page::ALL {
+            session.note(page, self.state(page).remember());
+        }
+        let text = session.text();
+        if text != self.remembered.0 {
+            scribe.session(text.clone());
+            self.remembered.0 = text;
+        }
     }
 
     /// The text in the language of the screen.
@@ -151,14 +254,14 @@ impl App {
             Page::Experiments => &self.experiments,
             Page::Factor => &self.factor,
             Page::Ledger => &self.ledger,
-            Page::Jobs => &self.run,
+            Page::Jobs => &self.jobs,
         }
     }
 
     /// Lets a page work at its desk, and carries out what it orders.
     fn with<T>(&mut self, page: Page, work: impl FnOnce(&mut dyn PageState, &Desk<'_>) -> T) -> T {
         let orders = RefCell::new(Vec::new());
-        let busy = self.run.busy();
+        let busy = self.jobs.busy();
         let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, busy, &orders);
         let state: &mut dyn PageState = match page {
             Page::Corpus => &mut self.corpus,
@@ -169,11 +272,11 @@ impl App {
             Page::Experiments => &mut self.experiments,
             Page::Factor => &mut self.factor,
             Page::Ledger => &mut self.ledger,
-            Page::Jobs => &mut self.run,
+            Page::Jobs => &mut self.jobs,
         };
         let made = work(state, &desk);
         for order in orders.into_inner() {
-            self.obey(order);
+            self.obey(order, page);
         }
         made
     }
@@ -181,10 +284,11 @@ impl App {
     /// The desk of a page that only looks.
     pub(crate) fn at_desk<T>(&self, work: impl FnOnce(&Desk<'_>) -> T) -> T {
         let orders = RefCell::new(Vec::new());
-        work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.run.busy(), &orders))
+        work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.jobs.busy(), &orders))
     }
 
-    fn obey(&mut self, order: Order) {
+    /// Does what this page has ordered.
+    fn obey(&mut self, order: Order, from: Page) {
         match order {
             Order::Say(text) => self.notice = Some(text),
             Order::Copy(text) => {
@@ -192,7 +296,7 @@ impl App {
                 self.notice = Some(format!("{}: {first}", self.say(words::COPIED)));
                 self.clipboard = Some(text);
             }
-            Order::Start(work) => self.follow_run(work),
+            Order::Start(work) => drop(self.begin(work, from)),
             Order::Show(page) => self.page = page,
             Order::Read(part, row) => {
                 self.text.read(part, row);
@@ -215,7 +319,7 @@ impl App {
             Page::Experiments => self.experiments.field(),
             Page::Factor => self.factor.field(),
             Page::Ledger => self.ledger.field(),
-            Page::Jobs => self.run.field(),
+            Page::Jobs => self.jobs.field(),
         }
     }
 
@@ -247,9 +351,20 @@ impl App {
         self.saving.is_some() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
     }
 
-    /// Whether a job is under way.
+    /// Whether a job is under way or waits.
     pub(crate) fn busy(&self) -> bool {
-        self.run.busy()
+        self.jobs.busy()
+    }
+
+    /// Whether there is a job that can be held, or one that is held.
+    pub(crate) fn can_pause(&self) -> bool {
+        let target = self.jobs.target(self.page == Page::Jobs);
+        target.is_some_and(|job| matches!(job.phase, Phase::Running | Phase::Paused))
+    }
+
+    /// Whether there is a job that can be stopped or taken out of the queue.
+    pub(crate) fn can_cancel(&self) -> bool {
+        self.jobs.target(self.page == Page::Jobs).is_some_and(|job| job.phase != Phase::Stopping)
     }
 
     /// Takes in an event; true when the picture may have changed.
@@ -307,8 +422,10 @@ impl App {
             Intent::Interrupt => match self.dialog {
                 // The second Ctrl-C is a yes to what the first one asked.
                 Some(Dialog::Question(_)) => self.answer(true),
-                _ if self.run.busy() => self.dialog = Some(Dialog::Question(Question::Cancel)),
-                _ => self.quit = true,
+                _ => match self.jobs.target(false).map(|job| job.id) {
+                    Some(id) => self.dialog = Some(Dialog::Question(Question::Cancel(id))),
+                    None => self.quit = true,
+                },
             },
         }
     }
@@ -375,12 +492,13 @@ impl App {
             Action::NextPage => self.page = self.page.further(1),
             Action::PreviousPage => self.page = self.page.further(Page::ALL.len() - 1),
             Action::Start => self.start(),
-            Action::Cancel => self.dialog = Some(Dialog::Question(Question::Cancel)),
-            Action::Copy => self.obey(Order::Copy(self.command())),
+            Action::Cancel => self.cancel(),
+            Action::Pause => self.pause(),
+            Action::Copy => self.obey(Order::Copy(self.command()), self.page),
             Action::CopyTable | Action::CopyMarkdown => {
                 let Some(table) = self.table() else { return };
                 let text = if action == Action::CopyTable { copy::csv(&table) } else { copy::markdown(&table) };
-                self.obey(Order::Copy(text));
+                self.obey(Order::Copy(text), self.page);
             }
             Action::Save => self.save(),
             Action::Palette => self.dialog = Some(Dialog::Palette(Palette::open(self))),
@@ -390,9 +508,10 @@ impl App {
             }
             Action::Language => {
                 self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
+                self.language_chosen = true;
             }
             Action::Help => self.dialog = Some(Dialog::Help(0)),
-            Action::Quit if self.run.busy() => self.dialog = Some(Dialog::Question(Question::Quit)),
+            Action::Quit if self.jobs.busy() => self.dialog = Some(Dialog::Question(Question::Quit)),
             Action::Quit => self.quit = true,
             _ => {
                 let area = view::page_area(self.size);
@@ -426,48 +545,130 @@ impl App {
 
     fn answer(&mut self, yes: bool) {
         let Some(Dialog::Question(question)) = self.dialog.take() else { return };
-        if yes {
-            self.run.cancel();
-            self.quit = question == Question::Quit;
+        match question {
+            _ if !yes => {}
+            Question::Cancel(id) => self.jobs.cancel(id),
+            Question::Quit => {
+                self.jobs.cancel_all();
+                self.quit = true;
+            }
+        }
+    }
+
+    fn cancel(&mut self) {
+        let Some(job) = self.jobs.target(self.page == Page::Jobs) else { return };
+        let id = job.id;
+        if job.phase == Phase::Waiting {
+            // It has done nothing that could be lost.
+            self.notice = Some(format!("{}: {}", job.name, self.say(job_words::REMOVED)));
+            self.jobs.cancel(id);
+        } else {
+            self.dialog = Some(Dialog::Question(Question::Cancel(id)));
+        }
+    }
+
+    fn pause(&mut self) {
+        let Some(id) = self.jobs.target(self.page == Page::Jobs).map(|job| job.id) else { return };
+        if let Some(phase) = self.jobs.pause(id) {
+            let word = if phase == Phase::Paused { job_words::HELD } else { job_words::GOES_ON };
+            self.notice = Some(self.say(word).to_owned());
         }
     }
 
     fn start(&mut self) {
         let (command, run) = (self.workspace.command.clone(), self.workspace.run.clone());
-        self.follow_run(Work { name: self.say(words::PIPELINE).to_owned(), command, run });
-        self.experiments.runs_here = false;
-        self.page = Page::Jobs;
+        let name = self.say(words::PIPELINE).to_owned();
+        if self.begin(Work { name, command, writes: true, run }, Page::Jobs) {
+            self.page = Page::Jobs;
+        }
     }
 
-    fn follow_run(&mut self, work: Work) {
-        let ctx = Ctx::new(self.workspace.threads, self.workspace.seed);
-        let run = work.run;
-        self.run.follow(ctx.and_then(|ctx| Job::spawn("run", ctx, move |ctx| run(ctx))));
+    /// Puts a job into the queue; false where it writes and this workbench only reads, which is said.
+    pub(crate) fn begin(&mut self, work: Work, from: Page) -> bool {
+        if work.writes && !self.may_write() {
+            return false;
+        }
+        if self.jobs.add(work, from, &self.workspace) {
+            self.notice = Some(self.say(job_words::QUEUED).to_owned());
+        }
+        true
     }
 
-    /// Looks at the run; true when there is something new to see.
+    /// Whether jobs that write may be started. Where another process had the project, it is asked for once more.
+    pub(crate) fn may_write(&mut self) -> bool {
+        if self.instance.why().is_none() {
+            return true;
+        }
+        let free = self.instance.ask(&self.workspace.project);
+        if let Err(error) = self.keep_session() {
+            self.notice = Some(format!("{error:#}"));
+        }
+        self.notice = Some(match self.instance.why() {
+            Some(why) => why.told(self.language),
+            None => self.say(job_words::WRITES_AGAIN).to_owned(),
+        });
+        free
+    }
+
+    /// Looks at the jobs; true when there is something new to see.
     fn look(&mut self) -> bool {
-        let busy = self.run.busy();
-        if self.run.look() {
-            // A question about a run that has ended meanwhile needs no answer.
-            self.dialog = self.dialog.take().filter(|d| !matches!(d, Dialog::Question(_)));
+        let busy = self.jobs.busy();
+        let ended = self.jobs.look(&self.workspace);
+        if !ended.is_empty() {
+            // A question about a job that has ended meanwhile needs no answer.
+            let answered = match &self.dialog {
+                Some(Dialog::Question(Question::Cancel(id))) => !self.jobs.job(*id).is_some_and(Entry::is_open),
+                Some(Dialog::Question(Question::Quit)) => !self.jobs.busy(),
+                _ => false,
+            };
+            if answered {
+                self.dialog = None;
+            }
             self.reload();
-            if self.then_factor && self.run.phase == Phase::Done && !self.workspace.factors.is_empty() {
+            let done = ended.iter().any(|job| job.from == Page::Jobs && job.phase == Phase::Done);
+            if self.then_factor && done && !self.workspace.factors.is_empty() {
                 self.page = Page::Factor;
             }
             self.arrange();
+            self.remember();
         }
-        busy
+        if self.remembered.1.elapsed() >= REMEMBER_EVERY {
+            self.remember();
+        }
+        let fault = self.jobs.log.scribe().and_then(Scribe::fault);
+        let told = fault.is_some() && fault != self.fault;
+        if let Some(fault) = fault.filter(|_| told) {
+            self.notice = Some(format!("{}: {fault}", self.say(job_words::SESSION_NOT_KEPT)));
+            self.fault = Some(fault);
+        }
+        busy || told
     }
 
-    /// Stops a run that is still under way and waits for it to put away what it holds, at most so long.
+    /// Notes where the workbench was left, stops the jobs, and waits for them to put away what they hold, at most so long.
     pub(crate) fn leave(mut self, patience: Duration) {
-        self.run.cancel();
+        self.remember();
+        self.jobs.cancel_all();
         let until = Instant::now() + patience;
-        while self.run.busy() && Instant::now() < until {
+        while self.jobs.busy() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(20));
-            self.run.look();
+            self.jobs.look(&self.workspace);
         }
+        if self.jobs.log.scribe().is_some() {
+            self.jobs.log.note(Happening::Closed);
+        }
+        if let Some(scribe) = self.jobs.log.take_scribe() {
+            scribe.finish(LAST_WORDS);
+        }
+    }
+
+    /// After a panic: stops the jobs, and puts the session aside, which may lead to the same panic again.
+    pub(crate) fn abandon(mut self, patience: Duration) {
+        let path = self.workspace.project.session();
+        if let Some(scribe) = self.jobs.log.take_scribe() {
+            scribe.finish(LAST_WORDS);
+            session::set_aside(&path);
+        }
+        self.leave(patience);
     }
 
     fn reload(&mut self) {
@@ -481,8 +682,8 @@ impl App {
             Answer::Index(list, index) => self.corpus.take_index(list, index),
             Answer::Part(list, part, rows) => self.corpus.take_part(list, part, rows),
             Answer::Text(list, text) => self.corpus.take_text(list, text),
-            Answer::Rejects(rejects) => self.run.take_rejects(rejects),
-            Answer::Reports(reports) => self.run.take_reports(reports),
+            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects),
+            Answer::Reports(reports) => self.jobs.take_reports(reports),
             Answer::Factor(name, picture) => self.factor.take(&name, picture),
             Answer::Traced(number, traced) => self.factor.take_traced(number, traced),
             Answer::Findings(findings) => self.experiments.take(findings),

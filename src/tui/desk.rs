@@ -19,7 +19,7 @@ pub(crate) enum Order {
     Say(String),
     /// Put this text into the clipboard, and say so.
     Copy(String),
-    /// Start a job.
+    /// Start a job, or put it into the queue.
     Start(Work),
     /// Show a page.
     Show(Page),
@@ -33,6 +33,8 @@ pub(crate) struct Work {
     pub(crate) name: String,
     /// The command that does the same without a screen.
     pub(crate) command: String,
+    /// Whether it writes the project. Jobs that do run one at a time, and not where another process has the project.
+    pub(crate) writes: bool,
     /// The work.
     pub(crate) run: Runner,
 }

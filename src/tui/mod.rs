@@ -13,6 +13,7 @@ mod bench;
 mod commands;
 mod copy;
 mod corpus;
+mod crash;
 mod desk;
 mod errand;
 mod event;
@@ -20,6 +21,8 @@ mod experiments;
 mod factor;
 mod features;
 mod field;
+mod instance;
+mod jobs;
 mod laboratory;
 mod ledger;
 mod list;
@@ -31,9 +34,10 @@ mod page;
 mod picture;
 mod pinyin;
 mod reading;
-mod run;
 #[cfg(test)]
 mod screens;
+mod scribe;
+mod session;
 mod terminal;
 mod text;
 mod theme;
@@ -117,6 +121,8 @@ pub struct Workspace {
     pub judgement: Option<JudgementOf>,
     /// Language to begin with; a key changes it.
     pub language: Language,
+    /// Whether the user has asked for that language now, so that the one of an earlier session does not count.
+    pub language_given: bool,
     /// Said on every screen, for instance that the data is synthetic.
     pub note: Option<String>,
     /// The command that does the same without a screen.

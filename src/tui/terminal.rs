@@ -1,7 +1,7 @@
 //! The real terminal: taken over and given back on every way out, and the loop that feeds the workbench.
 
-use std::io::{Stdout, stdout};
-use std::panic;
+use std::io::stdout;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -19,9 +19,10 @@ use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, event, execute};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend, CrosstermBackend};
 
 use super::app::App;
+use super::crash::{Hook, Recorder};
 use super::event::Event;
 use super::{Workspace, view};
 
@@ -37,21 +38,36 @@ pub(crate) fn show(workspace: Workspace) -> Result<()> {
         ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
     refuse_other_than_utf8(locale.as_deref().unwrap_or_default())?;
     let (sender, events) = channel();
-    let screen = Screen::take(workspace.mouse)?;
+    let recorder = Recorder::new(workspace.project.dir());
+    let screen = Screen::take(workspace.mouse, recorder.clone())?;
     let mut terminal =
         Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
     let size = terminal.size().context("cannot ask the terminal for its size")?;
-    let mut app = App::new(workspace, (size.width, size.height), sender.clone())?;
+    let mut app = App::remembering(workspace, (size.width, size.height), sender.clone())?;
     // Told to end by the system (a closed window, a kill): leave in good order. Where the program has its own handler
     // that one decides, and this changes nothing.
     let end = sender.clone();
     let _ = ctrlc::try_set_handler(move || drop(end.send(Event::End)));
     let keys = Keys::listen(sender)?;
-    let result = serve(&mut app, &mut terminal, &events);
+    let mut to_clipboard =
+        |text: &str| execute!(stdout(), Print(clipboard(text))).context("cannot write to this terminal");
+    let served =
+        catch_unwind(AssertUnwindSafe(|| serve(&mut app, &mut terminal, &events, &recorder, &mut to_clipboard)));
     drop(keys);
     drop(screen);
-    app.leave(PATIENCE);
-    result
+    match served {
+        Ok(result) => {
+            app.leave(PATIENCE);
+            result
+        }
+        Err(_) => {
+            // What is left of the workbench may panic once more; the report is written, and that is what matters.
+            let _ = catch_unwind(AssertUnwindSafe(|| app.abandon(PATIENCE)));
+            bail!(
+                "the workbench ended by an error of its own; its jobs were stopped, and what they had finished is kept"
+            );
+        }
+    }
 }
 
 /// Fails on a terminal that draws GBK and its like, on which every Chinese character would be two wrong ones.
@@ -67,7 +83,18 @@ fn refuse_other_than_utf8(locale: &str) -> Result<()> {
     );
 }
 
-fn serve(app: &mut App, terminal: &mut Terminal<CrosstermBackend<Stdout>>, events: &Receiver<Event>) -> Result<()> {
+/// Draws and takes in events until the user leaves.
+fn serve<B: Backend<Error: std::error::Error + Send + Sync + 'static>>(
+    app: &mut App,
+    terminal: &mut Terminal<B>,
+    events: &Receiver<Event>,
+    recorder: &Recorder,
+    to_clipboard: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<()> {
+    let take = |app: &mut App, event| {
+        recorder.note(app, &event);
+        app.take(event)
+    };
     let mut draw = true;
     let mut looked = Instant::now();
     while !app.has_quit() {
@@ -76,19 +103,19 @@ fn serve(app: &mut App, terminal: &mut Terminal<CrosstermBackend<Stdout>>, event
         }
         draw = false;
         if let Some(text) = app.take_clipboard() {
-            execute!(stdout(), Print(clipboard(&text))).context("cannot write to this terminal")?;
+            to_clipboard(&text)?;
         }
         match events.recv_timeout(TICK.saturating_sub(looked.elapsed())) {
-            Ok(event) => draw |= app.take(event),
+            Ok(event) => draw |= take(app, event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         // Everything that has come meanwhile is taken in before the one drawing.
         for event in events.try_iter() {
-            draw |= app.take(event);
+            draw |= take(app, event);
         }
         if looked.elapsed() >= TICK {
-            draw |= app.take(Event::Tick);
+            draw |= take(app, Event::Tick);
             looked = Instant::now();
         }
     }
@@ -100,29 +127,18 @@ fn clipboard(text: &str) -> String {
     format!("\x1b]52;c;{}\x07", STANDARD.encode(text))
 }
 
-type PanicHook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
-
 /// The terminal in our hands; given back when dropped.
 struct Screen {
-    before: Arc<PanicHook>,
     taken: Arc<AtomicBool>,
+    _hook: Hook,
 }
 
 impl Screen {
-    fn take(mouse: bool) -> Result<Screen> {
+    fn take(mouse: bool, recorder: Recorder) -> Result<Screen> {
         enable_raw_mode().context("this is no terminal to draw on (use --headless)")?;
-        let before: Arc<PanicHook> = Arc::new(panic::take_hook());
         let taken = Arc::new(AtomicBool::new(true));
-        let (hook, to_give_back) = (before.clone(), taken.clone());
-        let owner = thread::current().id();
-        // A panic of a worker is caught by its job and shown on the page: printing it would only spoil the picture.
-        panic::set_hook(Box::new(move |info| {
-            if thread::current().id() == owner {
-                give_back(&to_give_back);
-                hook(info);
-            }
-        }));
-        let screen = Screen { before, taken };
+        let to_give_back = taken.clone();
+        let screen = Screen { taken, _hook: Hook::set(recorder, move || give_back(&to_give_back)) };
         execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).context("cannot draw on this terminal")?;
         if mouse {
             execute!(stdout(), EnableMouseCapture).context("cannot draw on this terminal")?;
@@ -134,11 +150,6 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         give_back(&self.taken);
-        // While a panic unwinds, the hook cannot be changed, and need not be.
-        if !thread::panicking() {
-            let before = self.before.clone();
-            panic::set_hook(Box::new(move |info| before(info)));
-        }
     }
 }
 
@@ -208,7 +219,91 @@ fn next_input() -> std::io::Result<Option<Event>> {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::backend::{ClearType, TestBackend, WindowSize};
+    use ratatui::buffer::Cell;
+    use ratatui::layout::{Position, Size};
+
     use super::*;
+    use crate::tui::bench::{Bench, SMALL, filled};
+
+    /// A terminal that panics as soon as something is drawn on it a second time.
+    struct Panics {
+        inner: TestBackend,
+        drawn: usize,
+    }
+
+    impl Backend for Panics {
+        type Error = <TestBackend as Backend>::Error;
+
+        fn draw<'a, I: Iterator<Item = (u16, u16, &'a Cell)>>(&mut self, content: I) -> Result<(), Self::Error> {
+            self.drawn += 1;
+            assert!(self.drawn < 2, "a cell outside of the screen");
+            self.inner.draw(content)
+        }
+
+        fn hide_cursor(&mut self) -> Result<(), Self::Error> {
+            self.inner.hide_cursor()
+        }
+
+        fn show_cursor(&mut self) -> Result<(), Self::Error> {
+            self.inner.show_cursor()
+        }
+
+        fn get_cursor_position(&mut self) -> Result<Position, Self::Error> {
+            self.inner.get_cursor_position()
+        }
+
+        fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> Result<(), Self::Error> {
+            self.inner.set_cursor_position(position)
+        }
+
+        fn clear(&mut self) -> Result<(), Self::Error> {
+            self.inner.clear()
+        }
+
+        fn clear_region(&mut self, kind: ClearType) -> Result<(), Self::Error> {
+            self.inner.clear_region(kind)
+        }
+
+        fn size(&self) -> Result<Size, Self::Error> {
+            self.inner.size()
+        }
+
+        fn window_size(&mut self) -> Result<WindowSize, Self::Error> {
+            self.inner.window_size()
+        }
+
+        fn flush(&mut self) -> Result<(), Self::Error> {
+            self.inner.flush()
+        }
+    }
+
+    #[test]
+    fn a_panic_while_drawing_gives_the_terminal_back_and_leaves_a_report() {
+        let dir = filled();
+        let mut bench = Bench::open(&dir, |_| ());
+        let recorder = Recorder::new(dir.path());
+        let given_back = Arc::new(AtomicBool::new(false));
+        let back = given_back.clone();
+        let hook = Hook::set(recorder.clone(), move || back.store(true, Ordering::Relaxed));
+        let mut terminal = Terminal::new(Panics { inner: TestBackend::new(SMALL.0, SMALL.1), drawn: 0 }).unwrap();
+        let (sender, events) = channel();
+        for event in [Event::Resize(80, 24), Event::Key(crossterm::event::KeyEvent::from(event::KeyCode::Char('9')))] {
+            sender.send(event).unwrap();
+        }
+        let served = catch_unwind(AssertUnwindSafe(|| {
+            serve(&mut bench.app, &mut terminal, &events, &recorder, &mut |_| Ok(()))
+        }));
+        drop(hook);
+        assert!(served.is_err() && given_back.load(Ordering::Relaxed));
+        let crash = std::fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.path());
+        let crash: Vec<_> = crash.filter(|path| path.to_string_lossy().contains("crash-")).collect();
+        assert_eq!(crash.len(), 1);
+        let text = std::fs::read_to_string(&crash[0]).unwrap();
+        for part in ["a cell outside of the screen", "terminal.rs", "80 x 24", "Factor: key 9", "serve"] {
+            assert!(text.contains(part), "{part:?} is not in\n{text}");
+        }
+    }
 
     #[test]
     fn terminals_of_other_encodings_are_refused_with_the_way_out() {

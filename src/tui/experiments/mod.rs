@@ -30,8 +30,6 @@ pub(crate) struct Experiments {
     cursor: usize,
     top: usize,
     open: Option<Open>,
-    /// Whether what runs, or ran last, was started here.
-    pub(crate) runs_here: bool,
 }
 
 /// The document that is looked at.
@@ -155,8 +153,8 @@ impl PageState for Experiments {
                 let Some(laboratory) = &desk.workspace.laboratory else { return };
                 let name = desk.say(words::EXPERIMENTS).to_owned();
                 let run = laboratory.run.clone();
-                desk.order(Order::Start(Work { name, command: desk.workspace.command.clone(), run }));
-                self.runs_here = true;
+                let command = desk.workspace.command.clone();
+                desk.order(Order::Start(Work { name, command, writes: true, run }));
             }
             (Action::OpenDocument, None) => self.show(0, None, desk.reading),
             (Action::Back, Some(_)) => self.open = None,

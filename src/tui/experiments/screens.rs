@@ -157,7 +157,7 @@ fn a_run_is_told_of_on_the_page_while_it_lasts_and_when_it_failed() {
         Ok(())
     });
     bench.press("r");
-    bench.wait_until(|app| !app.run.stages.is_empty());
+    bench.wait_until(|app| !app.jobs.list()[0].stages.is_empty());
     let screen = bench.screen(SMALL, "");
     assert!(screen.contains("进行中") && screen.contains("experiment 0 / 1,200 windows · 0."), "{screen}");
     assert!(screen.contains("tail:512"), "the cells of before stay in sight: {screen}");
