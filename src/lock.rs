@@ -10,6 +10,7 @@
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use chrono::{DateTime, Local, SecondsFormat};
@@ -20,6 +21,9 @@ use crate::project::Project;
 
 /// Bytes of a lock's file that are read: what is longer was not written by this program.
 const MOST: u64 = 4096;
+
+/// How long another may hold a lock that is only looked at.
+const MOMENT: Duration = Duration::from_millis(200);
 
 /// Who holds a lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,16 +107,21 @@ pub fn take(path: &Path, work: &str) -> Result<Taken> {
     Ok(Taken::Ours(Lock { _file: file }))
 }
 
-/// Takes the lock of those who write artefacts. Fails where another holds it, and says who.
+/// Takes the lock of those who write artefacts. Fails where another holds it for more than a moment, and says who.
 pub fn writing(project: &Project, work: &str) -> Result<Lock> {
-    match take(&project.lock(), work)? {
-        Taken::Ours(lock) => Ok(lock),
-        Taken::Theirs(holder) => bail!(
-            "the project {} is being written by another run ({}{}); wait until it has ended, or stop it",
-            project.dir().display(),
-            if holder.work.is_empty() { String::new() } else { format!("{}, ", holder.work) },
-            holder.in_words()
-        ),
+    let began = Instant::now();
+    loop {
+        match take(&project.lock(), work)? {
+            Taken::Ours(lock) => return Ok(lock),
+            // A workbench only looks whether it is free.
+            Taken::Theirs(_) if began.elapsed() < MOMENT => std::thread::sleep(MOMENT / 10),
+            Taken::Theirs(holder) => bail!(
+                "the project {} is being written by another run ({}{}); wait until it has ended, or stop it",
+                project.dir().display(),
+                if holder.work.is_empty() { String::new() } else { format!("{}, ", holder.work) },
+                holder.in_words()
+            ),
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 //! The state of the workbench, and how an intent changes it. Nothing here draws.
 
+mod home;
+mod work;
+
 use std::cell::RefCell;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use ratatui::layout::{Position, Rect};
 
 use super::commands::{Action, Keymap, Palette, leads_there};
 use super::corpus::Corpus;
-use super::desk::{Desk, Order, Work};
+use super::desk::{Desk, Order};
 use super::errand::Errand;
 use super::event::{Event, Intent, intent};
 use super::experiments::Experiments;
@@ -17,24 +20,16 @@ use super::factor::Factor;
 use super::features::Features;
 use super::field::Field;
 use super::instance::Instance;
-use super::jobs::{Entry, Happening, Jobs, Phase, words as job_words};
+use super::jobs::Jobs;
 use super::ledger::Ledger;
 use super::models::Models;
 use super::onnx::Onnx;
 use super::page::{Chart, Page, PageState, Table};
 use super::reading::{Answer, Reading, Request};
-use super::scribe::Scribe;
-use super::session::{self, Found, Session};
 use super::text::Text;
 use super::theme::Theme;
 use super::words::{self, Word};
 use super::{Language, Start, Workspace, copy, picture, view};
-
-/// Time between two writings of the session.
-const REMEMBER_EVERY: Duration = Duration::from_secs(60);
-
-/// How long the last writing of log and session may take when the workbench is left.
-const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// What lies over the page.
 #[derive(Clone, Debug)]
@@ -158,76 +153,6 @@ impl App {
         Ok(app)
     }
 
-    /// Goes where an earlier session was, and begins to keep this one.
-    fn come_back(&mut self, instance: Instance) -> Result<()> {
-        self.instance = instance;
-        self.keep_session()?;
-        let path = self.workspace.project.session();
-        let word = match session::read(&path) {
-            Found::Nothing => None,
-            Found::Session(session) => {
-                self.recall(&session);
-                None
-            }
-            Found::Damaged => Some(job_words::SESSION_DAMAGED),
-            Found::Newer => Some(job_words::SESSION_NEWER),
-        };
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        self.jobs.log.note(Happening::Opened { version, read_only: self.instance.why().is_some() });
-        if let Some(word) = word
-            && self.instance.keeps_session()
-            && let Some(name) = session::set_aside(&path)
-        {
-            let text = format!("{} {name}", self.say(word));
-            self.jobs.log.note(Happening::Warning { text: text.clone() });
-            self.notice = Some(text);
-        }
-        if let Some(why) = self.instance.why() {
-            let text = why.told(self.language);
-            self.jobs.log.note(Happening::Warning { text: text.clone() });
-            self.notice = Some(text);
-        }
-        Ok(())
-    }
-
-    fn recall(&mut self, session: &Session) {
-        if self.workspace.start == Start::Browse {
-            self.page = session.page;
-        }
-        if let Some(language) = session.language.filter(|_| !self.workspace.language_given) {
-            (self.language, self.language_chosen) = (language, true);
-        }
-        for page in Page::ALL {
-            if let Some(memory) = session.of(page) {
-                self.with(page, |page, _| page.recall(memory));
-            }
-        }
-    }
-
-    /// Begins to write log and session, where they are this workbench's own.
-    fn keep_session(&mut self) -> Result<()> {
-        if self.instance.keeps_session() && self.jobs.log.scribe().is_none() {
-            let project = &self.workspace.project;
-            self.jobs.log.keep(Scribe::start(project.log(), project.session())?);
-        }
-        Ok(())
-    }
-
-    /// Writes the session, unless nothing has changed since it was last written.
-    fn remember(&mut self) {
-        self.remembered.1 = Instant::now();
-        let Some(scribe) = self.jobs.log.scribe() else { return };
-        let mut session = Session::new(self.page, self.language_chosen.then_some(self.language));
-        for page in Page::ALL {
-            session.note(page, self.state(page).remember());
-        }
-        let text = session.text();
-        if text != self.remembered.0 {
-            scribe.session(text.clone());
-            self.remembered.0 = text;
-        }
-    }
-
     /// The text in the language of the screen.
     pub(crate) fn say(&self, word: Word) -> &'static str {
         word.to(self.language)
@@ -349,22 +274,6 @@ impl App {
     /// Whether something asked for has not come yet.
     pub(crate) fn waiting(&self) -> bool {
         self.saving.is_some() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
-    }
-
-    /// Whether a job is under way or waits.
-    pub(crate) fn busy(&self) -> bool {
-        self.jobs.busy()
-    }
-
-    /// Whether there is a job that can be held, or one that is held.
-    pub(crate) fn can_pause(&self) -> bool {
-        let target = self.jobs.target(self.page == Page::Jobs);
-        target.is_some_and(|job| matches!(job.phase, Phase::Running | Phase::Paused))
-    }
-
-    /// Whether there is a job that can be stopped or taken out of the queue.
-    pub(crate) fn can_cancel(&self) -> bool {
-        self.jobs.target(self.page == Page::Jobs).is_some_and(|job| job.phase != Phase::Stopping)
     }
 
     /// Takes in an event; true when the picture may have changed.
@@ -541,134 +450,6 @@ impl App {
     pub(crate) fn command(&self) -> String {
         let of_page = self.at_desk(|desk| self.state(self.page).command(desk));
         of_page.unwrap_or_else(|| self.workspace.command.clone())
-    }
-
-    fn answer(&mut self, yes: bool) {
-        let Some(Dialog::Question(question)) = self.dialog.take() else { return };
-        match question {
-            _ if !yes => {}
-            Question::Cancel(id) => self.jobs.cancel(id),
-            Question::Quit => {
-                self.jobs.cancel_all();
-                self.quit = true;
-            }
-        }
-    }
-
-    fn cancel(&mut self) {
-        let Some(job) = self.jobs.target(self.page == Page::Jobs) else { return };
-        let id = job.id;
-        if job.phase == Phase::Waiting {
-            // It has done nothing that could be lost.
-            self.notice = Some(format!("{}: {}", job.name, self.say(job_words::REMOVED)));
-            self.jobs.cancel(id);
-        } else {
-            self.dialog = Some(Dialog::Question(Question::Cancel(id)));
-        }
-    }
-
-    fn pause(&mut self) {
-        let Some(id) = self.jobs.target(self.page == Page::Jobs).map(|job| job.id) else { return };
-        if let Some(phase) = self.jobs.pause(id) {
-            let word = if phase == Phase::Paused { job_words::HELD } else { job_words::GOES_ON };
-            self.notice = Some(self.say(word).to_owned());
-        }
-    }
-
-    fn start(&mut self) {
-        let (command, run) = (self.workspace.command.clone(), self.workspace.run.clone());
-        let name = self.say(words::PIPELINE).to_owned();
-        if self.begin(Work { name, command, writes: true, run }, Page::Jobs) {
-            self.page = Page::Jobs;
-        }
-    }
-
-    /// Puts a job into the queue; false where it writes and this workbench only reads, which is said.
-    pub(crate) fn begin(&mut self, work: Work, from: Page) -> bool {
-        if work.writes && !self.may_write() {
-            return false;
-        }
-        if self.jobs.add(work, from, &self.workspace) {
-            self.notice = Some(self.say(job_words::QUEUED).to_owned());
-        }
-        true
-    }
-
-    /// Whether jobs that write may be started. Where another process had the project, it is asked for once more.
-    pub(crate) fn may_write(&mut self) -> bool {
-        if self.instance.why().is_none() {
-            return true;
-        }
-        let free = self.instance.ask(&self.workspace.project);
-        if let Err(error) = self.keep_session() {
-            self.notice = Some(format!("{error:#}"));
-        }
-        self.notice = Some(match self.instance.why() {
-            Some(why) => why.told(self.language),
-            None => self.say(job_words::WRITES_AGAIN).to_owned(),
-        });
-        free
-    }
-
-    /// Looks at the jobs; true when there is something new to see.
-    fn look(&mut self) -> bool {
-        let busy = self.jobs.busy();
-        let ended = self.jobs.look(&self.workspace);
-        if !ended.is_empty() {
-            // A question about a job that has ended meanwhile needs no answer.
-            let answered = match &self.dialog {
-                Some(Dialog::Question(Question::Cancel(id))) => !self.jobs.job(*id).is_some_and(Entry::is_open),
-                Some(Dialog::Question(Question::Quit)) => !self.jobs.busy(),
-                _ => false,
-            };
-            if answered {
-                self.dialog = None;
-            }
-            self.reload();
-            let done = ended.iter().any(|job| job.from == Page::Jobs && job.phase == Phase::Done);
-            if self.then_factor && done && !self.workspace.factors.is_empty() {
-                self.page = Page::Factor;
-            }
-            self.arrange();
-            self.remember();
-        }
-        if self.remembered.1.elapsed() >= REMEMBER_EVERY {
-            self.remember();
-        }
-        let fault = self.jobs.log.scribe().and_then(Scribe::fault);
-        let told = fault.is_some() && fault != self.fault;
-        if let Some(fault) = fault.filter(|_| told) {
-            self.notice = Some(format!("{}: {fault}", self.say(job_words::SESSION_NOT_KEPT)));
-            self.fault = Some(fault);
-        }
-        busy || told
-    }
-
-    /// Notes where the workbench was left, stops the jobs, and waits for them to put away what they hold, at most so long.
-    pub(crate) fn leave(mut self, patience: Duration) {
-        self.remember();
-        self.jobs.cancel_all();
-        let until = Instant::now() + patience;
-        while self.jobs.busy() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(20));
-            self.jobs.look(&self.workspace);
-        }
-        if self.jobs.log.scribe().is_some() {
-            self.jobs.log.note(Happening::Closed);
-        }
-        if let Some(scribe) = self.jobs.log.take_scribe() {
-            scribe.finish(LAST_WORDS);
-        }
-    }
-
-    /// After a panic: stops the jobs, and puts the session aside, which may lead to the same panic again.
-    pub(crate) fn abandon(mut self, patience: Duration) {
-        let path = self.workspace.project.session();
-        if let Some(scribe) = self.jobs.log.take_scribe() {
-            scribe.finish(LAST_WORDS);
-            session::set_aside(&path);
-        }
-        self.leave(patience);
     }
 
     fn reload(&mut self) {

@@ -179,6 +179,7 @@ words! {
     WINDOWS: "窗口", "windows";
     SCORE: "得分", "score";
     KEEPS_NOTHING: "这个策略不保留任何内容。", "This strategy keeps nothing of it.";
+    NO_SCORES: "没有得分", "no scores";
     NO_STRATEGY: "这篇文档没有可看的策略。", "There is no strategy to look at for this document.";
     NO_SUCH_DOCUMENT: "实验没有这篇文档：语料在实验之后变了。按 Esc 返回，按 r 重新运行。", "The experiment has no such document: the corpus has changed since. Press Esc to go back and r to run again.";
     NO_OTHER_DOCUMENT: "没有更多文档", "there are no more documents";

@@ -53,7 +53,13 @@ fn document(findings: &Findings, number: usize) -> Option<Truncated> {
         }
     });
     let strategies = strategies.collect();
-    (number < 3).then(|| Truncated { title: REPORT[0].1.to_owned(), documents: 3, strategies, text })
+    (number < 3).then(|| Truncated {
+        title: REPORT[0].1.to_owned(),
+        documents: 3,
+        strategies,
+        text,
+        without_scores: None,
+    })
 }
 
 /// How much of a section these tokens are.
@@ -130,6 +136,14 @@ fn what_is_not_there_is_told_with_the_way_out() {
     assert!(bench.screen(SMALL, "<enter>").contains("实验没有这篇文档"));
     let mut bench = self::bench(|w| w.laboratory.as_mut().unwrap().document = Arc::new(|_, _| panic!("no layout")));
     assert!(bench.screen(SMALL, "<enter>").contains("internal error: no layout"));
+    let mut bench = self::bench(|w| {
+        w.laboratory.as_mut().unwrap().document = Arc::new(|_, number| {
+            let held = "the feature store .inkstone/features.sled is in use by another run (process 4242)";
+            Ok(document(&findings(), number).map(|cut| Truncated { without_scores: Some(held.to_owned()), ..cut }))
+        });
+    });
+    let screen = bench.screen(LARGE, "<enter>");
+    assert!(screen.contains("没有得分: the feature store"), "{screen}");
     let mut bench = self::bench(|w| {
         w.laboratory.as_mut().unwrap().document = Arc::new(|_, _| Ok(Some(Truncated::default())));
     });

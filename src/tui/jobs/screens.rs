@@ -355,6 +355,39 @@ fn a_session_comes_back_and_a_damaged_one_is_set_aside() {
 }
 
 #[test]
+fn told_to_end_by_the_system_it_stops_its_jobs_and_remembers() {
+    let dir = empty();
+    let counts = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let run = endless(&counts[0], &counts[1]);
+    let mut bench = at_home(&dir, |w| w.run = run);
+    bench.press("r");
+    bench.wait_until(|app| !app.jobs.list()[0].stages.is_empty());
+    bench.app.take(Event::End);
+    assert!(bench.app.has_quit(), "nothing is asked");
+    bench.leave();
+    assert_eq!((counts[0].load(Ordering::SeqCst), counts[1].load(Ordering::SeqCst)), (0, 1));
+    let bench = at_home(&dir, |_| ());
+    assert_eq!(bench.app.page, Page::Jobs);
+    let last: Vec<_> = bench.app.jobs.log.lines().iter().rev().map(|line| &line.event).take(3).collect();
+    assert!(
+        matches!(last[..], [Happening::Opened { .. }, Happening::Closed, Happening::Cancelled { .. }]),
+        "what happened at the end is in the log: {last:?}"
+    );
+}
+
+#[test]
+fn after_a_panic_the_session_that_may_have_led_to_it_is_set_aside() {
+    let dir = filled();
+    let mut bench = at_home(&dir, |_| ());
+    bench.press("9");
+    bench.leave();
+    at_home(&dir, |_| ()).app.abandon(SOON);
+    let path = Project::new(dir.path()).session();
+    assert!(!path.exists() && path.with_extension("json.set-aside").exists());
+    assert_eq!(at_home(&dir, |_| ()).app.page, Page::Factor);
+}
+
+#[test]
 fn keys_are_answered_at_once_while_two_threads_are_busy() {
     let run: Runner = Arc::new(|ctx: &Ctx| {
         let spin = || {

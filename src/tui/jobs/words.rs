@@ -22,7 +22,6 @@ words! {
     WHILE_PAUSED: "已暂停：暂停的时间不计入用时、速度与剩余时间。按 P 继续，按 c 停止。", "Paused: this counts in no time, rate or time left. Press P to go on, c to stop.";
     WHILE_STOPPING: "正在停止：做完手上的一小步，收好已写的部分。", "Stopping: it ends the small step that it is at, and puts away what it wrote.";
     WHILE_RUNNING: "运行中：可以照常翻看其他页。P 暂停，c 停止。", "Running: all other pages can be used meanwhile. P pauses, c stops.";
-    WHY: "原因", "why";
     WAY_OUT: "怎么办", "way out";
     OUT_HELD: "另一个进程正在写这个项目：等它结束，或停掉它，再开始。", "Another process is writing this project: wait until it has ended, or stop it, and start again.";
     OUT_DISK: "磁盘已满：腾出空间后再开始；已完成的步骤不会重算。", "The disk is full: make room and start again; finished stages are not computed twice.";
@@ -36,8 +35,6 @@ words! {
     LOG_FOUND_NOTHING: "没有一行含有这些字。Esc 取消搜索。", "No line holds these words. Esc leaves the search.";
     LOG_UNREADABLE: "读不到以前的日志", "earlier lines cannot be read";
     TIME: "时间", "time";
-    WHAT: "事件", "what happened";
-    JOB: "任务", "job";
     LINE: "内容", "line";
 
     OPENED: "打开工作台", "workbench opened";
