@@ -32,6 +32,7 @@ pub mod truncate;
 pub mod plain;
 
 pub mod extract;
+pub mod inspect;
 pub mod store;
 
 pub mod factor;

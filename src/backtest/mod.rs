@@ -30,7 +30,7 @@ mod tests;
 
 use anyhow::{Result, bail};
 
-pub use names::{DateName, DateNames, names_on};
+pub use names::{DateName, DateNames, Dates, names_on};
 pub(crate) use outcome::nan;
 pub use outcome::{
     Alignment, Benchmark, Capacity, Coverage, Execution, IcDecay, IcSeries, IcSummary, Layers, LongShort, Outcome,

@@ -45,6 +45,37 @@ impl Params {
     }
 }
 
+/// A factor beside its market, to be looked at date after date.
+pub struct Dates<'a> {
+    factor: &'a Factor,
+    market: &'a Market,
+    params: &'a Params,
+    prices: Prices<'a>,
+}
+
+impl<'a> Dates<'a> {
+    /// Fails where the factor is not on the axes of the market. `tradability` is that of the parameters.
+    pub fn new(
+        factor: &'a Factor,
+        market: &'a Market,
+        tradability: &'a Tradability,
+        params: &'a Params,
+    ) -> Result<Dates<'a>> {
+        params.validate()?;
+        ensure!(
+            factor.values.dates() == market.dates() && factor.values.codes() == market.codes(),
+            "factor {:?} is not on the dates and codes of this price table; build or read it anew",
+            factor.name
+        );
+        Ok(Dates { factor, market, params, prices: Prices::new(factor, market, tradability, params)? })
+    }
+
+    /// What [`crate::backtest::run`] makes of the values of date `t`.
+    pub fn on(&self, t: usize) -> DateNames {
+        names_of(self, t)
+    }
+}
+
 /// What [`crate::backtest::run`] makes of the values of date `t`. `tradability` is that of the parameters.
 pub fn names_on(
     factor: &Factor,
@@ -53,14 +84,12 @@ pub fn names_on(
     params: &Params,
     t: usize,
 ) -> Result<DateNames> {
-    params.validate()?;
-    ensure!(
-        factor.values.dates() == market.dates() && factor.values.codes() == market.codes(),
-        "factor {:?} is not on the dates and codes of this price table; build or read it anew",
-        factor.name
-    );
-    let prices = Prices::new(factor, market, tradability, params)?;
-    let (cross, tally) = pair_date(factor, market, &prices, params, t);
+    Ok(Dates::new(factor, market, tradability, params)?.on(t))
+}
+
+fn names_of(dates: &Dates<'_>, t: usize) -> DateNames {
+    let Dates { factor, market, params, prices } = dates;
+    let (cross, tally) = pair_date(factor, market, prices, params, t);
     let entry = params.entry(t, market.dates().len());
     let there = factor.values.row(t).iter().enumerate().filter(|(_, value)| !value.is_nan());
     let names = there.map(|(code, _)| {
@@ -102,7 +131,7 @@ pub fn names_on(
             Some(whole.into_iter().find(|w| tally.dropped.contains_key(w)).unwrap_or("no value that could be used"))
         }
     };
-    Ok(DateNames { entry: entry.map(|entry| market.dates()[entry]), left_out, names: names.collect() })
+    DateNames { entry: entry.map(|entry| market.dates()[entry]), left_out, names: names.collect() }
 }
 
 #[cfg(test)]

@@ -122,12 +122,18 @@ pub struct Sample {
     /// Below 1 the likely becomes likelier, above 1 less so.
     #[arg(long, value_name = "T", default_value_t = 1.0)]
     pub temperature: f64,
-    /// Draw among the N most probable words only; 0: among all.
+    /// Draw among the N most probable words only; 0: among all. With --after: list so many; 0: 10.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub top_k: usize,
     /// Tokens after which a document is broken off.
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub max_length: usize,
+    /// Draw nothing, but list the words that most probably follow this text, which is cut as the model's was.
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["n", "temperature", "max_length"])]
+    pub after: Option<String>,
+    /// How the text of --after is written: tokens or text. Default: as the model was trained, tokens for an ARPA file.
+    #[arg(long, value_name = "FORMAT", requires = "after")]
+    pub format: Option<LineFormat>,
 }
 
 /// Flags of `nearest`.

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use chrono::NaiveDateTime;
 use clap::Args;
 
+use crate::ingest::read_time;
 use crate::plain::LineFormat;
 use crate::text::{Cut, Mode, Truncation};
 
@@ -48,16 +50,24 @@ pub struct WordCut {
 /// What a model is fitted on.
 #[derive(Clone, Debug, Args)]
 pub struct Corpus {
-    /// A document a line; - is the standard input.
+    /// A document a line; - is the standard input; a folder of a project's documents, such as .inkstone/clean, is read as jsonl.
     #[arg(short, long, value_name = "FILE")]
     pub input: PathBuf,
     /// How lines are written: tokens (with spaces between them), text, or jsonl ({"text"} and whatever of id, title,
     /// label, value, time, group). Default: jsonl for a file of that name, else text.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
+    /// Read only the documents known at this time (2023-12-31, or with a time of day), so that nothing is learned from later
+    /// ones. It takes lines with times: jsonl, or the documents of a project.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub until: Option<NaiveDateTime>,
     /// How text is cut.
     #[command(flatten)]
     pub tokenizer: Tokenizer,
+}
+
+fn time(text: &str) -> Result<NaiveDateTime, String> {
+    read_time(text).ok_or_else(|| format!("{text:?} is no time; write 2023-12-31 or 2023-12-31 15:00:00"))
 }
 
 /// What `tokenize` writes.

@@ -13,7 +13,7 @@ use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::onnx::Runtime;
-use crate::model::onnx::runtime::{PACKAGE_VERSION, candidates, cuda_lacks, install, runtime_folder};
+use crate::model::onnx::runtime::{MEND, MEND_CUDA, Machine, PACKAGE_VERSION, install, runtime_folder};
 
 /// How a model of a hub becomes one that this program reads.
 const EXPORT: &str = "pip install \"optimum[onnxruntime]\" && optimum-cli export onnx --model hfl/chinese-macbert-base --task \
@@ -91,28 +91,24 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
             Ok(Report::new("install"))
         })?;
     }
-    findings.push(match Runtime::load(args.library.as_deref()) {
-        Ok(runtime) => {
-            found("ONNX Runtime", Some(true), format!("{} ({})", runtime.version(), runtime.library.display()))
+    let machine = Machine::look(args.library.as_deref());
+    findings.push(match &machine.library {
+        Ok(library) => found("ONNX Runtime", Some(true), format!("{} ({})", library.version, library.file.display())),
+        Err(error) => {
+            Finding { what: "ONNX Runtime", fine: Some(false), found: error.clone(), mend: Some(MEND.to_owned()) }
         }
-        Err(error) => Finding {
-            what: "ONNX Runtime",
-            fine: Some(false),
-            found: format!("{error:#}"),
-            mend: Some("inkstone doctor --fix".to_owned()),
-        },
     });
-    let places: Vec<String> = candidates(args.library.as_deref())
-        .into_iter()
-        .map(|candidate| format!("{} ({})", candidate.file.display(), candidate.from))
-        .collect();
+    let places: Vec<String> =
+        machine.places.iter().map(|place| format!("{} ({})", place.file.display(), place.from)).collect();
     findings.push(found(
         "libraries",
         None,
         if places.is_empty() { "none on this machine".into() } else { places.join("; ") },
     ));
-    if let Some(runtime) = Runtime::loaded() {
-        let missing = cuda_lacks(&runtime.library);
+    if !machine.devices.is_empty() {
+        findings.push(found("devices", None, machine.devices.join("; ")));
+    }
+    if let Some(missing) = &machine.cuda_lacks {
         findings.push(Finding {
             what: "CUDA",
             fine: args.cuda.then_some(missing.is_empty()),
@@ -121,8 +117,7 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
             } else {
                 format!("missing: {}", missing.join(", "))
             },
-            mend: (!missing.is_empty())
-                .then(|| "inkstone doctor --fix --cuda, on a machine with an NVIDIA driver".to_owned()),
+            mend: (!missing.is_empty()).then(|| format!("{MEND_CUDA}, on a machine with an NVIDIA driver")),
         });
     }
     let installer = ["uv", "python3"].into_iter().find(|program| runs(program));

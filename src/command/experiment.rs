@@ -76,11 +76,14 @@ pub(super) fn laboratory(opened: &Opened) -> Option<Laboratory> {
     if opened.config.experiment.is_empty() {
         return None;
     }
-    let [ran, found, looked] = [opened.clone(), opened.clone(), opened.clone()];
+    let [ran, found, filling, looked] = [(); 4].map(|()| opened.clone());
     let words = OnceLock::new();
     Some(Laboratory {
         findings: Arc::new(move || {
             Ok(pipeline::findings(&found.config, &pipeline::project(&found.config, &found.base)))
+        }),
+        grids: Arc::new(move || {
+            Ok(pipeline::grids(&filling.config, &pipeline::project(&filling.config, &filling.base)))
         }),
         document: Arc::new(move |name, number| {
             let segmenter =

@@ -22,13 +22,13 @@ pub(super) fn run(args: &Keywords, ctx: &Ctx) -> Result<Summary> {
     if extractor.wants_counts() {
         let source = Source::open(&corpus.input, format, ctx)?;
         reports.push(ctx.stage("count", "docs", None, || {
-            let mut counted = source.lines()?;
+            let mut counted = source.lines()?.until(corpus.until)?;
             extractor.count(&mut counted, ctx)?;
             counted.finish()
         })?);
-        lines = source.lines()?;
+        lines = source.lines()?.until(corpus.until)?;
     } else {
-        lines = Lines::open(&corpus.input, format)?;
+        lines = Lines::open(&corpus.input, format)?.until(corpus.until)?;
     }
     reports.push(ctx.stage("keywords", "docs", None, || keywords::run(&mut lines, &extractor, &args.output, ctx))?);
     let mut summary = Summary::default();

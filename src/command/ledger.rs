@@ -14,7 +14,7 @@ use crate::cli::{Global, Ledger as Args, LedgerAction};
 use crate::config::Config;
 use crate::figures::{count, number, signed};
 use crate::headless::Summary;
-use crate::ledger::{Entry, Ledger, Looks, Tally};
+use crate::ledger::{Book, BookTrial, Entry, Ledger, Looks, Tally};
 use crate::pipeline;
 use crate::project::Project;
 use crate::width::{left, right};
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, global: &Global) -> ExitCode {
     if !is_batch(global) && matches!(action, LedgerAction::List) && std::io::stdout().is_terminal() {
         return or_explain(open(args).and_then(|ledger| {
             let mut out = std::io::stdout().lock();
-            table(&list(&ledger)).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            table(&list(&ledger)?).iter().try_for_each(|line| writeln!(out, "{line}"))?;
             for problem in ledger.problems() {
                 writeln!(out, "!! {problem}")?;
             }
@@ -92,7 +92,7 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
     let mut summary = Summary::default();
     match action {
         LedgerAction::List => {
-            let list = list(ledger);
+            let list = list(ledger)?;
             summary.set("trials", list.rows);
             summary.set("totals", totals(&list.totals));
         }
@@ -103,7 +103,7 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
         }
         LedgerAction::Delete { id, reason } => {
             summary.set("deletion", ledger.delete(id, reason, Utc::now())?);
-            summary.set("totals", totals(&list(ledger).totals));
+            summary.set("totals", totals(&list(ledger)?.totals));
         }
         LedgerAction::Verify => {
             let (last, seal) = ledger.last()?;
@@ -116,34 +116,27 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
     Ok(summary)
 }
 
-fn list(ledger: &Ledger) -> List {
-    let tally = Tally::of(ledger);
-    let mut rows = Vec::new();
-    for counted in tally.trials() {
-        let entry = counted.kept.unwrap_or(counted.entry);
-        let looks = tally.standing(entry.trial).unwrap_or_default();
+fn list(ledger: &Ledger) -> Result<List> {
+    let book = Book::of(ledger)?;
+    let row = |trial: BookTrial| {
+        let BookTrial { entry, runs, looks, .. } = trial;
         let details = entry.details.as_ref();
-        rows.push(Row {
+        Row {
             id: entry.number,
             when: entry.when.format("%Y-%m-%d %H:%M").to_string(),
             kind: entry.kind,
             factor: details.map(|details| details.factor.clone()),
             lookahead: details.is_some_and(|details| details.figures.lookahead),
-            runs: counted.runs,
+            runs,
             group: entry.group,
             sharpe: looks.sharpe,
             deflated_sharpe: looks.deflated_sharpe,
             p: looks.p,
             q: looks.q,
             deleted: entry.deleted.as_ref().map(|deletion| deletion.reason.clone()),
-        });
-    }
-    // The probability of overfitting is that of the trials around the last one with returns.
-    let of_portfolios = |kept: &Entry| kept.details.as_ref().is_some_and(|details| details.returns.is_some());
-    let last = tally.trials().iter().rev().find(|counted| counted.kept.is_some_and(of_portfolios));
-    let last = last.or(tally.trials().last());
-    let totals = last.and_then(|counted| tally.looks(counted.entry.trial)).unwrap_or_default();
-    List { rows, totals }
+        }
+    };
+    Ok(List { rows: book.trials.into_iter().map(row).collect(), totals: book.totals })
 }
 
 fn totals(of: &Looks) -> Value {
@@ -252,7 +245,7 @@ mod tests {
         );
         let deletion = LedgerAction::Delete { id: vec![1], reason: "重复的想法".into() };
         assert_eq!(run(deletion).unwrap()["totals"]["trials"], 2);
-        let lines = table(&list(&open(&args(LedgerAction::List)).unwrap()));
+        let lines = table(&list(&open(&args(LedgerAction::List)).unwrap()).unwrap());
         assert!(lines[1].contains("(deleted: 重复的想法)") && lines[1].contains("0.0400"), "{lines:?}");
         assert!(lines[4].starts_with("2 looks (1 ideas), 3 runs, 1 deleted, 0 missing"), "{lines:?}");
         assert_eq!(run(LedgerAction::Verify).unwrap()["lines"], 4);

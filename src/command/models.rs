@@ -19,6 +19,9 @@ use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines, Pro
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
 
+/// Words that `sample --after` lists unless told otherwise.
+const LISTED: usize = 10;
+
 /// What `eval` measures where there is no model.
 const SUMMARIES: &str = "summaries";
 
@@ -161,6 +164,16 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
 
 /// Draws text from a language model.
 pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
+    if let Some(after) = &args.after {
+        let (model, _) = plain::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
+        let listed = if args.top_k == 0 { LISTED } else { args.top_k };
+        let following = model.following(after, listed, ctx).with_context(|| {
+            format!("a {} model foretells no words; --after takes one of n-grams (inkstone train ngram)", model.name())
+        })??;
+        let mut summary = used(model.as_ref(), &args.model);
+        summary.set("following", following);
+        return Ok(summary);
+    }
     let model = plain::open_language_model(&args.model, ctx)?;
     let params = SampleParams {
         documents: args.n,

@@ -46,8 +46,9 @@ pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
 /// The way from a factor to its words, as the workbench opens it.
 pub(super) fn tracing(opened: &Opened) -> Tracing {
     let tracer = Arc::new(Tracer::new(&opened.config, &opened.base));
-    let [names, documents, sentences] = [tracer.clone(), tracer.clone(), tracer];
+    let [days, names, documents, sentences] = [tracer.clone(), tracer.clone(), tracer.clone(), tracer];
     Tracing {
+        days: Arc::new(move |factor, quantile, ctx| days.days(factor, quantile, ctx)),
         names: Arc::new(move |factor, date, ctx| names.names(factor, date, None, ctx)),
         documents: Arc::new(move |factor, date, code, ctx| documents.documents(factor, date, code, ctx)),
         sentences: Arc::new(move |factor, reading, document, ctx| sentences.sentences(factor, reading, document, ctx)),

@@ -25,6 +25,28 @@ impl Problem {
     }
 }
 
+/// A problem and where it stands in the text.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    /// Line of the text, from 1.
+    pub line: usize,
+    /// Key path: `source[0].columns.title`; empty where the text is no TOML.
+    pub path: String,
+    /// What is wrong and the way out.
+    pub message: String,
+}
+
+/// Errors of syntax, all of them.
+pub(crate) fn of_syntax(text: &str) -> Vec<Fault> {
+    let (_, errors) = DeTable::parse_recoverable(text);
+    let fault = |error: toml::de::Error| Fault {
+        line: error.span().map_or(1, |span| line_of(text, span.start)),
+        path: String::new(),
+        message: error.message().to_owned(),
+    };
+    errors.into_iter().map(fault).collect()
+}
+
 /// The text of a configuration, its values, and the problems found so far.
 pub(crate) struct Checker<'t> {
     file: String,
@@ -37,14 +59,12 @@ pub(crate) struct Checker<'t> {
 impl<'t> Checker<'t> {
     /// Parses the text; fails on errors of syntax, naming every one.
     pub(crate) fn new(file: &str, text: &'t str) -> Result<Checker<'t>> {
-        let (spans, errors) = DeTable::parse_recoverable(text);
-        if !errors.is_empty() {
-            let list: Vec<String> = errors
-                .iter()
-                .map(|e| format!("  line {}: {}", e.span().map_or(1, |s| line_of(text, s.start)), e.message()))
-                .collect();
+        let faults = of_syntax(text);
+        if !faults.is_empty() {
+            let list: Vec<String> = faults.iter().map(|f| format!("  line {}: {}", f.line, f.message)).collect();
             bail!("{file} is not valid TOML:\n{}", list.join("\n"));
         }
+        let (spans, _) = DeTable::parse_recoverable(text);
         let table = toml::from_str(text)?;
         Ok(Checker { file: file.to_owned(), text, spans: spans.into_inner(), table, problems: Vec::new() })
     }
@@ -100,22 +120,23 @@ impl<'t> Checker<'t> {
         }
     }
 
+    /// All problems, in the order of their lines.
+    pub(crate) fn faults(&self) -> Vec<Fault> {
+        let fault = |p: &Problem| Fault { line: self.line(&p.path), path: p.path.clone(), message: p.message.clone() };
+        let mut faults: Vec<Fault> = self.problems.iter().map(fault).collect();
+        faults.sort();
+        faults
+    }
+
     /// Fails when there was any problem, with all of them in the order of their lines.
     pub(crate) fn finish(self) -> Result<()> {
-        if self.problems.is_empty() {
+        let faults = self.faults();
+        if faults.is_empty() {
             return Ok(());
         }
-        let mut lines: Vec<(usize, String)> = self
-            .problems
-            .iter()
-            .map(|p| {
-                let line = self.line(&p.path);
-                (line, format!("  {}:{line}: {}: {}", self.file, p.path, p.message))
-            })
-            .collect();
-        lines.sort();
+        let lines: Vec<String> =
+            faults.iter().map(|f| format!("  {}:{}: {}: {}", self.file, f.line, f.path, f.message)).collect();
         let count = lines.len();
-        let lines: Vec<String> = lines.into_iter().map(|(_, text)| text).collect();
         bail!("{count} problem{} in {}:\n{}", if count == 1 { "" } else { "s" }, self.file, lines.join("\n"));
     }
 

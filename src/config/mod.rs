@@ -4,6 +4,8 @@
 //! all problems at once ([`Config::read`]).
 
 mod check;
+pub mod edit;
+pub mod outline;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -20,6 +22,7 @@ use crate::text::TokenizerParams;
 use crate::tui::{Depth, Shade};
 use crate::{backtest, clean, experiment, export, factor, ingest, link, lint, structure};
 use check::Checker;
+pub use check::Fault;
 
 /// The commented file of all settings, as `inkstone init` writes it.
 pub const TEMPLATE: &str = include_str!("../../workbench.toml");
@@ -201,6 +204,28 @@ impl Config {
     /// Reads a configuration from its text; `file` is its name in messages.
     pub fn parse(file: &str, text: &str) -> Result<Config> {
         let mut checker = Checker::new(file, text)?;
+        let config = Config::checked(&mut checker);
+        checker.finish()?;
+        Ok(config)
+    }
+
+    /// Everything wrong with a configuration's text, in the order of its lines; nothing where it can be used.
+    pub fn faults(text: &str) -> Vec<Fault> {
+        let faults = check::of_syntax(text);
+        if !faults.is_empty() {
+            return faults;
+        }
+        match Checker::new("", text) {
+            Ok(mut checker) => {
+                Config::checked(&mut checker);
+                checker.faults()
+            }
+            Err(error) => vec![Fault { line: 1, path: String::new(), message: format!("{error:#}") }],
+        }
+    }
+
+    /// Reads what is sound, and leaves what is not with the checker.
+    fn checked(checker: &mut Checker<'_>) -> Config {
         checker.sections(&[
             "project",
             "source",
@@ -244,8 +269,7 @@ impl Config {
         for problem in validate::problems(&config) {
             checker.add(problem);
         }
-        checker.finish()?;
-        Ok(config)
+        config
     }
 }
 

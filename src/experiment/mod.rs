@@ -9,6 +9,7 @@ mod audit;
 mod bootstrap;
 mod compare;
 mod findings;
+mod grid;
 mod labels;
 mod params;
 
@@ -18,5 +19,6 @@ pub(crate) use bootstrap::{block_length, draw, interval};
 pub use compare::Observed;
 pub(crate) use compare::conclude;
 pub use findings::{Cell, Findings, Skipped};
+pub use grid::{CellState, Grid, GridCell};
 pub(crate) use labels::{DenseRows, Labelled};
 pub use params::{LengthUnit, OverlapRule, Params, Preset, Target};

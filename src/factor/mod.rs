@@ -36,7 +36,7 @@ pub use params::{Aggregate, Control, Decay, Fill, LookbackUnit, Params, Standard
 pub use readings::{Sources, read};
 pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;
-pub use trace::{ReadingTrace, Share, TracedCell, TracedDate, TracedDocument, TracedName};
+pub use trace::{ReadingTrace, Share, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 
 use crate::data::Report;
 use crate::job::Ctx;

@@ -127,7 +127,7 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
 }
 
 /// A path relative to `base` where it is below it, with `/` on every system.
-fn shown(path: &Path, base: &Path) -> String {
+pub(super) fn shown(path: &Path, base: &Path) -> String {
     let relative = path.strip_prefix(base).unwrap_or(path);
     relative
         .components()

@@ -263,6 +263,20 @@ pub(super) struct Mapping {
 impl Mapping {
     /// Maps the columns of a file; fails with everything that is missing at once.
     pub(super) fn resolve(source: &Source, columns: &[String]) -> Result<Mapping> {
+        let (mapping, missing) = Mapping::settle(source, columns)?;
+        if !missing.is_empty() {
+            bail!(
+                "columns are missing: {}; the columns are: {}; map them in `columns` of [[source]] {:?}",
+                missing.join(", "),
+                columns.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>().join(", "),
+                source.name
+            );
+        }
+        Ok(mapping)
+    }
+
+    /// Maps what can be mapped, and says what is missing.
+    pub(super) fn settle(source: &Source, columns: &[String]) -> Result<(Mapping, Vec<String>)> {
         let table = table(source.table);
         let mut missing = Vec::new();
         let mut picks = vec![Pick::Absent; table.len()];
@@ -324,15 +338,7 @@ impl Mapping {
         }
         let mapping = Mapping { fields: fields(source.table), picks, columns: columns.to_vec() };
         missing.extend(mapping.lacking(source));
-        if !missing.is_empty() {
-            bail!(
-                "columns are missing: {}; the columns are: {}; map them in `columns` of [[source]] {:?}",
-                missing.join(", "),
-                columns.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>().join(", "),
-                source.name
-            );
-        }
-        Ok(mapping)
+        Ok((mapping, missing))
     }
 
     /// Fields without which a row of this table is of no use, and that nothing feeds.

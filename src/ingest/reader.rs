@@ -160,6 +160,16 @@ impl<'a> Opened<'a> {
         }
     }
 
+    /// What stands between the cells of a row, in text formats.
+    pub(super) fn delimiter(&self) -> Option<char> {
+        match &self.rows {
+            Rows::Bytes(ByteRows { layout: Layout { cut: Cut::Rows(delimiter), .. }, .. }) => {
+                Some(char::from(*delimiter))
+            }
+            _ => None,
+        }
+    }
+
     /// Where reading may go on when the file grows.
     pub(super) fn resume_at(&self) -> Option<u64> {
         match &self.rows {

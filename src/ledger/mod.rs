@@ -5,6 +5,7 @@
 //! repetition, not a new look. Deleting an entry takes its name, parameters, figures and returns; that it was tried, and with what result,
 //! stays and counts (`chain`).
 
+mod book;
 mod chain;
 mod discovery;
 mod entry;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::backtest::nan;
 use crate::data::Key;
 
+pub use book::{Book, BookTrial};
 pub use chain::Ledger;
 pub use discovery::{benjamini_hochberg, benjamini_yekutieli};
 pub use entry::{Deletion, Details, Entry, Figures, Kind, Series, Trial};

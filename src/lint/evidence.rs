@@ -17,10 +17,19 @@ pub struct Texts<'a> {
     pub models: &'a [Model],
     /// Until when a text counts for its day.
     pub cutoff: Cutoff,
-    /// Whether the factor counts the first document of a story alone.
-    pub first_only: bool,
+    /// The readings of the factor, as signals number them.
+    pub readings: &'a [TextReading],
     /// Builds the factor of other signals, all else the same.
     pub rebuild: &'a dyn Fn(&[Signal]) -> Result<Factor>,
+}
+
+/// One reading of the documents by the factor.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TextReading {
+    /// The features whose numbers it takes, by their places in [`Document::models`].
+    pub features: Vec<usize>,
+    /// Whether it counts the first document of a story alone.
+    pub first_only: bool,
 }
 
 /// One document.
@@ -36,8 +45,8 @@ pub struct Document {
     pub ingested_at: Option<NaiveDateTime>,
     /// Number of its story: the same for near duplicates.
     pub story: u32,
-    /// Number of the model that gave its value; none where no model was fitted.
-    pub model: Option<u32>,
+    /// Number of the model that gave its value, feature by feature; none where no model was fitted.
+    pub models: Vec<Option<u32>>,
 }
 
 /// A fitted model: one for a feature that was fitted once, one for each fold of a walk-forward feature.
@@ -53,12 +62,16 @@ impl Texts<'_> {
     /// The signals that the factor counts, each with its document.
     pub(super) fn counted(&self) -> impl Iterator<Item = (&Signal, &Document)> {
         let both = self.signals.iter().map(|signal| (signal, &self.documents[signal.document as usize]));
-        both.filter(|(signal, _)| signal.value.is_finite() && (signal.first || !self.first_only))
+        both.filter(|(signal, _)| {
+            signal.value.is_finite() && (signal.first || !self.readings[signal.reading as usize].first_only)
+        })
     }
 
-    /// The model that gave a document's value.
-    pub(super) fn model(&self, document: &Document) -> Option<&Model> {
-        document.model.map(|number| &self.models[number as usize])
+    /// The models that gave what a signal says of its document: one for each fitted feature that its reading takes.
+    pub(super) fn models<'t>(&'t self, signal: &Signal, document: &'t Document) -> impl Iterator<Item = &'t Model> {
+        let features = &self.readings[signal.reading as usize].features;
+        let number = |feature: &usize| document.models.get(*feature).copied().flatten();
+        features.iter().filter_map(number).map(|number| &self.models[number as usize])
     }
 
     pub(super) fn validate(&self, market: &Market) -> Result<()> {
@@ -66,12 +79,49 @@ impl Texts<'_> {
         if let Some(signal) = self.signals.iter().find(|signal| signal.document as usize >= documents) {
             bail!("a signal is of document {}, but there are {documents} documents", signal.document);
         }
-        if let Some(document) = self.documents.iter().find(|d| d.model.is_some_and(|m| m as usize >= models)) {
+        let readings = self.readings.len();
+        if let Some(signal) = self.signals.iter().find(|signal| signal.reading as usize >= readings) {
+            bail!("a signal is of reading {}, but there are {readings} readings", signal.reading);
+        }
+        let beyond = |document: &&Document| document.models.iter().flatten().any(|model| *model as usize >= models);
+        if let Some(document) = self.documents.iter().find(beyond) {
             bail!("document {:?} names a model that is not there; {models} models are", document.id);
         }
         if let Some(signal) = self.signals.iter().find(|signal| signal.date as usize >= days) {
             bail!("a signal names date {}, but the market has {days} dates", signal.date);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::NaiveDate;
+
+    use super::*;
+
+    #[test]
+    fn each_reading_answers_for_its_own_features_and_repeats() {
+        let at = |day| NaiveDate::from_ymd_opt(2024, 1, day).unwrap().and_hms_opt(9, 0, 0).unwrap();
+        let documents = [Document {
+            id: "news/0".into(),
+            kind: Kind::News,
+            published_at: at(5),
+            ingested_at: None,
+            story: 0,
+            models: vec![Some(0), Some(1), None],
+        }];
+        let models = [1, 9].map(|day| Model { fitted_until: at(day), trained_on: None });
+        let reading = |features: &[usize], first_only| TextReading { features: features.to_vec(), first_only };
+        let readings = [reading(&[0, 2], true), reading(&[0, 1], false)];
+        let repeat = Signal { first: false, ..Signal::of(0, 0, at(5), 1.0) };
+        let signals = [repeat, Signal { reading: 1, ..repeat }];
+        let (documents, signals, models) = (&documents[..], &signals[..], &models[..]);
+        let rebuild = |_: &[Signal]| unreachable!("nothing is built here");
+        let texts = Texts { signals, documents, models, cutoff: Cutoff::Close, readings: &readings, rebuild: &rebuild };
+        let counted: Vec<u32> = texts.counted().map(|(signal, _)| signal.reading).collect();
+        assert_eq!(counted, [1], "a repeat counts where the reading takes repeats");
+        let latest = |signal: &Signal| texts.models(signal, &documents[0]).map(|model| model.fitted_until).max();
+        assert_eq!(signals.iter().map(latest).collect::<Vec<_>>(), [Some(at(1)), Some(at(9))]);
     }
 }

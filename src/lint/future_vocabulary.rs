@@ -25,14 +25,14 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         signals += 1;
         let date = signal.date as usize;
         by_date[date].0 += 1;
-        let (Some(model), Some(traded)) = (texts.model(document), subject.backtest.trade_at(market, date)) else {
-            continue;
-        };
+        // What several models have a part in is known when the last of them is.
+        let latest = texts.models(signal, document).map(|model| model.fitted_until).max();
+        let (Some(latest), Some(traded)) = (latest, subject.backtest.trade_at(market, date)) else { continue };
         fitted += 1;
-        if model.fitted_until >= traded {
+        if latest >= traded {
             future += 1;
             by_date[date].1 += 1;
-            hidden += u64::from(signal.known_at < model.fitted_until);
+            hidden += u64::from(signal.known_at < latest);
         }
     }
     let share = future as f64 / signals.max(1) as f64;

@@ -28,14 +28,16 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod trade_date;
+mod words;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-pub use evidence::{Document, Model, Texts};
+pub use evidence::{Document, Model, TextReading, Texts};
 pub use params::Params;
+pub(crate) use words::{check_name, standing_name};
 
 use crate::backtest;
 use crate::data::Report;

@@ -8,7 +8,7 @@
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 
-use crate::lint::{Check, Params, Standing, Subject, Verdict, no_documents};
+use crate::lint::{Check, Model, Params, Standing, Subject, Verdict, no_documents};
 
 pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
     let Some(texts) = &subject.texts else { return no_documents(Check::Overlap) };
@@ -18,24 +18,32 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
     }
     stories.values_mut().for_each(|times| times.sort_unstable());
 
-    let mut counted = vec![false; texts.documents.len()];
-    for signal in texts.signals {
-        counted[signal.document as usize] |= signal.value.is_finite() && (signal.first || !texts.first_only);
+    // The models of each document that counts, by all readings that take it.
+    let mut counted: Vec<Vec<&Model>> = vec![Vec::new(); texts.documents.len()];
+    for (signal, document) in texts.counted() {
+        let known = &mut counted[signal.document as usize];
+        for model in texts.models(signal, document) {
+            if !known.contains(&model) {
+                known.push(model);
+            }
+        }
     }
     let (mut tested, mut unknown, mut own, mut story) = (0u64, 0u64, 0u64, 0u64);
-    for document in texts.documents.iter().zip(&counted).filter(|(_, counted)| **counted).map(|(document, _)| document)
-    {
-        let Some(model) = texts.model(document) else { continue };
-        let Some((first, last)) = model.trained_on else {
+    for (document, models) in texts.documents.iter().zip(&counted).filter(|(_, models)| !models.is_empty()) {
+        let spans: Vec<(NaiveDateTime, NaiveDateTime)> = models.iter().filter_map(|model| model.trained_on).collect();
+        if spans.is_empty() {
             unknown += 1;
             continue;
-        };
+        }
         tested += 1;
-        let in_training = |time: &NaiveDateTime| first <= *time && *time <= last;
         let times = &stories[&document.story];
-        if in_training(&document.published_at) {
+        let within = |time: NaiveDateTime, (first, last): (NaiveDateTime, NaiveDateTime)| first <= time && time <= last;
+        let retold = |span: (NaiveDateTime, NaiveDateTime)| {
+            times.get(times.partition_point(|time| *time < span.0)).is_some_and(|time| within(*time, span))
+        };
+        if spans.iter().any(|span| within(document.published_at, *span)) {
             own += 1;
-        } else if times.get(times.partition_point(|time| *time < first)).is_some_and(in_training) {
+        } else if spans.into_iter().any(retold) {
             story += 1;
         }
     }

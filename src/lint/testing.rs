@@ -9,7 +9,7 @@ use crate::backtest;
 use crate::data::Kind;
 use crate::factor::{self, Aggregate, Factor, Signal, Standardise, Winsorise};
 use crate::job::Ctx;
-use crate::lint::{Document, Masked, Model, Subject, Texts};
+use crate::lint::{Document, Masked, Model, Subject, TextReading, Texts};
 use crate::market::{Cutoff, Market};
 
 /// A post about one code, in the order of which documents are numbered.
@@ -203,7 +203,7 @@ impl World {
                 documents: &self.documents,
                 models: &self.models,
                 cutoff: Cutoff::Close,
-                first_only: true,
+                readings: &[TextReading { features: vec![0], first_only: true }],
                 rebuild: &build,
             }),
             masked: masked.as_ref().map_or(Masked::Unknown, Masked::Factor),
@@ -212,7 +212,7 @@ impl World {
 }
 
 fn document(story: u32, kind: Kind, published_at: NaiveDateTime, ingested_at: Option<NaiveDateTime>) -> Document {
-    Document { id: format!("posts/{story}"), kind, published_at, ingested_at, story, model: Some(0) }
+    Document { id: format!("posts/{story}"), kind, published_at, ingested_at, story, models: vec![Some(0)] }
 }
 
 /// Weekdays from January 2021.

@@ -11,7 +11,7 @@ use crate::data::Kind;
 use crate::factor::{self, Factor, Signal};
 use crate::job::Ctx;
 use crate::lint::testing::{Plan, World};
-use crate::lint::{Check, Document, Masked, Params, Standing, Subject, Texts, Verdict, run};
+use crate::lint::{Check, Document, Masked, Params, Standing, Subject, TextReading, Texts, Verdict, run};
 use crate::market::{Cutoff, Market};
 use crate::{backtest, demo, disk};
 
@@ -248,7 +248,7 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
                 published_at,
                 ingested_at: None,
                 story: row as u32,
-                model: None,
+                models: Vec::new(),
             });
             let (code, date) = (code as u32, date as u32);
             let (value, first) = (values.get(row).unwrap(), reposts.get(row).is_none());
@@ -271,7 +271,7 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
                 documents: &documents,
                 models: &[],
                 cutoff: Cutoff::Close,
-                first_only: true,
+                readings: &[TextReading { features: Vec::new(), first_only: true }],
                 rebuild: &build,
             }),
             masked: Masked::Unknown,

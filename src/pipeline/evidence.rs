@@ -14,6 +14,16 @@ use crate::market::{AUCTION, CLOSE, Cutoff, Market};
 use crate::model::FoldReport;
 use crate::store::Set;
 
+/// A feature of a factor, as the linter asks of it.
+pub(super) struct Source<'a> {
+    /// Kinds of documents that it reads; none for all.
+    pub(super) kinds: &'a [Kind],
+    /// Its rows, with the models that gave them; none where it has not been computed.
+    pub(super) set: Option<Set<'a>>,
+    /// Whether its model learned from texts of elsewhere.
+    pub(super) external: bool,
+}
+
 /// The documents of a corpus, in its order.
 pub(super) struct Evidence {
     pub(super) documents: Vec<Document>,
@@ -21,15 +31,11 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// Reads what is known of all documents, without their texts. Those of kinds that the factor's feature does not read tell a story
-    /// of their own, as they trained nothing. `external` models learned from texts of elsewhere.
-    pub(super) fn read(
-        clean: &Parts,
-        kinds: &[Kind],
-        set: Option<&Set<'_>>,
-        external: bool,
-        (market, cutoff): (&Market, Cutoff),
-    ) -> Result<Evidence> {
+    /// Reads what is known of all documents, without their texts. Those of kinds that no feature of the factor reads tell a story
+    /// of their own, as they trained nothing.
+    pub(super) fn read(clean: &Parts, features: &[Source<'_>], on: (&Market, Cutoff)) -> Result<Evidence> {
+        let reads =
+            |kind| features.is_empty() || features.iter().any(|f| f.kinds.is_empty() || f.kinds.contains(&kind));
         let mut documents = Vec::new();
         let mut stories: HashMap<String, u32> = HashMap::new();
         for part in 0..clean.files()?.len() {
@@ -42,8 +48,7 @@ impl Evidence {
                 let unreadable = || format!("row {row} of {} is unreadable", clean.path(part).display());
                 let id = ids.get(row).with_context(unreadable)?;
                 let kind = names.get(row).and_then(Kind::parse).with_context(unreadable)?;
-                let read = kinds.is_empty() || kinds.contains(&kind);
-                let told = if read { firsts.get(row).unwrap_or(id).to_owned() } else { format!("\0{id}") };
+                let told = if reads(kind) { firsts.get(row).unwrap_or(id).to_owned() } else { format!("\0{id}") };
                 let next = stories.len() as u32;
                 documents.push(Document {
                     id: id.to_owned(),
@@ -51,19 +56,20 @@ impl Evidence {
                     published_at: published[row].with_context(unreadable)?,
                     ingested_at: ingested[row],
                     story: *stories.entry(told).or_insert(next),
-                    model: None,
+                    models: vec![None; features.len()],
                 });
             }
         }
         let mut evidence = Evidence { documents, models: Vec::new() };
-        if let Some(set) = set {
-            evidence.note_models(set, external, market, cutoff)?;
+        for (number, source) in features.iter().enumerate() {
+            evidence.note_models(number, source, on)?;
         }
         Ok(evidence)
     }
 
     /// Which model gave each document its value: the newest fold that tests its day, or the one of all.
-    fn note_models(&mut self, set: &Set<'_>, external: bool, market: &Market, cutoff: Cutoff) -> Result<()> {
+    fn note_models(&mut self, feature: usize, source: &Source<'_>, (market, cutoff): (&Market, Cutoff)) -> Result<()> {
+        let Some(set) = &source.set else { return Ok(()) };
         let header = set.header();
         let folds: Vec<FoldReport> = match header.meta.get("folds") {
             Some(folds) => serde_json::from_value(folds.clone()).context("the folds of a feature are unreadable")?,
@@ -89,9 +95,10 @@ impl Evidence {
         if let Some(fitted_until) = whole {
             let first = self.documents.iter().map(|document| document.published_at).min();
             let trained_on =
-                first.filter(|first| !external && *first <= fitted_until).map(|first| (first, fitted_until));
+                first.filter(|first| !source.external && *first <= fitted_until).map(|first| (first, fitted_until));
+            let number = self.models.len() as u32;
             self.models.push(Model { fitted_until, trained_on });
-            self.documents.iter_mut().for_each(|document| document.model = Some(0));
+            self.documents.iter_mut().for_each(|document| document.models[feature] = Some(number));
         }
         let offset = self.models.len();
         let fitted: Vec<(FoldReport, Model)> = folds
@@ -106,7 +113,7 @@ impl Evidence {
             let day = market.dates()[t];
             let tests = |(fold, _): &(FoldReport, Model)| fold.test.0 <= day && day <= fold.test.1;
             if let Some(number) = fitted.iter().rposition(tests) {
-                document.model = Some((offset + number) as u32);
+                document.models[feature] = Some((offset + number) as u32);
             }
         }
         self.models.extend(fitted.into_iter().map(|(_, model)| model));

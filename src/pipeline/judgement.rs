@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Source};
 use super::materials::{Materials, read_factor};
 use super::state::{State, Step};
 use super::{Run, VERSION, findings, project};
@@ -22,7 +22,7 @@ use crate::factor::{self, Factor, Plan, Signal, signals_from_frame};
 use crate::job::Ctx;
 use crate::language::Language;
 use crate::ledger::{self, Looks};
-use crate::lint::{Masked, Subject, Texts, Verdict};
+use crate::lint::{Masked, Subject, TextReading, Texts, Verdict};
 use crate::market::Market;
 use crate::project::Project;
 use crate::report::{FactorPage, factor_charts, factor_html, png};
@@ -160,22 +160,27 @@ impl Run<'_> {
                     (MaskedSets::Same, _) => Masked::Always,
                     _ => Masked::Unknown,
                 };
-                let feature = plan.features().first().and_then(|name| config.feature.iter().find(|f| f.name == *name));
-                let set = match feature.and_then(|feature| sets.get(&feature.name)) {
-                    Some(key) => store.set(key)?,
-                    None => None,
+                let source = |name: &String| {
+                    let feature = config.feature.iter().find(|feature| feature.name == *name);
+                    let set = sets.get(name).map(|key| store.set(key)).transpose()?.flatten();
+                    let kinds = feature.map_or(&[][..], |feature| &feature.kinds);
+                    let external = feature.is_some_and(|feature| feature.model == Model::Onnx);
+                    Ok(Source { kinds, set, external })
                 };
-                let kinds = feature.map_or(&[][..], |feature| &feature.kinds);
-                let external = feature.is_some_and(|feature| feature.model == Model::Onnx);
-                let on = (&market, config.market.cutoff);
-                let evidence = Evidence::read(&project.clean(), kinds, set.as_ref(), external, on)?;
+                let sources = plan.features().iter().map(source).collect::<Result<Vec<_>>>()?;
+                let evidence = Evidence::read(&project.clean(), &sources, (&market, config.market.cutoff))?;
+                let readings: Vec<TextReading> = plan
+                    .readings()
+                    .into_iter()
+                    .map(|(features, first_only)| TextReading { features, first_only })
+                    .collect();
                 let rebuild = |signals: &[Signal]| Ok(materials.of_signals(params, &plan, signals, ctx)?.0);
                 let texts = plan.reads_documents().then(|| Texts {
                     signals: &signals,
                     documents: &evidence.documents,
                     models: &evidence.models,
                     cutoff: config.market.cutoff,
-                    first_only: params.first_only,
+                    readings: &readings,
                     rebuild: &rebuild,
                 });
                 let subject = Subject {

@@ -10,6 +10,7 @@ mod experiment;
 mod factors;
 mod judgement;
 mod materials;
+mod standing;
 mod state;
 mod trace;
 
@@ -31,8 +32,9 @@ use crate::truncate::Needs;
 use crate::{clean, disk, ingest, link, structure};
 pub use capsule::{Replayed, replay};
 pub use drift::{Drifted, drift};
-pub use experiment::{Looked, experiments, findings, look_at};
+pub use experiment::{Looked, experiments, findings, grids, look_at};
 pub use judgement::{Judged, judged, judged_of, study, write_report};
+pub use standing::{Standing, standings};
 use state::{State, Step};
 pub use trace::Tracer;
 
@@ -167,7 +169,13 @@ impl<'a> Run<'a> {
         let project = project(config, base);
         disk::make_dir(project.dir())?;
         disk::sweep(project.dir())?;
-        Ok(Run {
+        Ok(Run::new(config, base, ctx))
+    }
+
+    /// A run that has passed no stage and touched no file.
+    fn new(config: &'a Config, base: &'a Path, ctx: &'a Ctx) -> Run<'a> {
+        let project = project(config, base);
+        Run {
             config,
             base,
             ctx,
@@ -182,7 +190,7 @@ impl<'a> Run<'a> {
             sets: BTreeMap::new(),
             factors: Vec::new(),
             judged: Vec::new(),
-        })
+        }
     }
 
     fn step(&mut self, step: Step<'_>, work: impl FnOnce() -> Result<(Report, Option<Key>)>) -> Result<()> {
@@ -215,7 +223,7 @@ impl<'a> Run<'a> {
              aside are in {}",
             project.rejects().display()
         );
-        self.corpus = Key::of_json(&(VERSION, "clean", &config.clean, self.corpus));
+        self.corpus = self.clean_key();
         let stands = parts_stand(&clean, count);
         let step = Step { name: "clean", key: self.corpus, stands, unit: "docs", total: None };
         self.step(step, || Ok((clean::run(&documents, &clean, &config.clean, ctx)?, None)))?;
@@ -226,8 +234,7 @@ impl<'a> Run<'a> {
     fn link(&mut self) -> Result<()> {
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let (clean, links) = (project.clean(), project.links());
-        let names = hash_if_there(&project.securities())?;
-        self.corpus = Key::of_json(&(VERSION, "link", &config.link, self.corpus, names, self.prices));
+        self.corpus = self.link_key()?;
         let stands = parts_stand(&links, clean.files()?.len());
         let step = Step { name: "link", key: self.corpus, stands, unit: "docs", total: self.documents };
         self.step(step, || Ok((link::run(&clean, &linkable(&project)?, &links, &config.link, ctx)?, None)))
@@ -243,13 +250,7 @@ impl<'a> Run<'a> {
         let (config, base, ctx, project) = (self.config, self.base, self.ctx, self.project.clone());
         let (clean, out) = (project.clean(), project.structure());
         let params = structure::Params { salience: needs.salience.into_iter().collect(), ..config.structure.clone() };
-        let decisions = params.decisions.as_ref().map(|file| hash_if_there(&base.join(file))).transpose()?;
-        let mut tokenizer = None;
-        if params.cuts_words() {
-            let files = config.tokenizer.files().into_iter().map(|file| disk::hash_file(&base.join(file)));
-            tokenizer = Some((&config.tokenizer, files.collect::<Result<Vec<Key>>>()?));
-        }
-        let key = Key::of_json(&(VERSION, "structure", &params, self.corpus, decisions, tokenizer));
+        let key = self.structure_key(&params)?;
         let stands = parts_stand(&out, clean.files()?.len()) && project.boilerplate().exists();
         let step = Step { name: "structure", key, stands, unit: "docs", total: self.documents };
         self.step(step, || Ok((structure::run(&clean, &out, &params, &config.tokenizer, base, ctx)?, None)))?;
@@ -271,19 +272,7 @@ impl<'a> Run<'a> {
 
     fn extract_one(&mut self, feature: &Feature, store: &Store) -> Result<Key> {
         let config = self.config;
-        let learns = feature.learns().then_some((self.prices, &config.market));
-        let files = self.files_named_in(feature)?;
-        let key = Key::of_json(&(
-            VERSION,
-            "extract",
-            feature,
-            &config.tokenizer,
-            self.corpus,
-            feature.needs().sentences.then_some(self.structure),
-            learns,
-            files,
-            self.ctx.seed(),
-        ));
+        let key = self.extract_key(feature)?;
         let name = format!("extract {}", feature.name);
         let before = self.state.made(&name);
         let stands = match before {
@@ -317,6 +306,45 @@ impl<'a> Run<'a> {
             store.remove(&replaced)?;
         }
         Ok(made)
+    }
+
+    /// Key of the cleaned corpus, of that of ingest.
+    fn clean_key(&self) -> Key {
+        Key::of_json(&(VERSION, "clean", &self.config.clean, self.corpus))
+    }
+
+    /// Key of the linked corpus, of that of the cleaned one.
+    fn link_key(&self) -> Result<Key> {
+        let names = hash_if_there(&self.project.securities())?;
+        Ok(Key::of_json(&(VERSION, "link", &self.config.link, self.corpus, names, self.prices)))
+    }
+
+    /// Key of the sentences of the linked corpus.
+    fn structure_key(&self, params: &structure::Params) -> Result<Key> {
+        let (config, base) = (self.config, self.base);
+        let decisions = params.decisions.as_ref().map(|file| hash_if_there(&base.join(file))).transpose()?;
+        let mut tokenizer = None;
+        if params.cuts_words() {
+            let files = config.tokenizer.files().into_iter().map(|file| disk::hash_file(&base.join(file)));
+            tokenizer = Some((&config.tokenizer, files.collect::<Result<Vec<Key>>>()?));
+        }
+        Ok(Key::of_json(&(VERSION, "structure", params, self.corpus, decisions, tokenizer)))
+    }
+
+    /// Key of a feature of the linked corpus.
+    fn extract_key(&self, feature: &Feature) -> Result<Key> {
+        let learns = feature.learns().then_some((self.prices, &self.config.market));
+        Ok(Key::of_json(&(
+            VERSION,
+            "extract",
+            feature,
+            &self.config.tokenizer,
+            self.corpus,
+            feature.needs().sentences.then_some(self.structure),
+            learns,
+            self.files_named_in(feature)?,
+            self.ctx.seed(),
+        )))
     }
 
     /// Content hashes of the dictionaries, word lists and word vectors that a feature reads beside the corpus.

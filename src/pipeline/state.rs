@@ -68,6 +68,11 @@ impl State {
         self.entry(name).map(|entry| (entry.key, entry.made))
     }
 
+    /// What the stage of this name reported when it last ran.
+    pub(super) fn report(&self, name: &str) -> Option<&Report> {
+        self.entry(name).map(|entry| &entry.report)
+    }
+
     /// What all the stages made.
     pub(super) fn all_made(&self) -> BTreeSet<Key> {
         self.entries.iter().filter_map(|e| e.made).collect()

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDate;
 use polars::prelude::{ParquetReader, SerReader};
+use rayon::prelude::*;
 
 use super::judgement::read_signals;
 use super::materials::read_factor;
@@ -21,10 +22,11 @@ use crate::corpus::{Parts, column, times_of};
 use crate::data::{Key, Kind};
 use crate::disk;
 use crate::extract::{self, ExplainedText, Inputs, KeptRow, explain};
-use crate::factor::{Aggregate, Factor, Plan, Signal, TracedCell, TracedDate, TracedDocument, TracedName};
+use crate::factor::{Aggregate, Factor, Plan, Signal, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 use crate::job::Ctx;
 use crate::market::{Code, Market, Security, Tradability};
 use crate::project::Project;
+use crate::stats::mean;
 use crate::store::Store;
 
 /// Looks behind the factors of a project. What it has read it keeps, until the files are written anew.
@@ -73,11 +75,7 @@ impl Tracer {
         let Opened { market, factor: values, plan, .. } = &*opened;
         let params = &self.config.backtest;
         if let Some(quantile) = quantile {
-            ensure!(
-                (1..=params.quantiles).contains(&usize::from(quantile)),
-                "there is no quantile {quantile}: [backtest] quantiles cuts each date into {}, of which 1 has the lowest values",
-                params.quantiles
-            );
+            in_range(quantile, params)?;
         }
         let t = opened.date(date)?;
         ctx.check()?;
@@ -129,6 +127,41 @@ impl Tracer {
             without_quantiles: found.left_out.map(str::to_owned),
             names: names.into_iter().map(titled).collect(),
         })
+    }
+
+    /// The dates on which one quantile (from 1, the lowest) of a factor has names, ascending, with what these have in common.
+    pub fn days(&self, factor: &str, quantile: u16, ctx: &Ctx) -> Result<Vec<TracedDay>> {
+        let params = &self.config.backtest;
+        in_range(quantile, params)?;
+        let opened = self.open(factor)?;
+        let Opened { market, factor: values, tradability, .. } = &*opened;
+        let mut documents: Vec<(u32, u32, u32)> =
+            opened.signals.iter().map(|signal| (signal.date, signal.code, signal.document)).collect();
+        documents.sort_unstable();
+        documents.dedup();
+        let of = |t: usize, code: usize| {
+            let begin = documents.partition_point(|(date, of, _)| (*date as usize, *of as usize) < (t, code));
+            documents[begin..].iter().take_while(|(date, of, _)| (*date as usize, *of as usize) == (t, code)).count()
+        };
+        let dates = backtest::Dates::new(values, market, tradability, params)?;
+        let day = |t: usize| -> Result<Option<TracedDay>> {
+            ctx.check()?;
+            let found = dates.on(t);
+            let names: Vec<_> = found.names.iter().filter(|name| name.quantile == quantile).collect();
+            let returns = |h: usize| names.iter().map(move |name| name.returns[h]).filter(|earned| !earned.is_nan());
+            let horizons = 0..params.horizons.len();
+            Ok((!names.is_empty()).then(|| TracedDay {
+                date: market.dates()[t],
+                names: names.len(),
+                value: mean(names.iter().map(|name| values.values.at(t, name.code))),
+                returns: horizons.clone().map(|h| mean(returns(h))).collect(),
+                hits: horizons.map(|h| mean(returns(h).map(|earned| f64::from(u8::from(earned > 0.0))))).collect(),
+                documents: names.iter().map(|name| of(t, name.code)).sum(),
+            }))
+        };
+        let days: Vec<Option<TracedDay>> =
+            ctx.install(|| (0..market.dates().len()).into_par_iter().map(day).collect::<Result<_>>())?;
+        Ok(days.into_iter().flatten().collect())
     }
 
     /// The readings behind the value of a name on a date, with their documents.
@@ -315,6 +348,16 @@ impl Tracer {
         *read = Some(opened.clone());
         Ok(opened)
     }
+}
+
+/// Fails on a quantile that dates are not cut into.
+fn in_range(quantile: u16, params: &backtest::Params) -> Result<()> {
+    ensure!(
+        (1..=params.quantiles).contains(&usize::from(quantile)),
+        "there is no quantile {quantile}: [backtest] quantiles cuts each date into {}, of which 1 has the lowest values",
+        params.quantiles
+    );
+    Ok(())
 }
 
 impl Opened {

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::ngram::{LanguageModel, is_arpa, read_arpa};
+use crate::model::ngram::{Following, LanguageModel, is_arpa, read_arpa};
 use crate::model::{Explanation, FastText, ModelFile, ModelHeader, is_fasttext, is_vectors, read_vectors};
 use crate::text::TokenizerParams;
 
@@ -60,6 +60,11 @@ pub trait Fitted: Send + Sync {
 
     /// A vector for a word that is not among [`Fitted::words`], where the model makes it of the word's characters.
     fn made_vector(&self, _word: &str) -> Option<Vec<f32>> {
+        None
+    }
+
+    /// The `k` words that most probably follow a text, where the model foretells words.
+    fn following(&self, _text: &str, _k: usize, _ctx: &Ctx) -> Option<Result<Following>> {
         None
     }
 

@@ -1,6 +1,6 @@
 //! Reading documents a line each: tokens, text, or JSON objects.
 //!
-//! JSON lines have `text`, and whatever of these they like: `id`, `title`, `label` (text or a whole number), `labels` (a list of them), `value` (a number,
+//! The documents of a project, a folder of Parquet parts, are read as JSON lines (`super::parts`). JSON lines have `text`, and whatever of these they like: `id`, `title`, `label` (text or a whole number), `labels` (a list of them), `value` (a number,
 //! such as a return), `time` (as sources write times), `group` (samples of one group are never split between training
 //! and test). Other fields are left alone. A line that cannot be used is set aside with its number and reason.
 
@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
+use super::parts::PartLines;
 use crate::data::Report;
 use crate::ingest::read_time;
 use crate::text::Chunk;
@@ -40,8 +41,11 @@ impl LineFormat {
         }
     }
 
-    /// The format that a file's name tells: JSON lines by their extension, nothing else.
+    /// The format that a file's name tells: JSON lines by their extension, and those of a folder of documents; nothing else.
     pub fn by_name(path: &Path) -> Option<LineFormat> {
+        if path.is_dir() {
+            return Some(LineFormat::Jsonl);
+        }
         let extension = path.extension()?.to_str()?;
         ["jsonl", "ndjson"].contains(&extension).then_some(LineFormat::Jsonl)
     }
@@ -125,6 +129,8 @@ pub struct Lines {
     format: LineFormat,
     /// Number of the next line.
     next: u64,
+    /// The last time that is read.
+    until: Option<NaiveDateTime>,
     report: Report,
 }
 
@@ -134,14 +140,29 @@ pub struct Block {
     chunk: Chunk,
     format: LineFormat,
     first: u64,
+    until: Option<NaiveDateTime>,
 }
 
 /// Line numbers of refused lines that the report names at the most.
 const NAMED: usize = 20;
 
+/// Why a document after [`Lines::until`] is set aside.
+pub const LATER: &str = "later than --until";
+/// Why one without a time is, where there is such a limit.
+const TIMELESS: &str = "no time, with --until given";
+
 impl Lines {
-    /// Opens a file; `-` is the standard input.
+    /// Opens a file; `-` is the standard input, and a folder holds the documents of a project.
     pub fn open(path: &Path, format: LineFormat) -> Result<Lines> {
+        if path.is_dir() {
+            ensure!(
+                format == LineFormat::Jsonl,
+                "{} is a folder, which is read as jsonl, not as {}: leave --format out",
+                path.display(),
+                format.name()
+            );
+            return Ok(Lines::of(BufReader::with_capacity(1 << 16, PartLines::open(path)?), format));
+        }
         if path.as_os_str() == "-" {
             return Ok(Lines::of(BufReader::with_capacity(1 << 16, stdin()), format));
         }
@@ -151,14 +172,26 @@ impl Lines {
 
     /// Reads from anything.
     pub fn of(input: impl BufRead + Send + 'static, format: LineFormat) -> Lines {
-        Lines { input: Box::new(input), format, next: 1, report: Report::new("read") }
+        Lines { input: Box::new(input), format, next: 1, until: None, report: Report::new("read") }
+    }
+
+    /// Sets aside documents of later times, and those without one. Only JSON lines have times.
+    pub fn until(mut self, until: Option<NaiveDateTime>) -> Result<Lines> {
+        ensure!(
+            until.is_none() || self.format == LineFormat::Jsonl,
+            "--until takes lines with times: write the documents as jsonl with a field time, or name a project's folder of \
+             documents; lines of {} have none",
+            self.format.name()
+        );
+        self.until = until;
+        Ok(self)
     }
 
     /// The next lines, about `size` bytes of them, into `block`, whose memory is used again; false at the end.
     pub fn next_block(&mut self, block: &mut Block, size: usize) -> Result<bool> {
         let more =
             block.chunk.fill(&mut self.input, size).with_context(|| format!("cannot read line {}", self.next))?;
-        block.format = self.format;
+        (block.format, block.until) = (self.format, self.until);
         block.first = self.next;
         self.next += block.chunk.lines().len() as u64;
         Ok(more)
@@ -236,10 +269,21 @@ impl Block {
                 let line = simdutf8::basic::from_utf8(line).map_err(|_| Refused { number, reason: "not UTF-8" })?;
                 match self.format {
                     LineFormat::Tokens | LineFormat::Text => Ok(Line { number, text: line.into(), ..Line::default() }),
-                    LineFormat::Jsonl => object(number, line).map_err(|reason| Refused { number, reason }),
+                    LineFormat::Jsonl => object(number, line)
+                        .and_then(|line| self.in_time(line))
+                        .map_err(|reason| Refused { number, reason }),
                 }
             })
             .collect()
+    }
+
+    fn in_time<'b>(&self, line: Line<'b>) -> Result<Line<'b>, &'static str> {
+        match (self.until, line.time) {
+            (None, _) => Ok(line),
+            (Some(_), None) => Err(TIMELESS),
+            (Some(until), Some(time)) if time > until => Err(LATER),
+            (Some(_), Some(_)) => Ok(line),
+        }
     }
 }
 
@@ -296,6 +340,20 @@ mod tests {
         assert_eq!((report.rows_in, report.rows_out), (5, 1));
         assert_eq!(report.dropped["not JSON"], 2);
         assert_eq!(report.facts["refused_lines"], serde_json::json!([2, 3, 4, 5]));
+    }
+
+    #[test]
+    fn later_documents_are_set_aside_and_so_are_those_without_a_time() {
+        let text = "{\"text\":\"一\",\"time\":\"2024-03-01 09:00:00\"}\n{\"text\":\"二\",\"time\":\"2024-03-02 09:00:00\"}\n{\"text\":\"三\"}\n";
+        let until = crate::ingest::read_time("2024-03-01 23:59:59");
+        let mut lines = Lines::of(text.as_bytes(), LineFormat::Jsonl).until(until).unwrap();
+        let mut block = Block::default();
+        assert!(lines.next_block(&mut block, 1 << 20).unwrap());
+        assert_eq!(lines.documents(&block).iter().map(|line| &*line.text).collect::<Vec<_>>(), ["一"]);
+        let dropped = lines.report().dropped;
+        assert_eq!((dropped[LATER], dropped[TIMELESS]), (1, 1));
+        let error = Lines::of(text.as_bytes(), LineFormat::Text).until(until).err().unwrap().to_string();
+        assert!(error.contains("--until takes lines with times"), "{error}");
     }
 
     #[test]

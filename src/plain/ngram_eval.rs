@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Per, Rows, write_rows};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::ngram::{END, LanguageModel, MARKS, Score, Scores, is_arpa, read_arpa};
+use crate::model::ngram::{END, Following, LanguageModel, MARKS, Score, Scores, is_arpa, read_arpa};
 use crate::model::{Explanation, ModelFile, ModelHeader};
 
 /// Bytes of lines read at once.
@@ -119,6 +119,11 @@ impl Fitted for FittedNgram {
 
     fn explain(&self, line: &Line<'_>, _of: Option<&str>) -> Result<Explanation> {
         Ok(self.model.explain(&self.cutter.tokens(&line.whole())))
+    }
+
+    fn following(&self, text: &str, k: usize, ctx: &Ctx) -> Option<Result<Following>> {
+        let tokens = self.cutter.tokens(text);
+        Some(ctx.install(|| self.model.following(&tokens, k)))
     }
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {

@@ -69,8 +69,31 @@ impl<'m> Words<'m> {
     }
 }
 
-/// Proposes the known words that are written most alike.
-fn unknown(word: &str, known: &[Box<str>]) -> String {
+/// What a model knows of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It has the word.
+    Listed,
+    /// It makes the word's vector of its characters.
+    Made,
+    /// It does not know it; these are written most alike, the most alike first.
+    Unknown(Vec<String>),
+}
+
+/// Looks a word up among those of a model; none where the model has no words.
+pub fn look_up(model: &dyn Fitted, word: &str) -> Option<Known> {
+    let known = model.words()?.words;
+    Some(if known.iter().any(|known| **known == *word) {
+        Known::Listed
+    } else if model.made_vector(word).is_some() {
+        Known::Made
+    } else {
+        Known::Unknown(alike(word, known).into_iter().map(str::to_owned).collect())
+    })
+}
+
+/// The known words that are written most alike.
+fn alike<'w>(word: &str, known: &'w [Box<str>]) -> Vec<&'w str> {
     let length = word.chars().count();
     let mut alike: Vec<(usize, usize, &str)> = known
         .iter()
@@ -79,7 +102,12 @@ fn unknown(word: &str, known: &[Box<str>]) -> String {
         .filter(|(distance, ..)| *distance < length)
         .collect();
     alike.sort_unstable();
-    let alike: Vec<&str> = alike.into_iter().take(PROPOSED).map(|(.., known)| known).collect();
+    alike.into_iter().take(PROPOSED).map(|(.., known)| known).collect()
+}
+
+/// Proposes the known words that are written most alike.
+fn unknown(word: &str, known: &[Box<str>]) -> String {
+    let alike = alike(word, known);
     let way_out = match alike.is_empty() {
         true => "train with a lower --min-df or --min-count, or on more text".to_owned(),
         false => format!("did you mean {}?", alike.join(", ")),

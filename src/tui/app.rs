@@ -24,6 +24,7 @@ use super::jobs::Jobs;
 use super::ledger::Ledger;
 use super::models::Models;
 use super::onnx::Onnx;
+use super::over::Over;
 use super::page::{Chart, Page, PageState, Table};
 use super::reading::{Answer, Reading, Request};
 use super::text::Text;
@@ -40,6 +41,8 @@ pub(crate) enum Dialog {
     Question(Question),
     /// Commands by a few letters.
     Palette(Palette),
+    /// The configuration's keys.
+    Settings,
 }
 
 /// What is asked.
@@ -71,6 +74,8 @@ pub(crate) struct App {
     pub(crate) jobs: Jobs,
     /// Whether this workbench may write.
     pub(crate) instance: Instance,
+    /// The settings, the tour, and the workspace on its way.
+    pub(crate) over: Over,
     /// What the last key did, where the picture does not show it.
     pub(crate) notice: Option<String>,
     /// Pictures on their way to files, and what to say of it.
@@ -86,8 +91,8 @@ pub(crate) struct App {
     /// What the scribe complained of last.
     fault: Option<String>,
     quit: bool,
-    reading: Reading,
-    events: Sender<Event>,
+    pub(super) reading: Reading,
+    pub(super) events: Sender<Event>,
 }
 
 impl App {
@@ -128,6 +133,7 @@ impl App {
             ledger: Ledger::default(),
             jobs: Jobs::default(),
             instance: Instance::default(),
+            over: Over::new(&workspace, tested.is_some()),
             notice: None,
             saving: None,
             clipboard: None,
@@ -186,8 +192,8 @@ impl App {
     /// Lets a page work at its desk, and carries out what it orders.
     fn with<T>(&mut self, page: Page, work: impl FnOnce(&mut dyn PageState, &Desk<'_>) -> T) -> T {
         let orders = RefCell::new(Vec::new());
-        let busy = self.jobs.busy();
-        let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, busy, &orders);
+        let standing = self.standing();
+        let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, standing, &orders);
         let state: &mut dyn PageState = match page {
             Page::Corpus => &mut self.corpus,
             Page::Text => &mut self.text,
@@ -209,7 +215,12 @@ impl App {
     /// The desk of a page that only looks.
     pub(crate) fn at_desk<T>(&self, work: impl FnOnce(&Desk<'_>) -> T) -> T {
         let orders = RefCell::new(Vec::new());
-        work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.jobs.busy(), &orders))
+        work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.standing(), &orders))
+    }
+
+    /// Whether a job has not ended, and whether this workbench only reads.
+    fn standing(&self) -> [bool; 2] {
+        [self.jobs.busy(), self.instance.why().is_some()]
     }
 
     /// Does what this page has ordered.
@@ -221,10 +232,16 @@ impl App {
                 self.notice = Some(format!("{}: {first}", self.say(words::COPIED)));
                 self.clipboard = Some(text);
             }
-            Order::Start(work) => drop(self.begin(work, from)),
+            Order::Start(work) => {
+                self.begin(work, from);
+            }
+            Order::AskToWrite => {
+                self.may_write();
+            }
             Order::Show(page) => self.page = page,
             Order::Read(part, row) => {
                 self.text.read(part, row);
+                self.features.follow(part, row);
                 self.page = Page::Text;
             }
         }
@@ -273,7 +290,7 @@ impl App {
 
     /// Whether something asked for has not come yet.
     pub(crate) fn waiting(&self) -> bool {
-        self.saving.is_some() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
+        self.saving.is_some() || self.over.waiting() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
     }
 
     /// Takes in an event; true when the picture may have changed.
@@ -326,6 +343,9 @@ impl App {
                     palette.cursor.arrange(palette.found.len(), rows);
                 }
             }
+            Intent::Form(key) => self.form_key(&key),
+            Intent::FormText(text) => self.form_text(&text),
+            Intent::Tour(step) => self.tour(step),
             Intent::Choose => self.choose(),
             Intent::Click(at) => self.click(at),
             Intent::Interrupt => match self.dialog {
@@ -409,6 +429,8 @@ impl App {
                 let text = if action == Action::CopyTable { copy::csv(&table) } else { copy::markdown(&table) };
                 self.obey(Order::Copy(text), self.page);
             }
+            Action::Settings => self.open_settings(),
+            Action::Tour => self.tour(Some(0)),
             Action::Save => self.save(),
             Action::Palette => self.dialog = Some(Dialog::Palette(Palette::open(self))),
             Action::Theme => {
@@ -452,7 +474,7 @@ impl App {
         of_page.unwrap_or_else(|| self.workspace.command.clone())
     }
 
-    fn reload(&mut self) {
+    pub(super) fn reload(&mut self) {
         for page in Page::ALL {
             self.with(page, |page, desk| page.reload(desk));
         }
@@ -465,10 +487,6 @@ impl App {
             Answer::Text(list, text) => self.corpus.take_text(list, text),
             Answer::Rejects(rejects) => self.jobs.take_rejects(rejects),
             Answer::Reports(reports) => self.jobs.take_reports(reports),
-            Answer::Factor(name, picture) => self.factor.take(&name, picture),
-            Answer::Traced(number, traced) => self.factor.take_traced(number, traced),
-            Answer::Findings(findings) => self.experiments.take(findings),
-            Answer::Truncated(name, number, document) => self.experiments.take_document(&name, number, document),
             Answer::Hits(number, hits) => self.corpus.take_hits(number, hits),
             Answer::Searched(number, result) => self.corpus.take_end(number, result),
         }
@@ -483,6 +501,7 @@ impl App {
                 None => format!("{}: {}", self.say(words::SAVE_FAILED), saved.fault().unwrap_or_default()),
             });
         }
+        self.arrange_over();
         let area = view::page_area(self.size);
         for page in Page::ALL {
             self.with(page, |page, desk| page.arrange(area, desk));

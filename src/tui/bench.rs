@@ -65,10 +65,11 @@ impl Bench {
             project: Project::new(dir.path()),
             factors: vec!["tone".to_owned(), "tfidf".to_owned()],
             run: Arc::new(|_| Ok(Vec::new())),
+            stages: None,
             start: Start::Browse,
             threads: 1,
             seed: 1,
-            tokeniser: Arc::new(|text, cut| cut_in_pieces(text, if cut == Cut::Characters { 1 } else { 2 })),
+            tokeniser: Arc::new(|text, cut| Ok(cut_in_pieces(text, if cut == Cut::Characters { 1 } else { 2 }))),
             marker: Some(Arc::new(|_, _, document| Ok(names_in(&document.body)))),
             reports: Arc::new(Vec::new),
             text: None,
@@ -89,6 +90,8 @@ impl Bench {
             depth: super::Depth::Sixteen,
             wide_ambiguous: false,
             mouse: false,
+            forms: None,
+            reopen: None,
             keys: std::collections::BTreeMap::new(),
         };
         change(&mut workspace);
@@ -141,6 +144,17 @@ impl Bench {
             assert!(Instant::now() < until, "it never came to be so");
             std::thread::sleep(Duration::from_millis(5));
             self.app.take(Event::Tick);
+        }
+    }
+
+    /// Takes in events until something is so.
+    pub(crate) fn take_until(&mut self, so: impl Fn(&App) -> bool) {
+        let until = Instant::now() + SOON;
+        while !so(&self.app) {
+            assert!(Instant::now() < until, "it never came to be so");
+            if let Ok(event) = self.events.recv_timeout(Duration::from_millis(20)) {
+                self.app.take(event);
+            }
         }
     }
 

@@ -13,7 +13,6 @@ use anyhow::{Context, Result};
 use chrono::{Local, SecondsFormat};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 
-use super::app::App;
 use super::event::Event;
 use super::words;
 use crate::disk;
@@ -22,29 +21,43 @@ use crate::language::Language;
 /// Events that are kept.
 const EVENTS: usize = 50;
 
+/// Where the user is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// The page that is shown, in English.
+    pub(crate) page: &'static str,
+    /// Columns and rows.
+    pub(crate) size: (u16, u16),
+    /// Whether keys are text.
+    pub(crate) typing: bool,
+}
+
 /// Notes what the workbench goes through. Clones share what is noted.
 #[derive(Clone, Default)]
 pub(crate) struct Recorder(Arc<Mutex<Record>>);
 
 #[derive(Default)]
 struct Record {
-    folder: PathBuf,
+    /// Where reports go: into the project's folder, once there is a project.
+    folder: Option<PathBuf>,
     page: &'static str,
     size: (u16, u16),
     events: VecDeque<String>,
 }
 
 impl Recorder {
-    /// A recorder whose reports go into this folder.
-    pub(crate) fn new(folder: &Path) -> Recorder {
-        Recorder(Arc::new(Mutex::new(Record { folder: folder.to_owned(), ..Record::default() })))
+    /// From now on reports go into this folder.
+    pub(crate) fn works_in(&self, folder: &Path) {
+        if let Ok(mut record) = self.0.lock() {
+            record.folder = Some(folder.to_owned());
+        }
     }
 
-    /// Notes an event before the workbench takes it in. Of what is typed into a field, only that something was.
-    pub(crate) fn note(&self, app: &App, event: &Event) {
+    /// Notes an event before it is taken in. Of what is typed into a field, only that something was.
+    pub(crate) fn note(&self, place: Place, event: &Event) {
         let text = match event {
             Event::Tick => return,
-            Event::Key(key) => told(key, app.typing()),
+            Event::Key(key) => told(key, place.typing),
             Event::Paste(text) => format!("pasted {} characters", text.chars().count()),
             Event::Mouse(mouse) => {
                 let what = match mouse.kind {
@@ -60,10 +73,10 @@ impl Recorder {
             Event::Back => "an errand came back".to_owned(),
             Event::End => "told to end".to_owned(),
         };
-        let page = app.page.name().to(Language::En);
+        let page = place.page;
         if let Ok(mut record) = self.0.lock() {
             record.page = page;
-            record.size = (app.size.width, app.size.height);
+            record.size = place.size;
             if record.events.len() == EVENTS {
                 record.events.pop_front();
             }
@@ -76,8 +89,7 @@ impl Recorder {
     pub(crate) fn report(&self, message: &str, backtrace: &Backtrace) -> Result<PathBuf> {
         // A panic within `note` holds the lock; a report without events is better than none.
         let text = self.0.try_lock().ok().map(|record| (written(&record, message, backtrace), record.folder.clone()));
-        let (text, folder) =
-            text.unwrap_or_else(|| (written(&Record::default(), message, backtrace), std::env::temp_dir()));
+        let (text, folder) = text.unwrap_or_else(|| (written(&Record::default(), message, backtrace), None));
         let name = format!("crash-{}.txt", Local::now().format("%Y%m%d-%H%M%S"));
         let save = |folder: &Path| {
             let path = folder.join(&name);
@@ -85,7 +97,10 @@ impl Recorder {
             std::fs::write(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
             anyhow::Ok(path)
         };
-        save(&folder).or_else(|_| save(&std::env::temp_dir()))
+        folder.map_or_else(
+            || save(&std::env::temp_dir()),
+            |folder| save(&folder).or_else(|_| save(&std::env::temp_dir())),
+        )
     }
 }
 
@@ -166,17 +181,23 @@ mod tests {
     use super::*;
     use crate::tui::bench::{Bench, LARGE, empty, filled};
 
+    fn recorder(folder: &Path) -> Recorder {
+        let recorder = Recorder::default();
+        recorder.works_in(folder);
+        recorder
+    }
+
     #[test]
     fn a_report_says_where_and_when_but_not_what_was_typed() {
         let dir = filled();
         let mut bench = Bench::open(&dir, |_| ());
         bench.screen(LARGE, "");
-        let recorder = Recorder::new(dir.path());
+        let recorder = recorder(dir.path());
         for key in crate::tui::commands::sequence("1j/秘密secret<enter>G").unwrap() {
-            recorder.note(&bench.app, &Event::Key(key));
+            recorder.note(bench.app.place(), &Event::Key(key));
             bench.app.take(Event::Key(key));
         }
-        recorder.note(&bench.app, &Event::Paste("password".to_owned()));
+        recorder.note(bench.app.place(), &Event::Paste("password".to_owned()));
         let path = recorder.report("panicked at 'no such row'", &Backtrace::force_capture()).unwrap();
         assert!(path.starts_with(dir.path()), "{}", path.display());
         let text = std::fs::read_to_string(path).unwrap();
@@ -204,9 +225,9 @@ mod tests {
     fn only_the_last_events_are_kept() {
         let dir = empty();
         let bench = Bench::open(&dir, |_| ());
-        let recorder = Recorder::new(dir.path());
+        let recorder = recorder(dir.path());
         for width in 0..200 {
-            recorder.note(&bench.app, &Event::Resize(width, 24));
+            recorder.note(bench.app.place(), &Event::Resize(width, 24));
         }
         let path = recorder.report("x", &Backtrace::disabled()).unwrap();
         let text = std::fs::read_to_string(path).unwrap();
@@ -219,7 +240,7 @@ mod tests {
         let dir = empty();
         let blocked = dir.path().join("file");
         std::fs::write(&blocked, "").unwrap();
-        let recorder = Recorder::new(&blocked.join("project"));
+        let recorder = recorder(&blocked.join("project"));
         let path = recorder.report("x", &Backtrace::disabled()).unwrap();
         assert!(path.starts_with(std::env::temp_dir()));
         std::fs::remove_file(path).unwrap();

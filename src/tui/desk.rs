@@ -21,6 +21,8 @@ pub(crate) enum Order {
     Copy(String),
     /// Start a job, or put it into the queue.
     Start(Work),
+    /// Ask once more whether this workbench may write, and say what came of it.
+    AskToWrite,
     /// Show a page.
     Show(Page),
     /// Read this document (part and row of the corpus) on the text page.
@@ -47,8 +49,10 @@ pub(crate) struct Desk<'a> {
     pub(crate) reading: &'a Reading,
     /// Where finished errands report.
     pub(crate) events: &'a Sender<Event>,
-    /// Whether a job is under way.
+    /// Whether a job is under way or waits.
     pub(crate) busy: bool,
+    /// Whether this workbench only reads: what writes is not to be begun.
+    pub(crate) read_only: bool,
     orders: &'a RefCell<Vec<Order>>,
 }
 
@@ -58,10 +62,10 @@ impl<'a> Desk<'a> {
         language: Language,
         reading: &'a Reading,
         events: &'a Sender<Event>,
-        busy: bool,
+        [busy, read_only]: [bool; 2],
         orders: &'a RefCell<Vec<Order>>,
     ) -> Desk<'a> {
-        Desk { workspace, language, reading, events, busy, orders }
+        Desk { workspace, language, reading, events, busy, read_only, orders }
     }
 
     /// Asks something of the workbench; it is done as soon as the page has ended what it does.
@@ -74,6 +78,15 @@ impl<'a> Desk<'a> {
         word.to(self.language)
     }
 
+    /// The command of the workspace with these words in the place of its own, and further flags: `inkstone lint -c demo.toml --headless`.
+    pub(crate) fn headless(&self, words: &str, flags: &str) -> String {
+        let of_workspace = self.workspace.command.split(' ').skip(2);
+        let flags = flags.split(' ').filter(|flag| !flag.is_empty());
+        let (all, last): (Vec<&str>, Vec<&str>) = of_workspace.partition(|word| *word != "--headless");
+        let parts: Vec<&str> = ["inkstone", words].into_iter().chain(all).chain(flags).chain(last).collect();
+        parts.join(" ")
+    }
+
     /// Does something on a thread of its own; the page is arranged anew when it has ended.
     pub(crate) fn errand<T: Send + 'static>(
         &self,
@@ -81,5 +94,29 @@ impl<'a> Desk<'a> {
         work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
     ) -> Errand<T> {
         Errand::start(name, self.workspace, self.events, work)
+    }
+}
+
+/// A word as a shell reads it: in quotes where it has signs that a shell takes for its own.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=@,+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_cut_them() {
+        assert_eq!(quoted("300731.SZ"), "300731.SZ");
+        assert_eq!(quoted("启澜生物"), "启澜生物");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's; rm"), r"'it'\''s; rm'");
+        assert_eq!(quoted(""), "''");
     }
 }

@@ -15,6 +15,30 @@ pub(crate) struct Errand<T> {
     found: Option<Result<T, String>>,
 }
 
+/// Sends errands where there is no desk: the forms, and the screen before any project is open.
+#[derive(Clone)]
+pub(crate) struct Messenger {
+    threads: usize,
+    seed: u64,
+    events: Sender<Event>,
+}
+
+impl Messenger {
+    /// Errands take so many threads, and `events` hears when one has come back.
+    pub(crate) fn new(threads: usize, seed: u64, events: Sender<Event>) -> Messenger {
+        Messenger { threads, seed, events }
+    }
+
+    /// Sends a thread of its own. A panic is an error like others.
+    pub(crate) fn send<T: Send + 'static>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
+    ) -> Errand<T> {
+        Errand::begin(name, Ctx::new(self.threads, self.seed), &self.events, work)
+    }
+}
+
 impl<T: Send + 'static> Errand<T> {
     /// Sends a thread of its own; `events` hears when it has come back. A panic is an error like others.
     pub(super) fn start(
@@ -23,10 +47,18 @@ impl<T: Send + 'static> Errand<T> {
         events: &Sender<Event>,
         work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
     ) -> Errand<T> {
+        Errand::begin(name, Ctx::new(workspace.threads, workspace.seed), events, work)
+    }
+
+    fn begin(
+        name: &str,
+        ctx: Result<Ctx>,
+        events: &Sender<Event>,
+        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
+    ) -> Errand<T> {
         let events = events.clone();
         // Nobody is left to hear it when the workbench has been closed meanwhile.
         let back = move || drop(events.send(Event::Back));
-        let ctx = Ctx::new(workspace.threads, workspace.seed);
         let job = ctx.and_then(|ctx| Job::spawn_then(name, ctx, work, back));
         match job {
             Ok(job) => Errand { job: Some(job), found: None },
@@ -45,6 +77,13 @@ impl<T: Send + 'static> Errand<T> {
         });
         self.job = None;
         true
+    }
+}
+
+impl<T: Send + 'static> Errand<T> {
+    /// What an errand has just brought, or why it failed; the errand is then gone.
+    pub(crate) fn arrived(errand: &mut Option<Errand<T>>) -> Option<Result<T, String>> {
+        errand.as_mut()?.look().then(|| errand.take()?.found).flatten()
     }
 }
 

@@ -6,6 +6,7 @@ use ratatui::layout::Position;
 use super::app::{App, Dialog};
 use super::commands::Action;
 use super::reading::Answer;
+use super::tour;
 
 /// Everything that arrives through the one channel.
 pub(crate) enum Event {
@@ -50,6 +51,12 @@ pub(crate) enum Intent {
     Mark(Action),
     /// The marked command of the palette is done.
     Choose,
+    /// A key goes to the form that lies over the page.
+    Form(KeyEvent),
+    /// Text goes to it.
+    FormText(String),
+    /// The tour goes to this step, or ends.
+    Tour(Option<usize>),
     /// The mouse was pressed here.
     Click(Position),
     /// Ctrl-C.
@@ -61,6 +68,7 @@ pub(crate) fn intent(app: &App, event: &Event) -> Option<Intent> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => of_key(app, key),
         Event::Mouse(mouse) => of_mouse(app, mouse),
+        Event::Paste(text) if matches!(app.dialog, Some(Dialog::Settings)) => Some(Intent::FormText(text.clone())),
         Event::Paste(text) if app.typing() => Some(Intent::Insert(text.clone())),
         _ => None,
     }
@@ -77,6 +85,9 @@ fn of_mouse(app: &App, mouse: &MouseEvent) -> Option<Intent> {
     match app.dialog {
         Some(Dialog::Help(_)) => Some(Intent::Scroll(3 * wheel)),
         Some(Dialog::Palette(_)) => Some(Intent::Mark(step)),
+        Some(Dialog::Settings) => {
+            Some(Intent::Form(KeyEvent::from(if wheel > 0 { KeyCode::Down } else { KeyCode::Up })))
+        }
         Some(Dialog::Question(_)) => None,
         None => Some(Intent::Do(step)),
     }
@@ -113,12 +124,16 @@ fn of_key(app: &App, key: &KeyEvent) -> Option<Intent> {
             KeyCode::Char('p') if control => Some(Intent::Mark(Action::Up)),
             _ => Some(Intent::Edit(*key)),
         },
+        Some(Dialog::Settings) => Some(Intent::Form(*key)),
         None if app.typing() => match key.code {
             KeyCode::Enter | KeyCode::Down => Some(Intent::Accept),
             KeyCode::Esc => Some(Intent::LeaveField),
             _ => Some(Intent::Edit(*key)),
         },
         None => {
+            if let Some(step) = app.over.tour.and_then(|step| tour::intent(step, key)) {
+                return Some(Intent::Tour(step));
+            }
             let command = app.keymap.command(app.page, key)?;
             (command.enabled)(app).then_some(Intent::Do(command.action))
         }

@@ -88,8 +88,8 @@ impl Field {
     }
 
     fn word_before(&self) -> usize {
-        let words = self.text[..self.cursor].split_word_bound_indices();
-        words.filter(|(_, word)| !word.trim().is_empty()).next_back().map_or(0, |last| last.0)
+        let mut words = self.text[..self.cursor].split_word_bound_indices();
+        words.rfind(|(_, word)| !word.trim().is_empty()).map_or(0, |last| last.0)
     }
 }
 

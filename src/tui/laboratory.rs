@@ -6,20 +6,26 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::Runner;
-use crate::experiment::Findings;
+use crate::experiment::{Findings, Grid};
 use crate::truncate::SectionShare;
 
 /// The findings of all experiments, in the order of the configuration; those that were not run yet are left out.
 pub type AllFindings = Arc<dyn Fn() -> Result<Vec<Findings>> + Send + Sync>;
 
+/// How far the experiments have come, in the order of the configuration; those that never ran are left out. Asked for again and again
+/// while a job runs, so it has to be quick.
+pub type AllGrids = Arc<dyn Fn() -> Result<Vec<Grid>> + Send + Sync>;
+
 /// Document number so and so of an experiment, cut by its strategies; none when the experiment has no such document.
 pub type Truncator = Arc<dyn Fn(&str, usize) -> Result<Option<Truncated>> + Send + Sync>;
 
-/// The truncation laboratory as the workbench opens it. Both functions are called on the thread that reads for the screen.
+/// The truncation laboratory as the workbench opens it. The functions are called on threads of their own.
 #[derive(Clone)]
 pub struct Laboratory {
     /// What the experiments found.
     pub findings: AllFindings,
+    /// Their grids, as they fill.
+    pub grids: AllGrids,
     /// A document under the strategies of an experiment.
     pub document: Truncator,
     /// Runs the experiments; called on a thread of its own each time the user asks for it.

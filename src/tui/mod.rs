@@ -8,6 +8,7 @@
 //! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.
 
 mod app;
+mod bars;
 #[cfg(test)]
 mod bench;
 mod commands;
@@ -21,6 +22,7 @@ mod experiments;
 mod factor;
 mod features;
 mod field;
+mod forms;
 mod instance;
 mod jobs;
 mod laboratory;
@@ -30,6 +32,7 @@ mod look;
 mod models;
 mod narrow;
 mod onnx;
+mod over;
 mod page;
 mod picture;
 mod pinyin;
@@ -41,7 +44,9 @@ mod session;
 mod terminal;
 mod text;
 mod theme;
+mod tour;
 mod view;
+mod welcome;
 mod words;
 
 use std::collections::BTreeMap;
@@ -59,23 +64,36 @@ use crate::project::Project;
 use crate::{figures, width};
 
 pub use crate::language::Language;
-pub use factor::{DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
-pub use features::FeatureBench;
-pub use laboratory::{AllFindings, Kept, Laboratory, Truncated, Truncator};
+pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
+pub use features::{
+    FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
+};
+pub use forms::{Change, Entry, Fault, FormBench, Group, Sheet};
+pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
-pub use models::ModelBench;
-pub use onnx::OnnxBench;
+pub use models::{
+    Answer, ArgumentFault, AskModel, CheckTraining, ListModels, ModelBench, ModelCard, OpenModel, Plane, Question,
+    Surprised, Tool, TrainModel,
+};
+pub use onnx::{AskContextual, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
 pub use text::TextBench;
 pub use theme::{Depth, Shade};
+pub use welcome::WelcomeBench;
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
 
-/// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries.
-pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Vec<Range<usize>> + Send + Sync>;
+/// Runs the pipeline up to and including the stage of this name, which is that of its command; called on a thread of its own.
+pub type StageRunner = Arc<dyn Fn(&str, &Ctx) -> Result<Vec<Report>> + Send + Sync>;
+
+/// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries. Fails where its dictionary cannot be read.
+pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Result<Vec<Range<usize>>> + Send + Sync>;
 
 /// Marks passages of a cleaned document's body. Takes the part, the row in that part, and the document there.
 pub type Marker = Arc<dyn Fn(usize, usize, &Document) -> Result<Vec<Mark>> + Send + Sync>;
+
+/// Opens the project again.
+pub type Reopen = Arc<dyn Fn() -> Result<Workspace> + Send + Sync>;
 
 /// Reports of the stages as they last ran, in order.
 pub type LastReports = Arc<dyn Fn() -> Vec<Report> + Send + Sync>;
@@ -91,6 +109,8 @@ pub struct Workspace {
     pub factors: Vec<String>,
     /// The pipeline.
     pub run: Runner,
+    /// The pipeline up to a stage; none where there is no project behind it.
+    pub stages: Option<StageRunner>,
     /// Where to begin.
     pub start: Start,
     /// Worker threads of a run; 0 takes every core.
@@ -139,6 +159,10 @@ pub struct Workspace {
     pub wide_ambiguous: bool,
     /// Whether the mouse is listened to.
     pub mouse: bool,
+    /// What the settings work with; none where there is no configuration behind the workbench.
+    pub forms: Option<FormBench>,
+    /// Makes all of this anew, of the configuration as it is now.
+    pub reopen: Option<Reopen>,
     /// Keys that the user wants instead of the table's, by the name of the command.
     pub keys: BTreeMap<String, Vec<String>>,
 }
@@ -181,6 +205,11 @@ pub enum Meaning {
     Positive,
     /// A word of bad tone.
     Negative,
+}
+
+/// Shows on this terminal what can be done where there is no project, and opens the workbench on what the user chose.
+pub fn welcome(bench: WelcomeBench) -> Result<()> {
+    terminal::welcome(bench)
 }
 
 /// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.

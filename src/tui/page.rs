@@ -67,6 +67,11 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<String>>,
 }
 
+/// A number as it is copied: all its digits, and nothing where there is none.
+pub(crate) fn exact(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
+}
+
 /// A chart as it is saved.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chart {
@@ -87,6 +92,9 @@ pub(crate) trait PageState {
     /// Puts the state in order after each event, also of other pages: takes in what errands have brought, puts positions inside their
     /// lists, and asks for what comes into view.
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>);
+
+    /// Time has passed while a job is under way.
+    fn tick(&mut self) {}
 
     /// Whether something asked for has not come yet.
     fn waiting(&self) -> bool;

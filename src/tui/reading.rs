@@ -18,13 +18,10 @@ use polars::prelude::{DataFrame, ParquetReader, SerReader};
 use serde::Deserialize;
 
 use super::event::Event;
-use super::factor::{Picture, Question, Traced};
-use super::{Cut, Mark, Tracing, Truncated, Workspace};
-use crate::backtest::Outcome;
+use super::{Cut, Mark, Workspace};
 use crate::corpus;
 use crate::data::{Document, Kind, Report};
 use crate::disk;
-use crate::experiment::Findings;
 use crate::ingest::Log;
 use crate::job::{Ctx, Job, panic_text};
 use crate::project::Project;
@@ -47,12 +44,6 @@ pub(crate) enum Request {
     Rejects,
     /// What the stages said when they last ran.
     Reports,
-    /// The backtest of a factor.
-    Factor(String),
-    /// What the experiments found.
-    Findings,
-    /// A document of the experiment of this name, cut by its strategies.
-    Truncated(String, usize),
 }
 
 /// The document to read, and how.
@@ -77,14 +68,6 @@ pub(crate) enum Answer {
     Rejects(Result<Rejects, String>),
     /// To [`Request::Reports`].
     Reports(Vec<Report>),
-    /// To [`Request::Factor`]; `None` when there is no backtest of it.
-    Factor(String, Result<Option<Box<Picture>>, String>),
-    /// To the question of this number about what is behind a factor.
-    Traced(u64, Traced),
-    /// To [`Request::Findings`].
-    Findings(Result<Vec<Findings>, String>),
-    /// To [`Request::Truncated`]; `None` when the experiment has no such document.
-    Truncated(String, usize, Result<Option<Box<Truncated>>, String>),
     /// Documents found by the search of this number, ascending; sent part by part.
     Hits(u64, Vec<u64>),
     /// The search of this number ended, well or not.
@@ -217,11 +200,9 @@ fn answer_all(workspace: &Workspace, queue: &Receiver<Request>, events: &Sender<
         waiting.extend(queue.try_iter());
         // While the user runs through documents, only the one where he has arrived is worth cutting.
         let last_text = waiting.iter().rposition(|r| matches!(r, Request::Text(_)));
-        let last_truncated = waiting.iter().rposition(|r| matches!(r, Request::Truncated(..)));
         for (i, request) in waiting.into_iter().enumerate() {
             let last = match request {
                 Request::Text(_) => last_text,
-                Request::Truncated(..) => last_truncated,
                 _ => Some(i),
             };
             if last != Some(i) {
@@ -250,21 +231,6 @@ fn answer(workspace: &Workspace, request: Request, open: &mut Option<OpenPart>) 
         Request::Text(selection) => Answer::Text(selection.index.number, guarded(|| text(workspace, &selection, open))),
         Request::Rejects => Answer::Rejects(guarded(|| rejects(&workspace.project))),
         Request::Reports => Answer::Reports((workspace.reports)()),
-        Request::Factor(name) => {
-            let picture = guarded(|| factor(workspace, &name));
-            Answer::Factor(name, picture)
-        }
-        Request::Findings => Answer::Findings(guarded(|| match &workspace.laboratory {
-            Some(laboratory) => (laboratory.findings)(),
-            None => Ok(Vec::new()),
-        })),
-        Request::Truncated(name, number) => {
-            let document = guarded(|| match &workspace.laboratory {
-                Some(laboratory) => Ok((laboratory.document)(&name, number)?.map(Box::new)),
-                None => Ok(None),
-            });
-            Answer::Truncated(name, number, document)
-        }
     }
 }
 
@@ -337,7 +303,7 @@ fn text(workspace: &Workspace, selection: &Selection, open: &mut Option<OpenPart
     }
     let found = open.as_ref().and_then(|o| Some((o.documents.get(row)?, o.first.get(row)?)));
     let (document, first) = found.context("the corpus has become shorter since it was listed")?;
-    let tokens = selection.cut.map(|cut| (workspace.tokeniser)(&document.body, cut)).unwrap_or_default();
+    let tokens = selection.cut.map(|cut| (workspace.tokeniser)(&document.body, cut)).transpose()?.unwrap_or_default();
     let marks = match &workspace.marker {
         Some(marker) if index.cleaned => marker(part, row, document),
         _ => Ok(Vec::new()),
@@ -383,43 +349,6 @@ fn original(raw: &str, encoding: Option<&str>) -> String {
     let named = encoding.and_then(|name| Encoding::for_label(name.as_bytes()));
     let guessed = || if std::str::from_utf8(&bytes).is_ok() { UTF_8 } else { GB18030 };
     named.unwrap_or_else(guessed).decode(&bytes).0.into_owned()
-}
-
-fn factor(workspace: &Workspace, name: &str) -> Result<Option<Box<Picture>>> {
-    let path = workspace.project.backtest(name);
-    if !path.exists() {
-        return Ok(None);
-    }
-    // A ledger that a run holds, or that cannot be read, is no reason to show no backtest.
-    let judgement = workspace.judgement.as_ref().and_then(|of| of(name).ok().flatten());
-    Ok(Some(Box::new(Picture { judgement, ..Picture::of(disk::read_json::<Outcome>(&path)?) })))
-}
-
-/// Looks behind a factor on a thread of its own; dropping the job ends it.
-pub(crate) fn trace(
-    number: u64,
-    question: Question,
-    tracing: &Tracing,
-    workspace: &Workspace,
-    events: Sender<Event>,
-) -> Result<Job<()>> {
-    let tracing = tracing.clone();
-    Job::spawn("look behind a factor", Ctx::new(workspace.threads, workspace.seed)?, move |ctx| {
-        let traced = match question {
-            Question::Names(factor, date) => Traced::Names(guarded(|| (tracing.names)(&factor, date, ctx))),
-            Question::Documents(factor, date, code) => {
-                Traced::Documents(guarded(|| (tracing.documents)(&factor, date, &code, ctx)))
-            }
-            Question::Sentences(factor, reading, document) => {
-                Traced::Sentences(guarded(|| (tracing.sentences)(&factor, reading, document, ctx)))
-            }
-        };
-        // Whoever went on waits for nothing more.
-        if !ctx.is_cancelled() {
-            let _ = events.send(Event::Answer(Box::new(Answer::Traced(number, traced))));
-        }
-        Ok(())
-    })
 }
 
 /// Searches titles and codes for a text on a thread of its own; dropping the job ends it.

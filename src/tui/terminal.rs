@@ -1,6 +1,6 @@
 //! The real terminal: taken over and given back on every way out, and the loop that feeds the workbench.
 
-use std::io::stdout;
+use std::io::{Stdout, stdout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,13 +18,14 @@ use crossterm::event::{
 use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, event, execute};
-use ratatui::Terminal;
 use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::{Frame, Terminal};
 
 use super::app::App;
-use super::crash::{Hook, Recorder};
+use super::crash::{Hook, Place, Recorder};
 use super::event::Event;
-use super::{Workspace, view};
+use super::welcome::Welcome;
+use super::{Language, WelcomeBench, Workspace, view};
 
 /// Time between two looks at the run.
 const TICK: Duration = Duration::from_millis(80);
@@ -34,39 +35,122 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Shows the workbench until the user leaves.
 pub(crate) fn show(workspace: Workspace) -> Result<()> {
-    let locale =
-        ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
-    refuse_other_than_utf8(locale.as_deref().unwrap_or_default())?;
-    let (sender, events) = channel();
-    let recorder = Recorder::new(workspace.project.dir());
-    let screen = Screen::take(workspace.mouse, recorder.clone())?;
-    let mut terminal =
-        Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
-    let size = terminal.size().context("cannot ask the terminal for its size")?;
-    let mut app = App::remembering(workspace, (size.width, size.height), sender.clone())?;
-    // Told to end by the system (a closed window, a kill): leave in good order. Where the program has its own handler
-    // that one decides, and this changes nothing.
-    let end = sender.clone();
-    let _ = ctrlc::try_set_handler(move || drop(end.send(Event::End)));
-    let keys = Keys::listen(sender)?;
-    let mut to_clipboard =
-        |text: &str| execute!(stdout(), Print(clipboard(text))).context("cannot write to this terminal");
-    let served =
-        catch_unwind(AssertUnwindSafe(|| serve(&mut app, &mut terminal, &events, &recorder, &mut to_clipboard)));
-    drop(keys);
-    drop(screen);
-    match served {
-        Ok(result) => {
-            app.leave(PATIENCE);
-            result
+    Stage::take(workspace.mouse)?.work(workspace)
+}
+
+/// Shows what can be done without a project, then the workbench on what the user chose.
+pub(crate) fn welcome(bench: WelcomeBench) -> Result<()> {
+    let mut stage = Stage::take(false)?;
+    let mut welcome = Welcome::new(bench, stage.size()?, stage.sender.clone());
+    stage.play(&mut welcome)?;
+    match welcome.into_opened() {
+        Some(workspace) => {
+            if workspace.mouse {
+                execute!(stdout(), EnableMouseCapture).context("cannot draw on this terminal")?;
+            }
+            stage.work(workspace)
         }
-        Err(_) => {
+        None => Ok(()),
+    }
+}
+
+/// What is played on the terminal.
+pub(crate) trait Scene {
+    /// Takes in an event; true when the picture may have changed.
+    fn take(&mut self, event: Event) -> bool;
+    /// Draws everything.
+    fn draw(&self, frame: &mut Frame<'_>);
+    /// Where the user is.
+    fn place(&self) -> Place;
+    /// Whether the user has left.
+    fn is_over(&self) -> bool;
+    /// Text to be handed to the clipboard, once.
+    fn take_clipboard(&mut self) -> Option<String> {
+        None
+    }
+}
+
+impl Scene for App {
+    fn take(&mut self, event: Event) -> bool {
+        App::take(self, event)
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>) {
+        view::draw(self, frame);
+    }
+
+    fn place(&self) -> Place {
+        let page = self.page.name().to(Language::En);
+        Place { page, size: (self.size.width, self.size.height), typing: self.typing() }
+    }
+
+    fn is_over(&self) -> bool {
+        self.has_quit()
+    }
+
+    fn take_clipboard(&mut self) -> Option<String> {
+        App::take_clipboard(self)
+    }
+}
+
+/// The terminal with what is drawn on it, and the one channel that everything arrives through.
+struct Stage {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    sender: Sender<Event>,
+    events: Receiver<Event>,
+    // The thread for the keyboard ends before the terminal is given back.
+    keys: Keys,
+    screen: Screen,
+    recorder: Recorder,
+}
+
+impl Stage {
+    fn take(mouse: bool) -> Result<Stage> {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .into_iter()
+            .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+        refuse_other_than_utf8(locale.as_deref().unwrap_or_default())?;
+        let (sender, events) = channel();
+        let recorder = Recorder::default();
+        let screen = Screen::take(mouse, recorder.clone())?;
+        let terminal =
+            Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
+        // Told to end by the system (a closed window, a kill): leave in good order. Where the program has its own handler
+        // that one decides, and this changes nothing.
+        let end = sender.clone();
+        let _ = ctrlc::try_set_handler(move || drop(end.send(Event::End)));
+        let keys = Keys::listen(sender.clone())?;
+        Ok(Stage { terminal, sender, events, keys, screen, recorder })
+    }
+
+    fn size(&self) -> Result<(u16, u16)> {
+        let size = self.terminal.size().context("cannot ask the terminal for its size")?;
+        Ok((size.width, size.height))
+    }
+
+    /// The workbench, until the user leaves it.
+    fn work(mut self, workspace: Workspace) -> Result<()> {
+        self.recorder.works_in(workspace.project.dir());
+        let mut app = App::remembering(workspace, self.size()?, self.sender.clone())?;
+        let played = catch_unwind(AssertUnwindSafe(|| self.play(&mut app)));
+        let Stage { keys, screen, .. } = self;
+        drop(keys);
+        drop(screen);
+        let Ok(result) = played else {
             // What is left of the workbench may panic once more; the report is written, and that is what matters.
             let _ = catch_unwind(AssertUnwindSafe(|| app.abandon(PATIENCE)));
             bail!(
                 "the workbench ended by an error of its own; its jobs were stopped, and what they had finished is kept"
             );
-        }
+        };
+        app.leave(PATIENCE);
+        result
+    }
+
+    fn play(&mut self, scene: &mut impl Scene) -> Result<()> {
+        let mut to_clipboard =
+            |text: &str| execute!(stdout(), Print(clipboard(text))).context("cannot write to this terminal");
+        serve(scene, &mut self.terminal, &self.events, &self.recorder, &mut to_clipboard)
     }
 }
 
@@ -84,38 +168,38 @@ fn refuse_other_than_utf8(locale: &str) -> Result<()> {
 }
 
 /// Draws and takes in events until the user leaves.
-fn serve<B: Backend<Error: std::error::Error + Send + Sync + 'static>>(
-    app: &mut App,
+fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>(
+    scene: &mut S,
     terminal: &mut Terminal<B>,
     events: &Receiver<Event>,
     recorder: &Recorder,
     to_clipboard: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
-    let take = |app: &mut App, event| {
-        recorder.note(app, &event);
-        app.take(event)
+    let take = |scene: &mut S, event| {
+        recorder.note(scene.place(), &event);
+        scene.take(event)
     };
     let mut draw = true;
     let mut looked = Instant::now();
-    while !app.has_quit() {
+    while !scene.is_over() {
         if draw {
-            terminal.draw(|frame| view::draw(app, frame)).context("cannot draw on this terminal")?;
+            terminal.draw(|frame| scene.draw(frame)).context("cannot draw on this terminal")?;
         }
         draw = false;
-        if let Some(text) = app.take_clipboard() {
+        if let Some(text) = scene.take_clipboard() {
             to_clipboard(&text)?;
         }
         match events.recv_timeout(TICK.saturating_sub(looked.elapsed())) {
-            Ok(event) => draw |= take(app, event),
+            Ok(event) => draw |= take(scene, event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         // Everything that has come meanwhile is taken in before the one drawing.
         for event in events.try_iter() {
-            draw |= take(app, event);
+            draw |= take(scene, event);
         }
         if looked.elapsed() >= TICK {
-            draw |= take(app, Event::Tick);
+            draw |= take(scene, Event::Tick);
             looked = Instant::now();
         }
     }
@@ -282,7 +366,8 @@ mod tests {
     fn a_panic_while_drawing_gives_the_terminal_back_and_leaves_a_report() {
         let dir = filled();
         let mut bench = Bench::open(&dir, |_| ());
-        let recorder = Recorder::new(dir.path());
+        let recorder = Recorder::default();
+        recorder.works_in(dir.path());
         let given_back = Arc::new(AtomicBool::new(false));
         let back = given_back.clone();
         let hook = Hook::set(recorder.clone(), move || back.store(true, Ordering::Relaxed));

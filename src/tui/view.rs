@@ -10,7 +10,7 @@ use super::commands::{Action, COMMANDS, Command, Key, Palette, leads_there};
 use super::narrow::narrow;
 use super::page::Page;
 use super::words;
-use super::{Language, corpus, experiments, factor, features, jobs, ledger, look, models, onnx, text, width};
+use super::{Language, corpus, experiments, factor, features, jobs, ledger, look, models, onnx, text, tour, width};
 
 /// Columns and rows below which nothing can be read.
 const LEAST: (u16, u16) = (60, 16);
@@ -69,12 +69,22 @@ pub(crate) fn compose(app: &App, frame: &mut Frame<'_>) {
     }
     frame.render_widget(status_line(app, status.width as usize), status);
     frame.render_widget(key_line(app), keys);
+    if let Some(step) = app.over.tour {
+        tour::draw(app, step, frame, page);
+    }
     match &app.dialog {
         Some(Dialog::Help(top)) => draw_help(app, *top, frame, screen),
         Some(Dialog::Question(question)) => draw_question(app, *question, frame, screen),
         Some(Dialog::Palette(palette)) => draw_palette(app, palette, frame, screen),
+        Some(Dialog::Settings) => app.draw_settings(frame, settings_area(screen)),
         None => {}
     }
+}
+
+/// Where the settings are: everywhere but on the line of tabs.
+pub(crate) fn settings_area(screen: Rect) -> Rect {
+    let [tabs, ..] = areas(screen);
+    Rect { y: tabs.bottom(), height: screen.height.saturating_sub(tabs.height), ..screen }
 }
 
 /// What stands before the tabs, and the text of each.
@@ -197,7 +207,7 @@ fn key_line<'a>(app: &App) -> Line<'a> {
 }
 
 /// Makes room for what lies over the page. A wide character that would reach into it from the left goes as a whole.
-fn clear(frame: &mut Frame<'_>, area: Rect) {
+pub(crate) fn clear(frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Clear, area);
     for y in area.top()..area.bottom() {
         let before = area.x.checked_sub(1).and_then(|x| frame.buffer_mut().cell_mut((x, y)));

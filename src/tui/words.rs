@@ -28,7 +28,6 @@ words! {
     NOT_NOW: "现在不能", "not now";
     SAVED: "已存到", "saved in";
     SAVE_FAILED: "没有存下", "not saved";
-    NO_TABLE: "本页没有可复制的表", "there is no table to copy";
 
     READING: "读取中…", "reading…";
     TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";

@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use chrono::NaiveDateTime;
 use clap::Args;
 
 use crate::cli::Corpus;
-use crate::ingest::read_time;
 
 /// Flags of `train newwords`.
 #[derive(Debug, Args)]
@@ -20,10 +18,6 @@ pub struct Newwords {
     /// Also write each word's figures: count, documents, PMI, entropies, first_seen, fitted_until.
     #[arg(long, value_name = "CSV")]
     pub table: Option<PathBuf>,
-    /// Read only the documents known at this time (2023-12-31, or with a time of day), so that later ones meet a
-    /// dictionary that could have been theirs.
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub until: Option<NaiveDateTime>,
     /// Characters of the longest word, 2 to 6.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub max_len: usize,
@@ -48,8 +42,4 @@ pub struct Newwords {
     /// Memory for counting in MiB; what exceeds it goes to the disk.
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     pub memory: usize,
-}
-
-fn time(text: &str) -> Result<NaiveDateTime, String> {
-    read_time(text).ok_or_else(|| format!("{text:?} is no time; write 2023-12-31 or 2023-12-31 15:00:00"))
 }

@@ -26,7 +26,7 @@ use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::{Preset, VectorFormat, WordVectors};
-use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
+use crate::plain::{CutSpec, Cutter, LATER, LineFormat, Lines};
 
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {
@@ -72,19 +72,21 @@ fn open(corpus: &Corpus) -> Result<(Lines, Cutter)> {
     let format = corpus.format.or_else(|| LineFormat::by_name(&corpus.input)).unwrap_or_default();
     let params = super::files::tokenizer(&corpus.tokenizer, "builtin");
     let cutter = Cutter::new(CutSpec::new(format, params), Path::new(""))?;
-    Ok((Lines::open(&corpus.input, format)?, cutter))
+    Ok((Lines::open(&corpus.input, format)?.until(corpus.until)?, cutter))
 }
 
 /// The lines of another file of documents written like those of the corpus.
 fn lines(path: &Path, corpus: &Corpus) -> Result<Lines> {
     let format = corpus.format.or_else(|| LineFormat::by_name(path)).unwrap_or_default();
-    Lines::open(path, format)
+    Lines::open(path, format)?.until(corpus.until)
 }
 
 /// What `train` says at its end: facts of the report (`documents`, `tokens`, `vocabulary`, `fitted_until`, and those named, as far
 /// as it has them) beside kind and file.
 fn trained(kind: &str, output: &Path, report: Report, facts: &[&str]) -> Summary {
-    let mut summary = Summary { partial: report.dropped_rows() > 0, ..Summary::default() };
+    // What was left out as it was asked for is no failure.
+    let asked = report.dropped.get(LATER).copied().unwrap_or(0);
+    let mut summary = Summary { partial: report.dropped_rows() > asked, ..Summary::default() };
     summary.set("model", kind);
     summary.set("output", output.display().to_string());
     for name in ["documents", "tokens", "vocabulary", "fitted_until"].iter().chain(facts) {

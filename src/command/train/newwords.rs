@@ -32,7 +32,7 @@ pub(super) fn run(args: &Newwords, ctx: &Ctx) -> Result<Summary> {
     };
     let tokenizer = crate::command::files::tokenizer(&corpus.tokenizer, "builtin");
     let (found, report) = staged(ctx, "train", || {
-        newwords::find(|| source.lines(), &params, args.until, &tokenizer, Path::new(""), ctx)
+        newwords::find(|| source.lines(), &params, corpus.until, &tokenizer, Path::new(""), ctx)
     })?;
     found.save_dictionary(&args.output)?;
     if let Some(table) = &args.table {

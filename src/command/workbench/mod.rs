@@ -8,10 +8,11 @@ mod text;
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::ValueEnum;
 
 use super::project::Opened;
 use super::reader::marker;
@@ -70,17 +71,21 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
     let whole = opened.clone();
     let run = runner
         .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
-    let segmenter = Segmenter::new(&config.tokenizer, &opened.base)?;
     let (links, reports) = (project.links(), project.clone());
+    let staged = opened.clone();
     Ok(Workspace {
         title: config.project.name.clone(),
         project,
         factors: config.factor.iter().map(|f| f.name.clone()).collect(),
         run,
+        stages: Some(Arc::new(move |name: &str, ctx: &Ctx| {
+            let last = Stage::from_str(name, false).map_err(|error| anyhow::anyhow!("{error}"))?;
+            pipeline::run(&staged.config, &staged.base, last, ctx)
+        })),
         start,
         threads: config.project.threads,
         seed: config.project.seed,
-        tokeniser: tokeniser(segmenter),
+        tokeniser: tokeniser(opened),
         marker: Some(marker(opened, links)),
         laboratory: super::experiment::laboratory(opened),
         text: text::bench(opened),
@@ -105,15 +110,19 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
     })
 }
 
-fn tokeniser(segmenter: Segmenter) -> Tokeniser {
-    let characters = segmenter.recut(Mode::Char, JiebaCut::Precise);
-    let words = segmenter.recut(Mode::Jieba, JiebaCut::Precise);
+/// Cuts texts as the configuration says. The dictionary is loaded with the first text, not when the workbench opens.
+fn tokeniser(opened: &Opened) -> Tokeniser {
+    let (params, base) = (opened.config.tokenizer.clone(), opened.base.clone());
+    let loaded = OnceLock::new();
     Arc::new(move |text, cut| {
-        let segmenter = match cut {
-            Cut::Characters => &characters,
-            Cut::Words => &words,
+        let load = || Segmenter::new(&params, &base).map_err(|error| format!("{error:#}"));
+        let segmenter = loaded.get_or_init(load).as_ref().map_err(|error| anyhow!("{error}"))?;
+        let mode = match cut {
+            Cut::Characters => Mode::Char,
+            Cut::Words => Mode::Jieba,
         };
-        segmenter.tokens(text).into_iter().map(|t| t.start..t.end).collect()
+        let tokens = segmenter.recut(mode, JiebaCut::Precise).tokens(text);
+        Ok(tokens.into_iter().map(|token| token.start..token.end).collect())
     })
 }
 

@@ -1,9 +1,86 @@
 //! What the page of contextual models works with.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
 use crate::command::project::Opened;
+use crate::corpus::column;
+use crate::disk;
+use crate::extract::Model;
+use crate::job::Ctx;
+use crate::model::onnx::runtime::Machine;
+use crate::model::onnx::{OnnxParams, Opening, Probe, Runtime, RuntimeParams, Sample, Words, meter, models};
+use crate::pipeline;
+use crate::project::Project;
+use crate::text::{Segmenter, TokenizerParams};
 use crate::tui::OnnxBench;
 
+/// How long a measurement lasts at the most, but for the batch that it is in.
+const LIMIT: Duration = Duration::from_secs(20);
+/// Documents of the corpus that are measured with.
+const DOCUMENTS: usize = 256;
+
 /// Made of a project's configuration.
-pub(super) fn bench(_opened: &Opened) -> Option<OnnxBench> {
-    None
+pub(super) fn bench(opened: &Opened) -> Option<OnnxBench> {
+    let (config, base) = (&opened.config, opened.base.clone());
+    let features = config.feature.iter().filter(|feature| feature.model == Model::Onnx);
+    let features: Vec<(String, OnnxParams)> = features.map(|f| (f.name.clone(), f.onnx.clone())).collect();
+    let library = config.onnx.library.as_ref().map(|library| base.join(library));
+    let place = RuntimeParams { library, device: config.onnx.device };
+    let running = Running { place: place.clone(), tokenizer: config.tokenizer.clone(), opened: opened.clone() };
+    let (asking, measuring, probe) = (running.clone(), running, Arc::new(Probe::default()));
+    let project = pipeline::project(config, &base);
+    let library = place.library.clone();
+    Some(OnnxBench {
+        machine: Arc::new(move || Machine::look(library.as_deref())),
+        models: Arc::new(move |ctx| models(&base, &features, ctx)),
+        hash: Arc::new(disk::hash_file_in_full),
+        ask: Arc::new(move |listed, question, ctx| {
+            probe.ask(listed, question, &|| asking.words(), &asking.opening(ctx)?, ctx)
+        }),
+        measure: Arc::new(move |listed, length, ctx, each| {
+            let sample =
+                length.map_or_else(|| texts(&project).map(Sample::Texts), |tokens| Ok(Sample::Tokens(tokens)))?;
+            let how = (&|| measuring.words()) as &dyn Fn() -> Result<Words>;
+            meter(listed, &sample, LIMIT, (how, &measuring.opening(ctx)?), ctx, each)
+        }),
+        place,
+    })
+}
+
+/// Where and with what models run.
+#[derive(Clone)]
+struct Running {
+    place: RuntimeParams,
+    tokenizer: TokenizerParams,
+    opened: Opened,
+}
+
+impl Running {
+    fn opening(&self, ctx: &Ctx) -> Result<Opening<'static>> {
+        let runtime = Runtime::load(self.place.library.as_deref())?;
+        Ok(Opening { runtime, device: self.place.device, threads: ctx.threads(), base: Path::new("") })
+    }
+
+    /// Models of words have their text cut as the project cuts it.
+    fn words(&self) -> Result<Words> {
+        Ok(Words::Segmenter(Box::new(Segmenter::new(&self.tokenizer, &self.opened.base)?)))
+    }
+}
+
+/// Documents of the corpus, title and body, spread over its first part.
+fn texts(project: &Project) -> Result<Vec<String>> {
+    let [clean, documents] = [project.clean().files()?, project.documents().files()?];
+    let file = clean.first().or(documents.first());
+    let file = file.context("there is no corpus yet to measure with: run the pipeline, or press t for made text")?;
+    let frame = disk::read_parquet(file, Some(&["title", "body"]))?;
+    let [titles, bodies] = [column(&frame, "title")?.str()?, column(&frame, "body")?.str()?];
+    let step = frame.height().div_ceil(DOCUMENTS).max(1);
+    let of = |row: usize| [titles.get(row), bodies.get(row)].map(Option::unwrap_or_default).join("\n");
+    let texts: Vec<String> = (0..frame.height()).step_by(step).map(of).collect();
+    ensure!(!texts.is_empty(), "{} holds no document", file.display());
+    Ok(texts)
 }

@@ -200,6 +200,21 @@ impl Plan {
     pub fn reads_documents(&self) -> bool {
         !self.readings.is_empty()
     }
+
+    /// Of each reading, in the order in which signals number them: the features whose numbers it takes, by their places in
+    /// [`Plan::features`], and whether it counts the first document of a story alone.
+    pub fn readings(&self) -> Vec<(Vec<usize>, bool)> {
+        let of = |reading: &Reading| {
+            let mut features = Vec::new();
+            for node in [&reading.value, &reading.weight] {
+                node.each_column(&mut |feature, _| features.push(feature));
+            }
+            features.sort_unstable();
+            features.dedup();
+            (features, reading.first_only)
+        };
+        self.readings.iter().map(of).collect()
+    }
 }
 
 struct Maker<'a> {

@@ -17,7 +17,7 @@ mod rows;
 
 use chrono::NaiveDateTime;
 
-pub use rows::{TracedCell, TracedDate, TracedDocument, TracedName};
+pub use rows::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 
 use super::expression::{DayNode, Plan, Reading};
 use super::{Aggregate, LookbackUnit, Signal, aggregate};

@@ -60,6 +60,26 @@ pub struct TracedName {
     pub title: String,
 }
 
+/// The names of one quantile on one date, taken together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TracedDay {
+    /// The date.
+    pub date: NaiveDate,
+    /// Names in the quantile.
+    pub names: usize,
+    /// Mean of their values.
+    #[serde(serialize_with = "number")]
+    pub value: f64,
+    /// Mean of their returns at each horizon, each name alike, not demeaned; NaN where none has one.
+    #[serde(serialize_with = "numbers")]
+    pub returns: Vec<f64>,
+    /// Share of those returns that are above zero, at each horizon.
+    #[serde(serialize_with = "numbers")]
+    pub hits: Vec<f64>,
+    /// Documents of these names that count for this date itself, not for one that is looked back to.
+    pub documents: usize,
+}
+
 /// A reading behind a value, with its documents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TracedCell {

@@ -58,6 +58,7 @@ pub(crate) fn train_words<'a, S: Iterator<Item = &'a [u32]>>(
             loss += here;
             steps += n;
             done += open;
+            ctx.note(format!("epoch {}, loss {:.4}, lr {lr:.4}", epoch + 1, loss / steps.max(1) as f64));
             ctx.advance(open)?;
             open = 0;
             block.clear();

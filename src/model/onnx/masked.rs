@@ -14,7 +14,7 @@ use crate::job::Ctx;
 use crate::text::Truncation;
 
 /// Names that exports give to the logits over the vocabulary.
-const LOGITS: [&str; 3] = ["mlm_logits", "prediction_logits", "logits"];
+pub(super) const LOGITS: [&str; 3] = ["mlm_logits", "prediction_logits", "logits"];
 
 /// A masked language model, ready.
 pub struct MaskedModel {

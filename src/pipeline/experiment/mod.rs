@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{Run, VERSION, needs_structure, securities};
 use crate::config::Config;
 use crate::data::{Key, Kind, Report};
-use crate::experiment::{Cell, Findings, Params, Skipped, Target, conclude};
+use crate::experiment::{Cell, CellState, Findings, Grid, Params, Skipped, Target, conclude};
 use crate::extract::{self, Cost, Feature, Inputs, Model};
 use crate::job::Ctx;
 use crate::market::Market;
@@ -73,6 +73,12 @@ pub fn experiments(
 /// The findings that a project has, in the order of the configuration.
 pub fn findings(config: &Config, project: &crate::project::Project) -> Vec<Findings> {
     let read = |params: &Params| disk::read_json(&project.experiment(&params.name).join("findings.json")).ok();
+    config.experiment.iter().filter_map(read).collect()
+}
+
+/// How far the experiments of a configuration have come; those that never ran are left out, and so is what cannot be read.
+pub fn grids(config: &Config, project: &crate::project::Project) -> Vec<Grid> {
+    let read = |params: &Params| Grid::read(&project.experiment(&params.name)).ok().flatten();
     config.experiment.iter().filter_map(read).collect()
 }
 
@@ -171,9 +177,11 @@ impl Laboratory<'_> {
             None => Vec::new(),
         };
         let mut observed = Vec::new();
-        for name in &params.features {
+        let mut progress = Grid::new(&params.name, &findings.measure, &params.features, &grid);
+        for (column, name) in params.features.iter().enumerate() {
             let feature = self.feature(name)?;
-            for strategy in &grid {
+            for (row, strategy) in grid.iter().enumerate() {
+                let number = column * grid.len() + row;
                 let counted = counted_as(feature, strategy);
                 let at = audited.iter().position(|audited| *audited == counted);
                 let (cost, sections) = &audit[at.context("each strategy was audited")?];
@@ -197,12 +205,16 @@ impl Laboratory<'_> {
                         "the baseline {strategy} cannot be read by {name:?}: {error:#}"
                     );
                     let reason = format!("{error:#}");
+                    progress.note(number, CellState::Skipped(reason.clone()), &self.folder())?;
                     findings.skipped.push(Skipped { feature: name.clone(), strategy: strategy.to_string(), reason });
                     continue;
                 }
+                progress.note(number, CellState::Running, &self.folder())?;
                 let labels = labelled.as_ref().map(|labelled| (labelled, splits.as_slice()));
                 let (made, stage) = self.cell(&cell, cost, &inputs, labels)?;
                 reports.extend(stage);
+                let figure = made.figures.get(&findings.measure).copied();
+                progress.note(number, CellState::Done(figure), &self.folder())?;
                 findings.cells.push(Cell {
                     feature: name.clone(),
                     strategy: strategy.clone(),

@@ -187,6 +187,23 @@ fn perplexity(params: &ProjectionParams, words: usize) -> Result<f32> {
 }
 
 impl Projection {
+    /// The words and their places.
+    pub fn points(&self) -> impl Iterator<Item = (&str, [f64; 2])> {
+        self.words.iter().map(|placed| (&*placed.word, placed.point))
+    }
+
+    /// One line of what it shows.
+    pub fn caption(&self) -> &str {
+        &self.caption
+    }
+
+    /// The picture, as [`Projection::write`] writes it.
+    pub fn svg(&self) -> Result<String> {
+        let mut bytes = Vec::new();
+        picture::draw(self, &mut bytes)?;
+        String::from_utf8(bytes).context("a picture is text")
+    }
+
     /// Fails when there is no such output.
     pub fn check_output(path: &Path) -> Result<()> {
         match path.extension().and_then(|extension| extension.to_str()) {

@@ -8,7 +8,7 @@ use super::App;
 use crate::tui::Start;
 use crate::tui::instance::Instance;
 use crate::tui::jobs::{Happening, words};
-use crate::tui::page::{Page, PageState};
+use crate::tui::page::Page;
 use crate::tui::scribe::Scribe;
 use crate::tui::session::{self, Found, Session};
 

@@ -108,8 +108,13 @@ impl App {
             if self.then_factor && done && !self.workspace.factors.is_empty() {
                 self.page = Page::Factor;
             }
+            self.job_has_ended(done);
             self.arrange();
             self.remember();
+        } else if busy {
+            for page in Page::ALL {
+                self.with(page, |page, _| page.tick());
+            }
         }
         let told = self.remember_now_and_then();
         busy || told

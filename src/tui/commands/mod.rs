@@ -9,6 +9,7 @@ pub(crate) use keys::{Key, Keymap, sequence};
 pub(crate) use palette::{Palette, leads_there};
 
 use super::app::App;
+use super::models::Tool;
 use super::page::Page;
 use super::words::Word;
 
@@ -23,13 +24,37 @@ pub(crate) enum Action {
     // Text
 
     // Models
+    AskModel,
+    Type,
+    Train,
+    Nearest,
+    Analogy,
+    Plane,
+    Following,
+    Surprise,
+    NextModel,
+    PreviousModel,
+    NextChoice,
+    PreviousChoice,
 
     // ONNX
+    EnterModel,
+    OtherPane,
+    Ask,
+    Measure,
+    MeasureWith,
 
     // Features
+    FeatureOpen,
+    FeatureView,
+    FeatureFind,
+    FeatureMeasure,
+    FeaturePast,
+    FeatureReread,
 
     // Experiments
     OpenDocument,
+    View,
     PreviousStrategy,
     NextStrategy,
     Previous,
@@ -44,10 +69,19 @@ pub(crate) enum Action {
     Drill,
     Sort,
     Quantile,
+    Checks,
+    Export,
+    Report,
     Left,
     Right,
 
     // Ledger
+    LedgerOpen,
+    LedgerView,
+    LedgerSort,
+    LedgerFilter,
+    LedgerDelete,
+    LedgerReread,
 
     // Jobs
     Rejects,
@@ -77,6 +111,8 @@ pub(crate) enum Action {
     Palette,
     Theme,
     Language,
+    Settings,
+    Tour,
     Help,
     Quit,
 }
@@ -142,31 +178,64 @@ pub(crate) static COMMANDS: &[Command] = &[
     // Text
 
     // Models
+    command!("ask-model", A::AskModel, ["enter"], "执行" "go", "提问；以标出的词再问；表单中开始训练；训练后看模型" "ask; ask for the marked word; in the form start; then see the model", MODELS, |a| a.models.can_go(), true),
+    command!("type", A::Type, ["/"], "输入" "type", "输入要问的词或句子；表单中改一项" "type what to ask; in the form change a line", MODELS, |a| a.models.can_type(), true),
+    command!("train", A::Train, ["t"], "训练" "train", "在本项目的语料或别的文件上训练；训练中看损失曲线" "train on this project's documents or a file; see the loss", MODELS, |a| a.workspace.models.is_some(), true),
+    command!("nearest", A::Nearest, ["n"], "近邻" "nearest", "与一个词余弦最大的词" "the words nearest to a word, by cosine", MODELS, |a| a.models.offers(Tool::Nearest), true),
+    command!("analogy", A::Analogy, ["a"], "类比" "analogy", "三个词 A B C：求 D，使 D 之于 C 如 B 之于 A" "three words A B C: D is to C as B is to A", MODELS, |a| a.models.offers(Tool::Analogy), true),
+    command!("plane", A::Plane, ["p"], "投影" "plane", "最常见的词或一个词的近邻，画在平面上（PCA）" "frequent words, or a word's nearest, in the plane (PCA)", MODELS, |a| a.models.offers(Tool::Plane), true),
+    command!("following", A::Following, ["w"], "续写" "follows", "一段话之后最可能的词及其概率" "the words that most probably follow a text", MODELS, |a| a.models.offers(Tool::Following), true),
+    command!("surprise", A::Surprise, ["u"], "困惑度" "surprise", "一句话中每个词元的意外程度（比特），与困惑度" "bits of surprise of each token, and the perplexity", MODELS, |a| a.models.offers(Tool::Surprise), true),
+    command!("next-model", A::NextModel, ["]"], "下一个" "next", "下一个模型；提问时以同样的问题问它" "the next model; while asking, ask it the same", MODELS, |a| a.models.has_others(), false),
+    command!("previous-model", A::PreviousModel, ["["], "上一个" "previous", "上一个模型；提问时以同样的问题问它" "the model before; while asking, ask it the same", MODELS, |a| a.models.has_others(), false),
+    command!("next-choice", A::NextChoice, ["right", "l"], "换" "change", "表单：下一个选项" "in the form: the next choice", MODELS, |a| a.models.can_choose(), false),
+    command!("previous-choice", A::PreviousChoice, ["left", "h"], "换回" "change back", "表单：上一个选项" "in the form: the choice before", MODELS, |a| a.models.can_choose(), false),
 
     // ONNX
+    command!("enter-model", A::EnterModel, ["enter"], "细看" "look", "进入下面的视图，j/k 滚动" "move into the view, j/k scroll it", ONNX, |a| a.onnx.can_enter(), true),
+    command!("model-view", A::OtherPane, ["v"], "视图" "view", "张量、计量、填空轮换" "tensors, meters, fill-mask in turn", ONNX, |a| a.onnx.has_model(), true),
+    command!("ask-model", A::Ask, ["/"], "填空" "ask", "输入一句：填 [MASK]、分类，或两句用 | 隔开求余弦" "a sentence: fill [MASK], classify, a | b compares", ONNX, |a| a.onnx.can_run(), true),
+    command!("measure", A::Measure, ["m"], "计量" "measure", "按批大小量篇/秒、词元/秒与内存，Esc 停止" "speed and memory by batch size, Esc stops it", ONNX, |a| a.onnx.can_run(), true),
+    command!("measure-with", A::MeasureWith, ["t"], "文本" "texts", "计量用的文本：语料或固定长度" "measure with the corpus or with texts of a length", ONNX, |a| a.onnx.can_run(), true),
 
     // Features
+    command!("look-into-set", A::FeatureOpen, ["enter"], "读集" "look", "读选中的特征集；近邻中打开那篇文档" "look into the set; among neighbours open the document", FEATURES, |a| a.features.has_sets(), true),
+    command!("feature-view", A::FeatureView, ["v"], "视图" "view", "体检、近邻、文件轮换" "health, neighbours, files in turn", FEATURES, |a| a.features.has_sets(), true),
+    command!("find-document", A::FeatureFind, ["/"], "找文档" "find", "按标题、编号或代码找一篇文档，看它的近邻" "find a document by title, id or code for its neighbours", FEATURES, |a| a.features.has_sets(), true),
+    command!("measure", A::FeatureMeasure, ["e"], "度量" "measure", "近邻：余弦或欧氏距离" "neighbours by cosine or by Euclidean distance", FEATURES, |a| a.features.shows_neighbours(), true),
+    command!("past-only", A::FeaturePast, ["p"], "只看过去" "past only", "近邻：只看更早发布的文档，或不论先后" "neighbours: earlier documents alone, or all", FEATURES, |a| a.features.shows_neighbours(), true),
+    command!("reread-features", A::FeatureReread, ["u"], "重读" "reread", "再读一次特征存储" "read the feature store again", FEATURES, ALWAYS, true),
 
     // Experiments
     command!("open-document", A::OpenDocument, ["enter"], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, |a| a.experiments.can_open(), true),
-    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一策略" "before", "文档：前一个策略" "in a document: the strategy before", EXPERIMENTS, App::can_go_back, false),
-    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一策略" "strategy", "文档：后一个策略" "in a document: the next strategy", EXPERIMENTS, App::can_go_back, true),
+    command!("view-cells", A::View, ["v"], "换视图" "view", "列表、网格、前沿轮换；宽屏上并列，换焦点" "list, grid, frontier; side by side where there is room", EXPERIMENTS, |a| a.experiments.has_views(), true),
+    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一策略" "before", "文档：前一个策略；网格：前一列" "in a document the strategy before, in the grid the column", EXPERIMENTS, |a| a.experiments.has_beside(), false),
+    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一策略" "strategy", "文档：后一个策略；网格：后一列" "in a document the next strategy, in the grid the next column", EXPERIMENTS, |a| a.experiments.has_beside(), true),
     command!("next-experiment", A::Next, ["]", "n"], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, |a| a.experiments.has_next(), true),
     command!("previous-experiment", A::Previous, ["[", "p"], "上一个" "previous", "上一个实验；文档中为上一篇" "the experiment before; in a document the one before", EXPERIMENTS, |a| a.experiments.has_next(), false),
     command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.jobs.busy_from(Page::Experiments) && a.workspace.laboratory.is_some(), true),
 
     // Factor
-    command!("drill", A::Drill, ["enter"], "下钻" "behind", "看光标日期的名字，再看文档、句子" "the names of the date, then documents, sentences", FACTOR, |a| a.factor.can_drill(a.workspace.tracing.is_some()), true),
-    command!("order-names", A::Sort, ["s"], "排序" "order", "当日名字：按值、收益、文档数轮换" "names of a date: by value, return, documents", FACTOR, |a| a.factor.lists_names(), true),
-    command!("one-layer", A::Quantile, ["f"], "分层" "layer", "当日名字：全部或只看一层" "names of a date: all, or one layer alone", FACTOR, |a| a.factor.lists_names(), true),
-    command!("left", A::Left, ["left", "h"], "前一日" "day before", "前一个日期；句子中为前一列" "the date before; among sentences the column before", FACTOR, |a| a.factor.has_dates(), false),
-    command!("right", A::Right, ["right", "l"], "后一日" "day after", "后一个日期；句子中为后一列" "the date after; among sentences the next column", FACTOR, |a| a.factor.has_dates(), false),
+    command!("drill", A::Drill, ["enter"], "下钻" "behind", "看一层的日期或光标日的名字，再到文档、句子、词" "dates of a layer or names of the date, documents, words", FACTOR, |a| a.factor.can_drill(a.workspace.tracing.is_some()), true),
+    command!("order-names", A::Sort, ["s"], "排序" "order", "日期：按日期或收益；名字：按值、收益、文档数" "dates: by date, return; names: by value, return, documents", FACTOR, |a| a.factor.can_sort(), true),
+    command!("one-layer", A::Quantile, ["f"], "分层" "layer", "在日期光标与分层柱之间换焦点；当日名字：只看一层" "from the dates to the layers' bars and back; names of one layer", FACTOR, |a| a.factor.can_choose_layer(), true),
+    command!("left", A::Left, ["left"], "前一个" "before", "前一个日期或分层；句子中为前一列" "the date or layer before; among sentences the column before", FACTOR, |a| a.factor.can_go_aside(), false),
+    command!("right", A::Right, ["right"], "后一个" "after", "后一个日期或分层；句子中为后一列" "the date or layer after; among sentences the next column", FACTOR, |a| a.factor.can_go_aside(), false),
     command!("next-factor", A::NextFactor, ["]", "n"], "下一因子" "next factor", "看下一个因子" "look at the next factor", FACTOR, |a| a.workspace.factors.len() > 1, true),
     command!("previous-factor", A::PreviousFactor, ["[", "p"], "上一因子" "previous", "看上一个因子" "look at the factor before", FACTOR, |a| a.workspace.factors.len() > 1, false),
     command!("horizon", A::Horizon, ["d"], "持有期" "horizon", "换一个持有天数" "another holding period", FACTOR, |a| a.factor.horizons() > 1 && a.factor.shows_returns(), true),
-    command!("layers", A::Layers, ["v"], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, |a| a.factor.has_dates() && !a.can_go_back(), true),
+    command!("layers", A::Layers, ["v"], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, |a| a.factor.is_front(), true),
+    command!("checks", A::Checks, ["l"], "检查" "checks", "列出未来函数检查的结论；没有结论时开始检查，再按重查" "verdicts of the look-ahead checks; starts them where there are none, again checks anew", FACTOR, |a| a.factor.can_check(), true),
+    command!("export", A::Export, ["e"], "导出" "export", "运行到导出：因子与回测的表" "run up to the export: tables of factors and backtests", FACTOR, |a| !a.jobs.busy_from(Page::Factor) && a.workspace.stages.is_some(), true),
+    command!("report", A::Report, ["R"], "报告" "report", "运行到报告：每个因子一页，中英文" "run up to the report: a page on each factor", FACTOR, |a| !a.jobs.busy_from(Page::Factor) && a.workspace.stages.is_some(), true),
 
     // Ledger
+    command!("ledger-open", A::LedgerOpen, ["enter"], "详情" "details", "进入下方窗格，j/k 滚动" "move into the pane below, j/k scroll it", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-view", A::LedgerView, ["v"], "视图" "view", "详情、总评、直方图轮换" "particulars, what all is worth, histogram in turn", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-sort", A::LedgerSort, ["s"], "排序" "sort", "按时间、夏普、DSR、RankIC、t、名称轮换" "by time, Sharpe, DSR, RankIC, t, name in turn", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-filter", A::LedgerFilter, ["/"], "筛选" "filter", "按名称、参数、理由筛选，边输入边筛" "filter by name, parameters or reason while you type", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-delete", A::LedgerDelete, ["d"], "删除" "delete", "删除选中的一条（须写理由；它仍计入次数）" "delete the entry, with a reason; it goes on counting", LEDGER, |a| a.ledger.can_delete(), true),
+    command!("ledger-reread", A::LedgerReread, ["u"], "重读" "reread", "再读一次账本" "read the ledger again", LEDGER, ALWAYS, true),
 
     // Jobs
     command!("job-panes", A::Panes, ["v"], "换栏" "panes", "步骤、日志、拒收的行轮换" "stages, log, rows set aside", JOBS, ALWAYS, true),
@@ -206,6 +275,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("palette", A::Palette, [":", "ctrl-p"], "命令" "commands", "按几个字母、汉字或拼音首字母找命令" "find a command by a few letters", ALL, ALWAYS, true),
     command!("theme", A::Theme, ["T"], "明暗" "theme", "切换深色与浅色" "switch between dark and light", ALL, ALWAYS, false),
     command!("language", A::Language, ["L"], "English" "中文", "切换中文与英文" "switch between Chinese and English", ALL, ALWAYS, true),
+    command!("settings", A::Settings, [","], "设置" "settings", "改配置：每个键的值、默认与说明，保存后立即生效" "change the configuration: values, defaults, what they are", ALL, |a| a.workspace.forms.is_some(), false),
+    command!("tour", A::Tour, ["U"], "导览" "tour", "八屏导览：每页看什么、按什么键" "a tour in eight screens: what to look at, which key", ALL, ALWAYS, false),
     command!("help", A::Help, ["?"], "帮助" "help", "全部按键" "all keys", ALL, ALWAYS, true),
     command!("quit", A::Quit, ["q"], "退出" "quit", "退出；运行中先询问" "leave; asks first while a run is under way", ALL, ALWAYS, true),
 ];

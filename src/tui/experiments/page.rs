@@ -8,9 +8,11 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::Open;
 use super::text::{self, Share, TextLine};
 use crate::experiment::Findings;
+use crate::language::Language;
 use crate::report;
 use crate::tui::app::App;
-use crate::tui::{Kept, figures, look, width, words};
+use crate::tui::page::{Table, exact};
+use crate::tui::{Kept, Truncated, figures, look, width, words};
 
 /// Least cells of a column with its frame.
 const LEAST: u16 = 40;
@@ -39,13 +41,13 @@ pub(super) fn rows(page: Rect) -> usize {
 
 /// Draws the document.
 pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Frame<'_>, page: Rect) {
-    let truncated = match &open.document {
-        Some(Ok(Some(truncated))) => truncated,
-        other => {
-            let line = match other {
-                None => Line::styled(app.say(words::READING), look::DIM),
-                Some(Err(error)) => Line::styled(error.as_str(), look::BAD),
-                Some(Ok(_)) => Line::raw(app.say(words::NO_SUCH_DOCUMENT)),
+    let truncated = match open.truncated() {
+        Some(truncated) => truncated,
+        None => {
+            let line = match open.document.fault() {
+                Some(error) => Line::styled(error.to_owned(), look::BAD),
+                None if open.document.waiting() => Line::styled(app.say(words::READING), look::DIM),
+                None => Line::raw(app.say(words::NO_SUCH_DOCUMENT)),
             };
             let block = look::pane(format!(" {} ", app.say(words::DOCUMENT)), true);
             return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
@@ -139,6 +141,18 @@ fn tokens(app: &App, kept: &Kept) -> String {
 
 fn score(app: &App, kept: &Kept) -> String {
     kept.score.map(|score| format!(" {} {} ", app.say(words::SCORE), figures::signed(score, 4))).unwrap_or_default()
+}
+
+/// What strategies keep of the document, to be copied.
+pub(super) fn copied(findings: &Findings, truncated: &Truncated, language: Language) -> Table {
+    let said = [words::STRATEGY, super::words::KEEPS, words::TOKENS_OF, words::WINDOWS, words::SCORE];
+    let row = |kept: &Kept| {
+        let name = findings.cells.get(kept.cell).map(|cell| report::label(findings, cell)).unwrap_or_default();
+        let score = exact(kept.score.unwrap_or(f64::NAN));
+        vec![name, kept.kept.to_string(), kept.all.to_string(), kept.windows.to_string(), score]
+    };
+    let header = said.map(|word| word.to(language).to_owned()).to_vec();
+    Table { header, rows: truncated.strategies.iter().map(row).collect() }
 }
 
 /// How much of each section is kept, in lines of at most this many cells: `title 100% risk 0%`.

@@ -2,16 +2,19 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, bail};
 
-use crate::experiment::Findings;
+use super::Experiments;
+use crate::experiment::{CellState, Findings, Grid};
 use crate::job::Ctx;
 use crate::report::testing::{findings, large};
 use crate::structure::{Salience, Section, Sentence};
 use crate::truncate::Layout;
 use crate::truncate::SectionShare;
 use crate::tui::bench::{Bench, LARGE, SMALL, empty};
+use crate::tui::page::{Page, PageState};
 use crate::tui::{Kept, Laboratory, Language, Truncated, Workspace};
 
 /// A report of a title, a body, a rating and a warning; sections with their text.
@@ -73,6 +76,7 @@ fn share_of(section: Section, layout: &Layout, kept: &[Range<usize>]) -> Section
 fn laboratory(found: impl Fn() -> Result<Vec<Findings>> + Send + Sync + 'static) -> Laboratory {
     Laboratory {
         findings: Arc::new(found),
+        grids: Arc::new(|| Ok(Vec::new())),
         document: Arc::new(|name, number| {
             assert_eq!(name, findings().name);
             Ok(document(&findings(), number))
@@ -98,7 +102,149 @@ fn cells_stand_beside_their_frontier() {
     insta::assert_snapshot!("many_cells", bench.screen(SMALL, "LnG"));
     assert!(bench.screen(SMALL, "g").contains("1 / 60"));
     assert!(bench.screen(SMALL, "<pgdn>").contains("14 / 60"), "a page is what is seen of the list");
-    assert!(bench.screen(SMALL, "p").contains("1/2"));
+    insta::assert_snapshot!("many_cells_large", bench.screen(LARGE, "v"));
+    assert!(bench.screen(SMALL, "vvp").contains("1/2"));
+}
+
+/// The grid of the findings with so many cells read, the next one being read.
+fn filling(read: usize) -> Grid {
+    let mut grid = super::grid::of_findings(&findings());
+    for (number, cell) in grid.cells.iter_mut().enumerate().skip(read) {
+        cell.state = if number == read { CellState::Running } else { CellState::Waiting };
+    }
+    grid
+}
+
+#[test]
+fn views_are_gone_through_with_the_same_cell_marked() {
+    let mut bench = bench(|_| ());
+    bench.screen(SMALL, "jj");
+    insta::assert_snapshot!("grid", bench.screen(SMALL, "v"));
+    insta::assert_snapshot!("frontier_english", bench.screen(SMALL, "vL"));
+    bench.press("Lv");
+    let list = bench.screen(SMALL, "");
+    assert!(list.contains("3 / 6"), "{list}");
+    // In the grid the arrows go along both ways, and the list follows.
+    let grid = bench.screen(SMALL, "vgl");
+    assert!(grid.contains("▶head") && grid.contains("bert<&>"), "{grid}");
+    assert!(bench.screen(SMALL, "hh").contains("▶head"), "there is nothing before the first column");
+    let far = bench.screen(SMALL, "Gllll");
+    assert!(far.contains("▶sections"), "{far}");
+    assert!(bench.screen(SMALL, "vv").contains("2 / 6"), "sections of bert are the second best");
+    // What the list cannot show is marked in the grid alone; the mouse does the same.
+    let all = bench.screen(LARGE, "");
+    assert!(all.contains("列表") && all.contains("网格") && all.contains("前沿"), "{all}");
+    let line = all.lines().position(|line| line.contains("middle:512")).unwrap();
+    bench.click(5, u16::try_from(line).unwrap());
+    assert!(bench.picture(LARGE).contains("▶middle"), "{}", bench.picture(LARGE));
+}
+
+#[test]
+fn the_grid_fills_while_the_experiment_runs_for_the_first_time() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let kept = read.clone();
+    let mut bench = bench(|w| {
+        let mut laboratory = laboratory(|| Ok(Vec::new()));
+        laboratory.grids = Arc::new(move || match kept.load(Ordering::SeqCst) {
+            0 => Ok(Vec::new()),
+            read => Ok(vec![filling(read)]),
+        });
+        laboratory.run = Arc::new(|ctx| {
+            ctx.stage("语气 · tail:512", "docs", Some(1200), || {
+                ctx.advance(384)?;
+                loop {
+                    ctx.advance(0)?;
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            })?;
+            Ok(Vec::new())
+        });
+        w.laboratory = Some(laboratory);
+    });
+    assert!(bench.screen(SMALL, "").contains("实验还没有运行过"));
+    bench.press("r");
+    read.store(2, Ordering::SeqCst);
+    until(&mut bench, "已完成 2/7");
+    let list = bench.picture(SMALL);
+    assert!(list.contains("还没有比较"), "{list}");
+    let grid = bench.screen(SMALL, "v");
+    assert!(grid.contains("✓ 0.0340") && grid.contains("▶ 32 %") && grid.contains("正在读 语气 · tail:512"), "{grid}");
+    insta::assert_snapshot!("grid_filling", without_time(&grid));
+    read.store(4, Ordering::SeqCst);
+    until(&mut bench, "已完成 4/7");
+    bench.press("cy");
+    bench.finish();
+    let stopped = bench.screen(SMALL, "");
+    assert!(stopped.contains("已完成 4/7") && !stopped.contains("正在读"), "{stopped}");
+}
+
+/// Waits until the grid says this, on a screen that shows it.
+fn until(bench: &mut Bench, text: &str) {
+    let end = std::time::Instant::now() + crate::tui::bench::SOON;
+    while !bench.picture(LARGE_SCREEN).contains(text) {
+        assert!(std::time::Instant::now() < end, "it never said {text}");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        bench.app.take(crate::tui::event::Event::Resize(LARGE_SCREEN.0, LARGE_SCREEN.1));
+        bench.take_what_came();
+    }
+    bench.app.take(crate::tui::event::Event::Resize(SMALL.0, SMALL.1));
+}
+
+/// A screen on which the list and the grid stand side by side.
+const LARGE_SCREEN: (u16, u16) = (160, 50);
+
+/// The lines but that of the time since the run began.
+fn without_time(screen: &str) -> String {
+    screen.lines().filter(|line| !line.contains("384 /")).map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn lists_are_copied_and_the_frontier_is_saved() {
+    let mut bench = bench(|_| ());
+    bench.settle();
+    let copied = |bench: &Bench| bench.app.at_desk(|desk| bench.app.state(Page::Experiments).table(desk).unwrap());
+    let list = copied(&bench);
+    assert_eq!((list.rows.len(), list.rows[0][0].as_str(), list.rows[0][2].as_str()), (6, "tail:512", "0.052"));
+    assert_eq!(list.rows[5][2], "", "no figure, no number");
+    let (charts, command) = bench.app.at_desk(|desk| {
+        let page = bench.app.state(Page::Experiments);
+        (page.charts(desk), page.command(desk))
+    });
+    assert_eq!(command.as_deref(), Some("inkstone experiment --headless"));
+    assert!(charts.len() == 1 && charts[0].name.ends_with("-frontier") && charts[0].svg.starts_with("<svg"));
+    bench.press("v");
+    let grid = copied(&bench);
+    assert_eq!(grid.rows[0][..3].join(","), "head,0.034,0.03", "{grid:?}");
+    bench.press("<enter>");
+    assert_eq!(copied(&bench).rows.len(), 6, "a document has a row a strategy");
+}
+
+#[test]
+fn another_session_goes_where_the_last_one_was() {
+    let mut first = bench(|_| ());
+    let left = first.screen(SMALL, "njjv");
+    let kept = first.app.state(Page::Experiments).remember();
+    let mut next = bench(|_| ());
+    recall(&mut next, &kept);
+    assert_eq!(next.screen(SMALL, ""), left);
+    first.press("pg<enter>n");
+    let (left, kept) = (first.screen(SMALL, ""), first.app.state(Page::Experiments).remember());
+    recall(&mut next, &kept);
+    assert_eq!(next.screen(SMALL, ""), left);
+    // What is not there any more is left out.
+    recall(&mut next, &serde_json::json!({"experiment": "gone", "view": "grid", "document": 1, "strategy": "head:7"}));
+    assert!(next.screen(SMALL, "").contains("[网格]"));
+}
+
+/// The page of another session in which this was kept.
+fn recall(bench: &mut Bench, memory: &serde_json::Value) {
+    let mut page = Experiments::default();
+    page.recall(memory);
+    bench.app.at_desk(|desk| page.reload(desk));
+    bench.app.experiments = page;
+    bench.settle();
+    // The document is asked for as soon as the findings are there.
+    bench.settle();
 }
 
 #[test]
@@ -214,7 +360,10 @@ fn no_key_breaks_any_size() {
     for size in [(60, 16), SMALL, (109, 20), LARGE, (300, 90), (1, 1)] {
         let mut bench = bench(|_| ());
         bench.screen(size, "");
-        for key in ["j", "G", "<enter>", "l", "<pgdn>", "G", "n", "p", "h", "b", "L", "<esc>", "g", "r", "?", "<esc>"] {
+        for key in [
+            "j", "G", "<enter>", "l", "<pgdn>", "G", "n", "p", "h", "b", "L", "<esc>", "g", "v", "j", "l", "v", "j",
+            "r", "?", "<esc>",
+        ] {
             bench.screen(size, key);
         }
     }

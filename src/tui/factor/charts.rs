@@ -12,6 +12,8 @@ use crate::tui::{look, width};
 
 /// Cells of the numbers at the left of the bars.
 const SCALE: usize = 7;
+/// Cells of the numbers at the left of curves, with the line beside them: the first date below takes as many.
+const SCALE_OF_CURVES: u16 = 7;
 
 /// Bars to draw, with what stands under each.
 pub(crate) struct Bars<'a> {
@@ -36,10 +38,7 @@ pub(crate) fn bars_that_fit(width: usize) -> usize {
 pub(crate) fn draw_bars(bars: &Bars<'_>, frame: &mut Frame<'_>, area: Rect) {
     let rows = area.height.saturating_sub(1) as usize;
     let n = bars.values.len();
-    if rows == 0 || n == 0 {
-        return;
-    }
-    let step = (bars_that_fit(area.width as usize) / n).clamp(1, 10);
+    let Some(step) = step_of(n, area.width as usize).filter(|_| rows > 0) else { return };
     let thick = step - usize::from(step > 1);
     let finite = || bars.values.iter().copied().filter(|v| v.is_finite());
     let top = finite().fold(0.0, f64::max);
@@ -121,6 +120,34 @@ fn label_line(labels: &[String], step: usize) -> String {
     line
 }
 
+/// The bar that stands in a column of a label or at a place of an area, if there is one.
+pub(crate) fn bar_at(column: u16, bars: usize, area: Rect) -> Option<usize> {
+    let x = usize::from(column.checked_sub(area.x)?).checked_sub(SCALE + 1)?;
+    let step = step_of(bars, area.width as usize)?;
+    Some(x / step).filter(|bar| *bar < bars)
+}
+
+/// Cells from one bar to the next.
+fn step_of(bars: usize, width: usize) -> Option<usize> {
+    Some(bars_that_fit(width).checked_div(bars)?.clamp(1, 10))
+}
+
+/// A number as a bar in one line, to the left of the middle when negative: of `largest` it is half as many cells as there are.
+pub(crate) fn signed_bar(value: f64, largest: f64, cells: usize) -> String {
+    let half = cells.saturating_sub(1) / 2;
+    if !value.is_finite() || largest <= 0.0 {
+        return format!("{}│", " ".repeat(half));
+    }
+    let halves = ((value.abs() / largest).min(1.0) * (2 * half) as f64).round() as usize;
+    let (whole, part) = (halves / 2, halves % 2);
+    if value < 0.0 {
+        let part = if part == 1 { "▐" } else { "" };
+        format!("{}{part}{}│", " ".repeat(half - whole - part.chars().count()), "█".repeat(whole))
+    } else {
+        format!("{}│{}{}", " ".repeat(half), "█".repeat(whole), if part == 1 { "▌" } else { "" })
+    }
+}
+
 /// A curve over dates.
 pub(crate) struct Curve {
     /// Its name in the legend; empty for none.
@@ -141,15 +168,42 @@ pub(crate) fn points(dates: &[NaiveDate], values: &[f64]) -> Vec<(f64, f64)> {
     dates.iter().zip(values).filter(|(_, v)| v.is_finite()).map(|(d, v)| (day_number(*d), *v)).collect()
 }
 
-/// Draws curves with a vertical stroke at the date of the cursor; `base` is a height that must be in sight.
+/// The date at a place of an area that curves from `first` to `last` are drawn in, its scale left out of account.
+pub(crate) fn date_at(column: u16, first: NaiveDate, last: NaiveDate, area: Rect) -> Option<NaiveDate> {
+    let left = area.x + SCALE_OF_CURVES;
+    let x = f64::from(column.checked_sub(left)?);
+    let share = x / f64::from(area.right().saturating_sub(left + 1).max(1));
+    let days = (share.min(1.0) * (last - first).num_days() as f64).round() as u64;
+    first.checked_add_days(chrono::Days::new(days))
+}
+
+/// What stands beside and below curves.
+pub(crate) struct Axes {
+    /// A height that must be in sight.
+    pub(crate) base: f64,
+    /// How a height is written.
+    pub(crate) scale: fn(f64) -> String,
+    /// Whether the first and the last date stand below.
+    pub(crate) dates: bool,
+}
+
+impl Axes {
+    /// Heights with two decimals, and dates.
+    pub(crate) fn plain(base: f64) -> Axes {
+        Axes { base, scale: |value| format!("{value:.2}"), dates: true }
+    }
+}
+
+/// Draws curves with a vertical stroke at the date of the cursor.
 pub(crate) fn draw_curves(
     curves: &[Curve],
     cursor: Option<NaiveDate>,
-    base: f64,
+    axes: &Axes,
     block: Block<'_>,
     frame: &mut Frame<'_>,
     area: Rect,
 ) {
+    let Axes { base, scale, dates } = *axes;
     let all = || curves.iter().flat_map(|c| &c.points);
     let (first, last) = all().fold((f64::MAX, f64::MIN), |(lo, hi), p| (lo.min(p.0), hi.max(p.0)));
     if first > last {
@@ -167,9 +221,12 @@ pub(crate) fn draw_curves(
     sets.extend(curves.iter().map(|c| line(&c.points).style(c.style)));
     let date =
         |x: f64| NaiveDate::from_epoch_days(x as i32).map_or_else(String::new, |d| d.format("%Y-%m").to_string());
-    let x = Axis::default().bounds([first, last]).labels([date(first), date(last)]).style(look::DIM);
+    let mut x = Axis::default().bounds([first, last]).style(look::DIM);
+    if dates {
+        x = x.labels([date(first), date(last)]);
+    }
     let middle = (low + high) / 2.0;
-    let y = Axis::default().bounds([low, high]).labels([low, middle, high].map(|v| format!("{v:.2}"))).style(look::DIM);
+    let y = Axis::default().bounds([low, high]).labels([low, middle, high].map(scale)).style(look::DIM);
     frame.render_widget(Chart::new(sets).block(block).x_axis(x).y_axis(y).legend_position(None), area);
 }
 
@@ -193,6 +250,30 @@ mod tests {
         assert_eq!(split_rows(6, 1.0, 0.0), (6, 0));
         assert_eq!(split_rows(6, 0.0, 0.0), (6, 0));
         assert_eq!(split_rows(1, 1.0, -1.0), (0, 1));
+    }
+
+    #[test]
+    fn a_number_is_a_bar_to_either_side_of_the_middle() {
+        assert_eq!(signed_bar(1.0, 1.0, 9), "    │████");
+        assert_eq!(signed_bar(-0.6, 1.0, 9), " ▐██│");
+        assert_eq!(signed_bar(-1.0, 1.0, 9), "████│");
+        assert_eq!(signed_bar(0.13, 1.0, 9), "    │▌");
+        assert_eq!(signed_bar(f64::NAN, 1.0, 9), "    │");
+        assert_eq!(signed_bar(1.0, 0.0, 9), "    │");
+    }
+
+    #[test]
+    fn a_place_on_a_chart_is_a_bar_or_a_date() {
+        let area = Rect::new(10, 0, 28, 8);
+        assert_eq!(bar_at(10, 4, area), None, "the scale is no bar");
+        assert_eq!([18, 22, 23, 37].map(|column| bar_at(column, 4, area)), [Some(0), Some(0), Some(1), Some(3)]);
+        assert_eq!(bar_at(9, 4, area), None);
+        assert_eq!(bar_at(20, 0, area), None);
+        let [first, last] = ["2024-01-01", "2024-01-21"].map(|day| day.parse().unwrap());
+        assert_eq!(date_at(17, first, last, area), Some(first));
+        assert_eq!(date_at(37, first, last, area), Some(last));
+        assert_eq!(date_at(27, first, last, area), "2024-01-11".parse().ok());
+        assert_eq!(date_at(12, first, last, area), None);
     }
 
     #[test]

@@ -1,9 +1,15 @@
 //! A backtest made ready to draw: sums, means by month and growth curves, so that drawing computes nothing.
 
+use anyhow::Result;
 use chrono::{Datelike, NaiveDate};
+use serde::de::DeserializeOwned;
 
 use super::Judgement;
+use crate::backtest::events::EventStudy;
 use crate::backtest::{Coverage, IcSummary, Outcome};
+use crate::disk;
+use crate::lint::Verdict;
+use crate::tui::Workspace;
 
 /// A backtest and what is drawn of it.
 #[derive(Debug)]
@@ -22,6 +28,10 @@ pub(crate) struct Picture {
     pub(crate) dates: Vec<NaiveDate>,
     /// What linter and ledger say; none where they have said nothing.
     pub(crate) judgement: Option<Judgement>,
+    /// The verdicts of the checks for look-ahead, empty before they ran; or why they cannot be read.
+    pub(crate) verdicts: Result<Vec<Verdict>, String>,
+    /// Returns around documents, for the charts that are saved.
+    pub(crate) events: Option<EventStudy>,
 }
 
 /// Information coefficients at one horizon.
@@ -37,8 +47,9 @@ pub(crate) struct Horizon {
     pub(crate) sum: Vec<f64>,
     /// The summary of the rank correlations.
     pub(crate) summary: IcSummary,
-    /// Mean return by quantile, where the layers have this horizon.
+    /// Mean return by quantile, where the layers have this horizon, and its standard error.
     pub(crate) layers: Vec<f64>,
+    pub(crate) errors: Vec<f64>,
 }
 
 /// A span of the calendar that a bar stands for.
@@ -64,9 +75,9 @@ impl Step {
 impl Picture {
     /// Prepares a backtest.
     pub(crate) fn of(outcome: Outcome) -> Picture {
-        let layers_at = |days: usize| {
+        let layers_at = |days: usize, rows: &[Vec<f64>]| {
             let at = outcome.layers.horizons.iter().position(|h| *h == days);
-            at.and_then(|i| outcome.layers.mean.get(i)).cloned().unwrap_or_default()
+            at.and_then(|i| rows.get(i)).cloned().unwrap_or_default()
         };
         let horizons: Vec<Horizon> = outcome
             .ic
@@ -77,7 +88,8 @@ impl Picture {
                 rank_ic: ic.rank_ic.clone(),
                 sum: running_sum(&ic.rank_ic),
                 summary: ic.rank_ic_summary,
-                layers: layers_at(ic.horizon),
+                layers: layers_at(ic.horizon, &outcome.layers.mean),
+                errors: layers_at(ic.horizon, &outcome.layers.stderr),
             })
             .collect();
         let wealth = growth(&outcome.long_short.net);
@@ -90,7 +102,23 @@ impl Picture {
         dates.extend(&outcome.long_short.dates);
         dates.sort_unstable();
         dates.dedup();
-        Picture { outcome, horizons, wealth, drawdown, coverage, dates, judgement: None }
+        let (judgement, verdicts, events) = (None, Ok(Vec::new()), None);
+        Picture { outcome, horizons, wealth, drawdown, coverage, dates, judgement, verdicts, events }
+    }
+
+    /// Reads what there is of a factor; none before its backtest.
+    pub(crate) fn read(workspace: &Workspace, name: &str) -> Result<Option<Box<Picture>>> {
+        let project = &workspace.project;
+        if !project.backtest(name).exists() {
+            return Ok(None);
+        }
+        // A ledger that a run holds, verdicts or events that cannot be read are no reason to show no backtest.
+        let judgement = workspace.judgement.as_ref().and_then(|of| of(name).ok().flatten());
+        let verdicts = read_if_there(&project.lint(name)).map(Option::unwrap_or_default);
+        let verdicts = verdicts.map_err(|error| format!("{error:#}"));
+        let events = read_if_there::<Option<EventStudy>>(&project.events(name)).ok().flatten().flatten();
+        let picture = Picture::of(disk::read_json::<Outcome>(&project.backtest(name))?);
+        Ok(Some(Box::new(Picture { judgement, verdicts, events, ..picture })))
     }
 
     /// The dates on which there are names with a value, ascending.
@@ -98,6 +126,10 @@ impl Picture {
         let Coverage { dates, names, .. } = &self.outcome.coverage;
         dates.iter().zip(names).filter(|(_, names)| **names > 0).map(|(date, _)| *date)
     }
+}
+
+fn read_if_there<T: DeserializeOwned>(path: &std::path::Path) -> Result<Option<T>> {
+    path.exists().then(|| disk::read_json(path)).transpose()
 }
 
 /// The sums up to each value; NaN adds nothing.

@@ -6,8 +6,11 @@ use anyhow::Result;
 use chrono::NaiveDate;
 
 use crate::extract::ExplainedText;
-use crate::factor::{TracedCell, TracedDate};
+use crate::factor::{TracedCell, TracedDate, TracedDay};
 use crate::job::Ctx;
+
+/// The dates of a quantile (from 1, the lowest) of a factor, ascending, with what its names have in common.
+pub type DaysOf = Arc<dyn Fn(&str, u16, &Ctx) -> Result<Vec<TracedDay>> + Send + Sync>;
 
 /// The names of a date of a factor.
 pub type NamesOf = Arc<dyn Fn(&str, NaiveDate, &Ctx) -> Result<TracedDate> + Send + Sync>;
@@ -25,6 +28,8 @@ pub type JudgementOf = Arc<dyn Fn(&str) -> Result<Option<Judgement>> + Send + Sy
 /// their context is cancelled.
 #[derive(Clone)]
 pub struct Tracing {
+    /// Dates of a quantile.
+    pub days: DaysOf,
     /// Names of a date.
     pub names: NamesOf,
     /// Documents of a name.

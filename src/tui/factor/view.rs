@@ -1,21 +1,98 @@
-//! The picture of the factor page.
+//! The picture of the factor page: its figures, its charts, and the values at the cursor.
 
 use chrono::NaiveDate;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::{Block, Paragraph, Wrap};
 
-use super::charts::{Bars, Curve, bars_that_fit, draw_bars, draw_curves, points};
+use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars, draw_curves, points};
 use super::picture::{Horizon, Picture, Step, fitting_means};
-use super::{Factor, Judgement, LayerChart, drill};
+use super::words as own;
+use super::{Factor, Focus, Judgement, LayerChart, checks, drill};
+use crate::language::Language;
 use crate::tui::app::App;
+use crate::tui::desk::Desk;
+use crate::tui::page::{Table, exact};
 use crate::tui::words::{self, Word};
 use crate::tui::{figures, look, width};
 
 /// Height from which the figures by year have room.
 const TALL: u16 = 32;
+/// Width from which what the factor is and how it was tested stand side by side.
+const WIDE: u16 = 100;
+/// Height from which the fall of the long-short portfolio has a chart of its own below it, and rows of that.
+const WITH_FALL: u16 = 12;
+const FALL: u16 = 5;
+
+/// Where everything is on the page.
+struct Regions {
+    warning: Rect,
+    /// What the factor is, and beside it, where there is room, how it was tested.
+    head: [Rect; 2],
+    /// RankIC, its sum, layers, long-short.
+    charts: [Rect; 4],
+    years: Rect,
+    cursor: Rect,
+}
+
+fn regions(picture: &Picture, page: Rect) -> Regions {
+    let years = if page.height >= TALL { picture.outcome.long_short.by_year.len().min(6) as u16 + 3 } else { 0 };
+    let wide = page.width >= WIDE;
+    let [warning, head, charts, years, cursor] = Layout::vertical([
+        Constraint::Length(u16::from(picture.outcome.lookahead)),
+        Constraint::Length(if picture.judgement.is_some() && !wide { 6 } else { 5 }),
+        Constraint::Min(0),
+        Constraint::Length(years),
+        Constraint::Length(1),
+    ])
+    .areas(page);
+    let beside = |area: Rect, share: u16| -> [Rect; 2] {
+        Layout::horizontal([Constraint::Percentage(share), Constraint::Min(0)]).areas(area)
+    };
+    let [upper, lower] = Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(charts);
+    let ([bars, sum], [layers, spread]) = (beside(upper, 50), beside(lower, 50));
+    let head = beside(head, if wide { 45 } else { 100 });
+    Regions { warning, head, charts: [bars, sum, layers, spread], years, cursor }
+}
+
+/// What was clicked.
+pub(super) enum Place {
+    /// A date of a curve, or the first one of a bar.
+    Date(NaiveDate),
+    /// The bar of a quantile, from 0.
+    Bar(usize),
+}
+
+/// What is at a place of the page.
+pub(super) fn place(
+    picture: &Picture,
+    horizon: &Horizon,
+    chart: LayerChart,
+    at: Position,
+    page: Rect,
+) -> Option<Place> {
+    let inside = |area: Rect| Block::bordered().inner(area);
+    let [bars, sum, layers, spread] = regions(picture, page).charts.map(inside);
+    let along = |dates: &[NaiveDate], area| date_at(at.x, *dates.first()?, *dates.last()?, area).map(Place::Date);
+    if bars.contains(at) {
+        let means = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(bars.width as usize)).1;
+        return bar_at(at.x, means.len(), bars).map(|bar| Place::Date(means[bar].0));
+    }
+    if sum.contains(at) {
+        return along(&horizon.dates, sum);
+    }
+    if spread.contains(at) {
+        return along(&picture.outcome.long_short.dates, spread);
+    }
+    match chart {
+        _ if !layers.contains(at) => None,
+        LayerChart::Wealth => along(&picture.outcome.layers.dates, layers),
+        LayerChart::Means => bar_at(at.x, horizon.layers.len(), layers).map(Place::Bar),
+        LayerChart::Decay => None,
+    }
+}
 
 /// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
@@ -23,33 +100,27 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     if let Some(drill) = &factor.drill {
         return drill::draw(app, drill, frame, page);
     }
-    let picture = match &factor.loaded {
-        Some(Ok(Some(picture))) => picture,
-        Some(Err(error)) => return draw_message(app, Line::styled(error.as_str(), look::BAD), frame, page),
-        Some(Ok(None)) => return draw_message(app, Line::raw(app.say(words::NO_BACKTEST)), frame, page),
-        None if factor.asked.is_some() => {
-            return draw_message(app, Line::styled(app.say(words::READING), look::DIM), frame, page);
-        }
-        None => return draw_message(app, Line::raw(app.say(words::NO_FACTOR)), frame, page),
+    let Some(picture) = factor.picture() else {
+        let line = match &factor.loaded {
+            _ if factor.name.is_none() => Line::raw(app.say(words::NO_FACTOR)),
+            Some(loaded) => match loaded.fault() {
+                Some(error) => Line::styled(error.to_owned(), look::BAD),
+                None => Line::raw(app.say(words::NO_BACKTEST)),
+            },
+            None => Line::styled(app.say(words::READING), look::DIM),
+        };
+        return draw_message(app, line, frame, page);
     };
-    let years = if page.height >= TALL { picture.outcome.long_short.by_year.len().min(6) as u16 + 3 } else { 0 };
-    let banner = u16::from(picture.outcome.lookahead);
-    let [warning, figures, charts, by_year, cursor] = Layout::vertical([
-        Constraint::Length(banner),
-        Constraint::Length(if picture.judgement.is_some() { 6 } else { 5 }),
-        Constraint::Min(0),
-        Constraint::Length(years),
-        Constraint::Length(1),
-    ])
-    .areas(page);
-    if picture.outcome.lookahead {
-        let line = width::left(app.say(words::LOOKAHEAD), warning.width as usize);
-        frame.render_widget(Line::styled(line, look::BAD.patch(look::SELECTED)), warning);
+    if let Some(listed) = &factor.checks {
+        return checks::draw(app, listed, picture, frame, page);
     }
-    draw_figures(app, factor, picture, frame, figures);
-    let [upper, lower] = Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(charts);
-    let [bars, sum] = Layout::horizontal([Constraint::Percentage(50), Constraint::Min(0)]).areas(upper);
-    let [layers, spread] = Layout::horizontal([Constraint::Percentage(50), Constraint::Min(0)]).areas(lower);
+    let regions = regions(picture, page);
+    if picture.outcome.lookahead {
+        let line = width::left(app.say(words::LOOKAHEAD), regions.warning.width as usize);
+        frame.render_widget(Line::styled(line, look::BAD.patch(look::SELECTED)), regions.warning);
+    }
+    draw_figures(app, factor, picture, frame, regions.head);
+    let [bars, sum, layers, spread] = regions.charts;
     let at = factor.cursor.and_then(|i| picture.dates.get(i)).copied();
     if let Some(horizon) = picture.horizons.get(factor.horizon) {
         draw_rank_ic(app, horizon, at, frame, bars);
@@ -57,10 +128,14 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         draw_layers(app, factor, picture, horizon, at, frame, layers);
     }
     draw_spread(app, picture, at, frame, spread);
-    if years > 0 {
-        draw_years(app, picture, frame, by_year);
+    if regions.years.height > 0 {
+        draw_years(app, picture, frame, regions.years);
     }
-    frame.render_widget(cursor_line(app, factor, picture, at, page.width as usize), cursor);
+    let line = match picture.horizons.get(factor.horizon) {
+        Some(horizon) if factor.focus == Focus::Layers => bar_line(app, factor, horizon, page.width as usize),
+        _ => cursor_line(app, factor, picture, at, page.width as usize),
+    };
+    frame.render_widget(line, regions.cursor);
 }
 
 fn draw_message(app: &App, line: Line<'_>, frame: &mut Frame<'_>, page: Rect) {
@@ -105,35 +180,57 @@ fn figure_line<'a>(figures: Vec<[Span<'a>; 2]>, columns: usize) -> Line<'a> {
     Line::from(spans)
 }
 
-fn draw_figures(app: &App, factor: &Factor, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
+fn draw_figures(app: &App, factor: &Factor, picture: &Picture, frame: &mut Frame<'_>, [area, beside]: [Rect; 2]) {
     let outcome = &picture.outcome;
     let total = &outcome.long_short.total;
+    let wide = beside.width > 0;
+    let horizon = picture.horizons.get(factor.horizon);
+    let held = horizon.map(|horizon| format!("{}d", horizon.days)).unwrap_or_default();
     let mut ic = Vec::new();
-    if let Some(horizon) = picture.horizons.get(factor.horizon) {
+    if let Some(horizon) = horizon {
         let s = &horizon.summary;
-        ic.push(figure(app, words::HORIZON, format!("{}d", horizon.days), None));
+        if !wide {
+            ic.push(figure(app, words::HORIZON, held.clone(), None));
+        }
         ic.push(figure(app, words::RANK_IC, figures::number(s.mean, 4), Some(s.mean)));
         ic.push(figure(app, words::ICIR, figures::number(s.icir, 2), Some(s.icir)));
         ic.push(figure(app, words::T_NW, figures::number(s.t_nw, 2), Some(s.t_nw)));
         ic.push(figure(app, words::POSITIVE, figures::percent(s.positive), None));
         ic.push(figure(app, words::DAYS, figures::count(s.n as u64), None));
     }
-    let book = vec![
+    let coverage = figure(app, words::COVERAGE, figures::percent(picture.coverage), None);
+    let mut book = vec![
         figure(app, words::ANNUAL, figures::percent(total.annual_return), Some(total.annual_return)),
         figure(app, words::SHARPE, figures::number(total.sharpe, 2), Some(total.sharpe)),
         figure(app, words::DRAWDOWN, figures::percent(total.max_drawdown), Some(total.max_drawdown)),
         figure(app, words::TURNOVER, figures::percent(outcome.turnover), None),
-        figure(app, words::COVERAGE, figures::percent(picture.coverage), None),
     ];
-    let room = area.width.saturating_sub(2) as usize;
-    let alignment = Line::styled(width::cut(&words::alignment(app.language, outcome), room), look::DIM);
-    let mut block = look::pane(title(app, room), true);
+    let room = |area: Rect| area.width.saturating_sub(2) as usize;
+    let alignment = words::alignment(app.language, outcome);
+    let mut block = look::pane(title(app, room(area)), false);
     if outcome.refused.values > 0 {
         let refused = format!(" {} {} ", app.say(words::REFUSED), figures::count(outcome.refused.values));
         block = block.title_bottom(Line::styled(refused, look::NOTE).right_aligned());
     }
-    let mut lines = vec![alignment, figure_line(ic, room), figure_line(book, room)];
-    lines.extend(picture.judgement.as_ref().map(|judgement| figure_line(judged(app, judgement), room)));
+    let judged = picture.judgement.as_ref().map(|judgement| judged(app, judgement));
+    if wide {
+        let span = match (picture.dates.first(), picture.dates.last()) {
+            (Some(first), Some(last)) => format!("{first}..{last}"),
+            _ => "–".to_owned(),
+        };
+        let dates = figure(app, own::KNOWN_FROM, span, None);
+        let aligned = format!("{} {alignment}", app.say(own::ALIGNED));
+        let lines = vec![figure_line(vec![dates, coverage], room(area)), Line::styled(aligned, look::DIM)];
+        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), area);
+        let mut lines = vec![figure_line(ic, room(beside)), figure_line(book, room(beside))];
+        lines.extend(judged.map(|judged| figure_line(judged, room(beside))));
+        let title = format!(" {} · {} {held} ", app.say(own::TESTS), app.say(words::HORIZON));
+        return frame.render_widget(Paragraph::new(lines).block(look::pane(title, false)), beside);
+    }
+    book.push(coverage);
+    let alignment = Line::styled(width::cut(&alignment, room(area)), look::DIM);
+    let mut lines = vec![alignment, figure_line(ic, room(area)), figure_line(book, room(area))];
+    lines.extend(judged.map(|judged| figure_line(judged, room(area))));
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
 
@@ -149,9 +246,15 @@ fn judged<'a>(app: &App, judgement: &Judgement) -> Vec<[Span<'a>; 2]> {
         };
         let tally = format!("{}/{}{sign}  ", judgement.passed, judgement.checks);
         said.push([plain(words::LOOK_AHEAD_CHECK), Span::styled(tally, style)]);
+    } else {
+        let undone = format!("{}  ", app.say(own::UNLINTED));
+        said.push([plain(words::LOOK_AHEAD_CHECK), Span::styled(undone, look::NOTE)]);
     }
     if judgement.trials > 0 {
-        let tried = figures::count(judgement.trials);
+        let tried = match app.language {
+            Language::Zh => format!("{} 次", figures::count(judgement.trials)),
+            Language::En => format!("{} times", figures::count(judgement.trials)),
+        };
         let worth = format!("{tried} → DSR {}  ", figures::number(judgement.deflated_sharpe, 2));
         said.push([plain(words::TRIED), Span::styled(worth, look::STRONG)]);
     }
@@ -168,7 +271,8 @@ fn draw_rank_ic(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut
         Step::Quarter => words::BY_QUARTER,
         Step::Year => words::BY_YEAR,
     });
-    let block = look::pane(format!(" RankIC · {by} "), false);
+    let title = format!(" RankIC · {by} · {}d ", horizon.days);
+    let block = look::pane(title, app.factor.focus == Focus::Dates);
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let values: Vec<f64> = means.iter().map(|m| m.1).collect();
@@ -189,7 +293,7 @@ fn draw_sum(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Fra
     let curve = Curve { name: String::new(), points: points(&horizon.dates, &horizon.sum), style: look::KEY };
     let last = horizon.sum.last().copied().unwrap_or(f64::NAN);
     let block = look::pane(format!(" {} {} ", app.say(words::SUM_OF_IC), figures::signed(last, 2)), false);
-    draw_curves(&[curve], at, 0.0, block, frame, area);
+    draw_curves(&[curve], at, &Axes::plain(0.0), block, frame, area);
 }
 
 fn draw_layers(
@@ -203,21 +307,30 @@ fn draw_layers(
 ) {
     let layers = &picture.outcome.layers;
     let percent: fn(f64) -> String = |v| format!("{:.2}%", 100.0 * v);
-    let plain: fn(f64) -> String = |v| figures::number(v, 3);
+    let third: fn(f64) -> String = |v| figures::number(v, 3);
+    let focused = factor.focus == Focus::Layers;
     match factor.chart {
         LayerChart::Wealth => {}
         LayerChart::Means => {
             let demeaned = if layers.demeaned { app.say(words::DEMEANED) } else { "" };
             let title = format!(" {} {}d {demeaned} ", app.say(words::LAYER_MEANS), horizon.days);
-            let labels = (1..=horizon.layers.len()).map(|q| format!("Q{q}")).collect();
-            return draw_labelled(app, title, &horizon.layers, labels, percent, frame, area);
+            let marked = Some(factor.bar()).filter(|_| focused);
+            let label = |q: usize| format!("{}Q{}", if marked == Some(q) { "▲" } else { "" }, q + 1);
+            let labels: Vec<String> = (0..horizon.layers.len()).map(label).collect();
+            let red_up = app.workspace.red_up;
+            let bars = Bars { values: &horizon.layers, labels: &labels, marked, scale: percent, red_up };
+            return draw_labelled(look::pane(title, focused), &bars, frame, area);
         }
         LayerChart::Decay => {
             let decay = &picture.outcome.decay;
             let half_life = figures::number(decay.half_life, 1);
-            let title = format!(" {} · {} {half_life} ", app.say(words::DECAY), app.say(words::HALF_LIFE));
-            let labels = decay.lags.iter().map(usize::to_string).collect();
-            return draw_labelled(app, title, &decay.rank_ic, labels, plain, frame, area);
+            let (decayed, half) = (app.say(words::DECAY), app.say(words::HALF_LIFE));
+            let title = format!(" {decayed} · {half} {half_life} ");
+            let below = Line::styled(format!(" {} ", app.say(own::AFTER_TRADE)), look::DIM).right_aligned();
+            let labels: Vec<String> = decay.lags.iter().map(usize::to_string).collect();
+            let red_up = app.workspace.red_up;
+            let bars = Bars { values: &decay.rank_ic, labels: &labels, marked: None, scale: third, red_up };
+            return draw_labelled(look::pane(title, false).title_bottom(below), &bars, frame, area);
         }
     }
     let mut title = vec![Span::raw(format!(" {} ", app.say(words::LAYER_WEALTH)))];
@@ -233,23 +346,14 @@ fn draw_layers(
         })
         .collect();
     title.extend(curves.iter().map(|c| Span::styled(format!("{} ", c.name), c.style)));
-    draw_curves(&curves, at, 1.0, look::pane(Line::from(title), false), frame, area);
+    title.push(Span::styled(format!("{} ", app.say(own::OF_ONE)), look::DIM));
+    draw_curves(&curves, at, &Axes::plain(1.0), look::pane(Line::from(title), false), frame, area);
 }
 
-fn draw_labelled(
-    app: &App,
-    title: String,
-    values: &[f64],
-    labels: Vec<String>,
-    scale: fn(f64) -> String,
-    frame: &mut Frame<'_>,
-    area: Rect,
-) {
-    let block = look::pane(title, false);
+fn draw_labelled(block: Block<'_>, bars: &Bars<'_>, frame: &mut Frame<'_>, area: Rect) {
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let bars = Bars { values, labels: &labels, marked: None, scale, red_up: app.workspace.red_up };
-    draw_bars(&bars, frame, inner);
+    draw_bars(bars, frame, inner);
 }
 
 /// The lowest and the highest layer in the colours of loss and gain, those between in others.
@@ -265,19 +369,24 @@ fn layer_style(layer: usize, count: usize, red_up: bool) -> Style {
 fn draw_spread(app: &App, picture: &Picture, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
     let book = &picture.outcome.long_short;
     let end = picture.wealth.last().copied().unwrap_or(f64::NAN);
-    let title = format!(
-        " {} {} · {} {} ",
-        app.say(words::LONG_SHORT),
-        figures::number(end, 3),
-        app.say(words::DRAWDOWN),
-        figures::percent(book.total.max_drawdown)
-    );
-    let curve = Curve {
-        name: String::new(),
-        points: points(&book.dates, &picture.wealth),
-        style: look::of_sign(end - 1.0, app.workspace.red_up),
-    };
-    draw_curves(&[curve], at, 1.0, look::pane(title, false), frame, area);
+    let fall = format!("{} {}", app.say(words::DRAWDOWN), figures::percent(book.total.max_drawdown));
+    let net = format!("{} {}", app.say(words::LONG_SHORT), figures::number(end, 3));
+    let below = Line::styled(format!(" {} · {} ", app.say(own::OF_ONE), app.say(own::AFTER_COSTS)), look::DIM);
+    let curve = |values: &[f64], style| Curve { name: String::new(), points: points(&book.dates, values), style };
+    let grown = curve(&picture.wealth, look::of_sign(end - 1.0, app.workspace.red_up));
+    let block = look::pane(format!(" {net} · {fall} "), false).title_bottom(below.right_aligned());
+    if area.height < WITH_FALL {
+        return draw_curves(&[grown], at, &Axes::plain(1.0), block, frame, area);
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let [upper, lower] = Layout::vertical([Constraint::Min(0), Constraint::Length(FALL)]).areas(inner);
+    // Numbers as wide as the first date below them, so that both charts begin in one column.
+    let above = Axes { base: 1.0, scale: |value| format!("{value:<6.2}"), dates: false };
+    draw_curves(&[grown], at, &above, Block::new(), frame, upper);
+    let fallen = curve(&picture.drawdown, look::of_sign(-1.0, app.workspace.red_up));
+    let below = Axes { base: 0.0, scale: |value| format!("{:.1}%", 100.0 * value), dates: true };
+    draw_curves(&[fallen], at, &below, Block::new(), frame, lower);
 }
 
 fn draw_years(app: &App, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
@@ -298,6 +407,37 @@ fn draw_years(app: &App, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
         Paragraph::new(lines).block(look::pane(format!(" {} ", app.say(words::BY_CALENDAR_YEAR)), false)),
         area,
     );
+}
+
+/// The figures of the years, as they are copied.
+pub(super) fn years(picture: &Picture, desk: &Desk<'_>) -> Table {
+    let names =
+        [words::YEAR, words::ANNUAL, words::VOLATILITY, words::SHARPE, words::DRAWDOWN, words::CALMAR, words::HIT_RATE];
+    let book = &picture.outcome.long_short;
+    let row = |name: String, f: &crate::backtest::PortfolioFigures| {
+        let figures = [f.annual_return, f.volatility, f.sharpe, f.max_drawdown, f.calmar, f.hit_rate];
+        std::iter::once(name).chain(figures.map(exact)).collect()
+    };
+    let mut rows: Vec<Vec<String>> =
+        book.by_year.iter().map(|year| row(year.year.to_string(), &year.figures)).collect();
+    rows.push(row(desk.say(own::ALL_YEARS).to_owned(), &book.total));
+    Table { header: names.map(|name| desk.say(name).to_owned()).to_vec(), rows }
+}
+
+/// The figures of the quantile whose bar is marked.
+fn bar_line<'a>(app: &App, factor: &Factor, horizon: &Horizon, columns: usize) -> Line<'a> {
+    let bar = factor.bar();
+    let mean = 100.0 * value_at(&horizon.layers, bar);
+    let mut figures = vec![
+        [Span::raw(" "), Span::styled(format!("Q{}/{}  ", bar + 1, horizon.layers.len()), look::STRONG)],
+        figure(app, own::MEAN_RETURN, format!("{} %", figures::signed(mean, 3)), Some(mean)),
+    ];
+    let error = 100.0 * value_at(&horizon.errors, bar);
+    if error.is_finite() {
+        figures.push(figure(app, own::STANDARD_ERROR, format!("{} %", figures::number(error, 3)), None));
+    }
+    figures.push([Span::raw(""), Span::styled(format!("{}  ", app.say(own::CHOOSE_BAR)), look::DIM)]);
+    figure_line(figures, columns)
 }
 
 /// The values at the date of the cursor; before it was moved, how to move it.

@@ -1,35 +1,31 @@
-//! The page of models.
+//! The page of models: those at hand, training another, and asking one of them.
+//!
+//! A model is read once and stays until another is asked. What is asked, and what came of it, stands below the list, or beside it
+//! where there is room.
 
-use ratatui::Frame;
-use ratatui::layout::Rect;
+mod asked;
+mod bench;
+mod card;
+mod course;
+mod form;
+mod heat;
+mod keys;
+mod picture;
+mod plane;
+mod results;
+#[cfg(test)]
+mod screens;
+mod settings;
+mod state;
+#[cfg(test)]
+mod testing;
+mod training;
+mod view;
+mod words;
 
-use super::app::App;
-use super::commands::Action;
-use super::desk::Desk;
-use super::look;
-use super::page::PageState;
-
-/// What the page works with, as the front hands it in.
-#[derive(Clone)]
-pub struct ModelBench {}
-
-/// State of the page.
-#[derive(Default)]
-pub(crate) struct Models {}
-
-impl PageState for Models {
-    fn reload(&mut self, _desk: &Desk<'_>) {}
-
-    fn act(&mut self, _action: Action, _area: Rect, _desk: &Desk<'_>) {}
-
-    fn arrange(&mut self, _area: Rect, _desk: &Desk<'_>) {}
-
-    fn waiting(&self) -> bool {
-        false
-    }
-}
-
-/// Draws the page.
-pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
-    frame.render_widget(look::pane(format!(" {} ", app.say(app.page.name())), true), page);
-}
+pub use bench::{
+    Answer, ArgumentFault, AskModel, CheckTraining, ListModels, ModelBench, ModelCard, OpenModel, Plane, Question,
+    Surprised, Tool, TrainModel,
+};
+pub(crate) use state::Models;
+pub(crate) use view::draw;

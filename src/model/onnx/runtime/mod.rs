@@ -7,6 +7,7 @@
 mod cuda;
 mod find;
 mod install;
+mod machine;
 mod place;
 
 use std::io::Read;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use cuda::cuda_lacks;
 pub use find::{Candidate, candidates, runtime_folder};
 pub use install::{PACKAGE_VERSION, install};
+pub use machine::{Library, MEND, MEND_CUDA, Machine};
 pub use place::Placement;
 
 /// The oldest version of ONNX Runtime whose interface this program was built for.

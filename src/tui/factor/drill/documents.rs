@@ -1,20 +1,23 @@
 //! The documents behind a value, reading after reading.
 
-use super::Asked;
 use crate::factor::{TracedCell, TracedDocument};
 use crate::tui::commands::Action;
+use crate::tui::desk::Desk;
+use crate::tui::errand::Errand;
 use crate::tui::list::Cursor;
+use crate::tui::page::{Table, exact};
+use crate::tui::words;
 
 /// The list.
 pub(super) struct Documents {
     pub(super) code: String,
     pub(super) name: String,
-    pub(super) asked: Asked<Vec<TracedCell>>,
+    pub(super) asked: Errand<Vec<TracedCell>>,
     pub(super) cursor: Cursor,
 }
 
 impl Documents {
-    pub(super) fn of(code: String, name: String, asked: Asked<Vec<TracedCell>>) -> Documents {
+    pub(super) fn of(code: String, name: String, asked: Errand<Vec<TracedCell>>) -> Documents {
         Documents { code, name, asked, cursor: Cursor::default() }
     }
 
@@ -34,8 +37,39 @@ impl Documents {
         self.cursor.step(action, count, rows);
     }
 
-    pub(super) fn arrange(&mut self, rows: usize) {
-        let count = self.all().count();
-        self.cursor.arrange(count, rows);
+    pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        self.asked.get()?;
+        let said = [
+            words::READING_OF,
+            words::GAVE,
+            words::WORTH,
+            words::WEIGHT,
+            words::AGE,
+            words::TIME,
+            words::KNOWN_AT,
+            words::KIND,
+            words::FIRST_SHORT,
+            words::SOURCE,
+            words::TITLE,
+        ];
+        let row = |(cell, document): (&TracedCell, &TracedDocument)| {
+            vec![
+                document.doc_id.clone(),
+                cell.reading.to_string(),
+                exact(document.contribution),
+                exact(document.value),
+                exact(document.weight),
+                document.age.to_string(),
+                document.published_at.to_string(),
+                document.known_at.to_string(),
+                desk.say(words::kind(document.kind)).to_owned(),
+                document.first.to_string(),
+                document.source.clone(),
+                document.title.clone(),
+            ]
+        };
+        let mut header = vec!["id".to_owned()];
+        header.extend(said.map(|word| desk.say(word).to_owned()));
+        Some(Table { header, rows: self.all().map(row).collect() })
     }
 }

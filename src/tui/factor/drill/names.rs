@@ -1,9 +1,14 @@
 //! The names of a date: which are shown, and in which order.
 
-use super::Asked;
+use chrono::NaiveDate;
+
 use crate::factor::{TracedDate, TracedName};
 use crate::tui::commands::Action;
+use crate::tui::desk::Desk;
+use crate::tui::errand::Errand;
 use crate::tui::list::Cursor;
+use crate::tui::page::{Table, exact};
+use crate::tui::words;
 
 /// What names are put in order by, the largest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +24,10 @@ pub(super) enum Order {
 
 /// The list.
 pub(super) struct Names {
-    pub(super) asked: Asked<TracedDate>,
+    /// The dates that have names, ascending, and which of them is shown.
+    dates: Vec<NaiveDate>,
+    date: usize,
+    pub(super) asked: Errand<TracedDate>,
     pub(super) order: Order,
     /// The quantile that is shown; 0 for all.
     pub(super) quantile: u16,
@@ -29,13 +37,34 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(asked: Asked<TracedDate>) -> Names {
-        Names { asked, order: Order::Value, quantile: 0, listed: Vec::new(), cursor: Cursor::default() }
+    /// The names of one of these dates; `quantile` 0 is all of them.
+    pub(super) fn of(dates: Vec<NaiveDate>, date: usize, quantile: u16, asked: Errand<TracedDate>) -> Names {
+        let (order, listed, cursor) = (Order::Value, Vec::new(), Cursor::default());
+        Names { dates, date, asked, order, quantile, listed, cursor }
+    }
+
+    /// The date that is shown.
+    pub(super) fn day(&self) -> NaiveDate {
+        self.dates[self.date]
+    }
+
+    /// The date after or before, and its place.
+    pub(super) fn beside(&self, on: bool) -> Option<(usize, NaiveDate)> {
+        let at = if on { self.date + 1 } else { self.date.wrapping_sub(1) };
+        Some((at, *self.dates.get(at)?))
     }
 
     /// Another date, by the same order and quantile.
-    pub(super) fn again(&mut self, asked: Asked<TracedDate>) {
-        (self.asked, self.listed, self.cursor) = (asked, Vec::new(), Cursor::default());
+    pub(super) fn again(&mut self, date: usize, asked: Errand<TracedDate>) {
+        (self.date, self.asked, self.listed, self.cursor) = (date, asked, Vec::new(), Cursor::default());
+    }
+
+    /// Marks a name by its code; whether the list has it.
+    pub(super) fn mark(&mut self, code: &str) -> bool {
+        let names = self.asked.get().map_or(&[][..], |date| &date.names);
+        let at = self.listed.iter().position(|place| names[*place].code == code);
+        self.cursor.at = at.unwrap_or(self.cursor.at);
+        at.is_some()
     }
 
     /// The name at the cursor.
@@ -86,7 +115,28 @@ impl Names {
         self.cursor.step(action, self.listed.len(), rows);
     }
 
-    pub(super) fn arrange(&mut self, rows: usize) {
-        self.cursor.arrange(self.listed.len(), rows);
+    pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        let date = self.asked.get()?;
+        let said = [words::CODE, words::NAME, words::WORTH, words::RAW, words::DOCUMENTS_SHORT, words::FIRST];
+        let mut header: Vec<String> = said.map(|word| desk.say(word).to_owned()).to_vec();
+        header.push("Q".to_owned());
+        header.extend(date.horizons.iter().map(|days| format!("{}{days}d", desk.say(words::RETURN))));
+        header.extend([words::KNOWN_AT, words::TOP_DOCUMENT].map(|word| desk.say(word).to_owned()));
+        let row = |name: &TracedName| {
+            let mut row = vec![
+                name.code.clone(),
+                name.name.clone(),
+                exact(name.value),
+                exact(name.raw),
+                name.documents.to_string(),
+                name.first_mentions.to_string(),
+                name.quantile.to_string(),
+            ];
+            row.extend(name.returns.iter().map(|earned| exact(*earned)));
+            row.extend([name.known_at.map(|time| time.to_string()).unwrap_or_default(), name.title.clone()]);
+            row
+        };
+        let rows = self.listed.iter().filter_map(|place| date.names.get(*place)).map(row).collect();
+        Some(Table { header, rows })
     }
 }

@@ -8,9 +8,11 @@ use chrono::{NaiveDate, NaiveDateTime};
 
 use crate::data::Kind;
 use crate::extract::{ExplainedBy, ExplainedSentence, ExplainedText, ExplainedWord};
-use crate::factor::{TracedCell, TracedDate, TracedDocument, TracedName};
+use crate::factor::{TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 use crate::job::Ctx;
 use crate::tui::bench::{Bench, LARGE, SMALL, filled};
+use crate::tui::factor::Factor;
+use crate::tui::page::{Page, PageState};
 use crate::tui::{Judgement, Tracing, Workspace};
 
 fn time(text: &str) -> NaiveDateTime {
@@ -49,6 +51,23 @@ fn names(date: NaiveDate) -> TracedDate {
             name(4, "430047.BJ", "*ST远山", -1.9, -0.087, "公司被立案调查"),
         ],
     }
+}
+
+/// The dates of a quantile, on every third one of which it has names.
+fn days(quantile: u16) -> Vec<TracedDay> {
+    let dates = crate::tui::bench::outcome(false).coverage.dates;
+    let day = |(number, date): (usize, &NaiveDate)| {
+        let earned = 0.01 * (f64::from(quantile) - 3.0) + 0.002 * ((number * 7) % 23) as f64 - 0.022;
+        TracedDay {
+            date: *date,
+            names: 8 + number % 3,
+            value: f64::from(quantile) - 3.1,
+            returns: vec![earned / 5.0, if number % 9 == 8 { f64::NAN } else { earned }],
+            hits: vec![0.5, 0.625],
+            documents: number % 14,
+        }
+    };
+    dates.iter().enumerate().filter(|(number, _)| (479 - number) % 3 == 0).map(day).collect()
 }
 
 fn documents() -> Vec<TracedCell> {
@@ -136,25 +155,42 @@ fn sentences(reading: usize) -> Vec<ExplainedText> {
     if reading == 1 { vec![words, other] } else { Vec::new() }
 }
 
+fn with_tracing(workspace: &mut Workspace) {
+    workspace.tracing = Some(Tracing {
+        days: Arc::new(|factor, quantile, _| {
+            assert_eq!(factor, "tone");
+            Ok(days(quantile))
+        }),
+        names: Arc::new(|factor, date, _| {
+            assert_eq!(factor, "tone");
+            Ok(names(date))
+        }),
+        documents: Arc::new(|_, _, code, _| if code == "600517.SH" { bail!("no such name") } else { Ok(documents()) }),
+        sentences: Arc::new(|_, reading, document, _| {
+            assert_eq!(document, 2);
+            Ok(sentences(reading))
+        }),
+    });
+    workspace.judgement = Some(Arc::new(|_| {
+        let worth = Judgement { checks: 10, passed: 9, warned: 0, failed: 1, trials: 17, ..Judgement::default() };
+        Ok(Some(Judgement { deflated_sharpe: 0.83, ..worth }))
+    }));
+}
+
+/// The page as a session finds it in which this was kept.
+fn recalled(memory: &serde_json::Value) -> Bench {
+    let mut bench = bench(|_| ());
+    let mut page = Factor::default();
+    page.recall(memory);
+    bench.app.at_desk(|desk| page.reload(desk));
+    bench.app.factor = page;
+    bench.settle();
+    bench
+}
+
 fn bench(change: impl FnOnce(&mut Workspace)) -> Bench {
     Bench::open(&filled(), |workspace| {
-        workspace.tracing = Some(Tracing {
-            names: Arc::new(|factor, date, _| {
-                assert_eq!(factor, "tone");
-                Ok(names(date))
-            }),
-            documents: Arc::new(
-                |_, _, code, _| if code == "600517.SH" { bail!("no such name") } else { Ok(documents()) },
-            ),
-            sentences: Arc::new(|_, reading, document, _| {
-                assert_eq!(document, 2);
-                Ok(sentences(reading))
-            }),
-        });
-        workspace.judgement = Some(Arc::new(|_| {
-            let worth = Judgement { checks: 10, passed: 9, warned: 0, failed: 1, trials: 17, ..Judgement::default() };
-            Ok(Some(Judgement { deflated_sharpe: 0.83, ..worth }))
-        }));
+        with_tracing(workspace);
         change(workspace);
     })
 }
@@ -172,9 +208,148 @@ fn the_way_down_is_shown_level_by_level() {
 }
 
 #[test]
+fn the_way_goes_from_a_bar_to_the_weights_of_words_and_back_level_by_level() {
+    let mut bench = bench(|_| ());
+    insta::assert_snapshot!("bars", bench.screen(SMALL, "df"));
+    let first = bench.screen(SMALL, "<left><right><right>");
+    assert!(first.contains("▲Q5") && first.contains("Q5/5"), "the bar stays at the end: {first}");
+    insta::assert_snapshot!("dates_of_a_quantile", bench.screen(SMALL, "<enter>j"));
+    let by_return = bench.screen(SMALL, "s");
+    assert!(by_return.contains("按收益") && by_return.contains("+4.20"), "the best date stands first: {by_return}");
+    insta::assert_snapshot!("names_of_a_quantile", bench.screen(SMALL, "sj<enter>"));
+    let crumbs = ["tone › Q5 › 2024-10-30", "600517", "公告", "第 1 句", "词"];
+    assert!(bench.screen(SMALL, "").contains(crumbs[0]));
+    // Of the names of the date only those of the quantile are listed, and there is no other to be chosen.
+    let names = bench.screen(SMALL, "f");
+    assert!(names.contains("Q5 · 1 只") && !names.contains("启澜生物") && !names.contains("f 分层"), "{names}");
+    // The date before, of those that the quantile has; it is marked when one goes back.
+    assert!(bench.screen(SMALL, "<left>").contains("› 2024-10-25"));
+    assert!(bench.screen(SMALL, "<esc>").contains("▶2024-10-25"));
+    assert!(bench.screen(SMALL, "<esc>").contains("▲Q5"), "back on the bar");
+    // From the lowest quantile on to the words.
+    bench.screen(SMALL, "<left><left><left><enter><enter><enter>");
+    insta::assert_snapshot!("words", bench.screen(SMALL, "<enter>j<enter>"));
+    insta::assert_snapshot!("words_large_english", bench.screen(LARGE, "L"));
+    bench.press("L");
+    let mut ways = Vec::new();
+    for _ in 0..5 {
+        ways.push(bench.screen(SMALL, "").lines().nth(1).unwrap().trim().to_owned());
+        bench.press("<esc>");
+    }
+    let last = "因子 tone › Q2 › 2024-11-04 › 000001.SZ 平安银行 › 公告 › 第 2 句 › 词";
+    let crumbs: Vec<&str> = last.split(" › ").collect();
+    let expected: Vec<String> = [7, 6, 4, 3, 2].map(|levels| crumbs[..levels].join(" › ")).to_vec();
+    assert_eq!(ways, expected, "Esc goes back one level each");
+    assert!(bench.screen(SMALL, "").contains("▲Q2"));
+}
+
+#[test]
+fn a_sentence_without_weights_says_why() {
+    let mut bench = bench(|_| ());
+    // The third sentence has no word; the second column is of a model that has none at all.
+    let nothing = bench.screen(SMALL, "<enter>j<enter><enter>jj<enter>");
+    assert!(nothing.contains("这一句没有词的权重") && nothing.contains("各词之和即得分"), "{nothing}");
+    let nothing = bench.screen(SMALL, "<esc><right><enter>");
+    assert!(nothing.contains("tone.c3") && nothing.contains("这一句没有词的权重"), "{nothing}");
+}
+
+#[test]
+fn a_quantile_without_dates_and_one_that_cannot_be_read_are_told() {
+    let mut bench = self::bench(|w| w.tracing.as_mut().unwrap().days = Arc::new(|_, _, _| Ok(Vec::new())));
+    let empty = bench.screen(SMALL, "f<enter>");
+    assert!(empty.contains("这一层没有任何日期") && !empty.contains("Enter 下钻"), "{empty}");
+    let mut bench =
+        self::bench(|w| w.tracing.as_mut().unwrap().days = Arc::new(|_, _, _| bail!("the signals are gone")));
+    assert!(bench.screen(SMALL, "f<enter>").contains("the signals are gone"));
+    assert!(bench.screen(SMALL, "<enter><esc>").contains("▲Q5"));
+}
+
+#[test]
+fn text_from_documents_is_never_obeyed_by_the_terminal() {
+    let long = "长".repeat(400_000);
+    let title = move |text: &str| format!("\u{1b}[31m{text}\u{202e}𠮷👍🏽{long}");
+    let mut bench = bench(|w| {
+        let told = title.clone();
+        w.tracing.as_mut().unwrap().names = Arc::new(move |_, date, _| {
+            let mut date = names(date);
+            date.names[0].title = told("公告");
+            date.names[0].name = "\u{7}名".to_owned();
+            date.names.truncate(1);
+            Ok(date)
+        });
+        w.tracing.as_mut().unwrap().sentences = Arc::new(move |_, reading, _, _| {
+            let mut all = sentences(reading);
+            all[0].sentences[0].words[0].word = title("词");
+            all[0].sentences[0].text = title("句");
+            Ok(all)
+        });
+        w.tracing.as_mut().unwrap().documents = Arc::new(|_, _, _, _| Ok(documents()));
+    });
+    for keys in ["<enter>", "<enter>", "<enter>g", "<enter>"] {
+        let screen = bench.screen(SMALL, keys);
+        assert!(!screen.contains(|c: char| c != '\n' && c.is_control()), "{screen}");
+    }
+}
+
+#[test]
+fn lists_are_copied_as_they_are_shown_with_the_command_that_shows_the_same() {
+    let mut bench = bench(|_| ());
+    bench.settle();
+    let seen = |bench: &Bench| {
+        bench.app.at_desk(|desk| {
+            let page = bench.app.state(Page::Factor);
+            (page.table(desk).unwrap(), page.command(desk).unwrap())
+        })
+    };
+    let (years, command) = seen(&bench);
+    assert_eq!((years.rows.len(), years.rows[0][0].as_str(), years.rows[2][0].as_str()), (3, "2023", "全部"));
+    assert_eq!(command, "inkstone backtest --headless");
+    bench.press("df<enter>j");
+    let (days, command) = seen(&bench);
+    assert_eq!((days.rows.len(), days.rows[0][0].as_str(), days.header.len()), (160, "2024-11-04", days.rows[0].len()));
+    assert_eq!(command, "inkstone trace tone --date 2024-10-30 --quantile 5 --headless");
+    bench.press("<enter>");
+    let (names, command) = seen(&bench);
+    assert_eq!(
+        (names.rows.len(), names.rows[0][0].as_str(), names.header.len()),
+        (1, "600517.SH", names.rows[0].len())
+    );
+    assert_eq!(command, "inkstone trace tone --date 2024-10-30 --quantile 5 --headless");
+    bench.press("<esc><esc>f<enter>sj<enter><enter>");
+    let (_, command) = seen(&bench);
+    assert_eq!(command, "inkstone trace tone --date 2024-11-04 --code 300731.SZ --document news/2 --headless");
+    bench.press("<enter>");
+    let (words, _) = seen(&bench);
+    assert_eq!(words.rows, [["回购", "0.375", "1", "false", "1", "1"]]);
+}
+
+#[test]
+fn another_session_goes_where_the_last_one_was() {
+    let mut first = bench(|_| ());
+    first.press("df<left><enter>jj<enter><enter>");
+    let kept = first.app.state(Page::Factor).remember();
+    let mut next = recalled(&kept);
+    let screen = next.screen(SMALL, "");
+    assert!(screen.contains("tone › Q4 › 2024-10-25 › 300731.SZ 启澜生物") && screen.contains("3 篇文档"), "{screen}");
+    assert!(next.screen(SMALL, "<esc><esc><esc>").contains("▲Q4"));
+    // What does not fit any more is left out: no such code, no such date, no such factor.
+    for way in [
+        serde_json::json!({"quantile": 4, "date": "2024-10-25", "code": "999999.SH"}),
+        serde_json::json!({"quantile": 4, "date": "1999-10-25"}),
+        serde_json::json!({"date": "1999-10-25"}),
+    ] {
+        let kept = serde_json::json!({"factor": "gone", "horizon": 77, "date": "1999-01-01", "way": way});
+        let screen = recalled(&kept).screen(SMALL, "");
+        assert!(screen.contains("tone") && !screen.contains("篇文档"), "{screen}");
+    }
+    let broken = serde_json::json!({"focus": 7});
+    assert!(recalled(&broken).screen(SMALL, "").contains("RankIC"));
+}
+
+#[test]
 fn the_page_says_what_a_factor_is_worth_after_so_many_looks() {
     let screen = bench(|_| ()).screen(SMALL, "");
-    assert!(screen.contains("未来函数检查 9/10 ✗1  已尝试 17 → DSR 0.83"), "{screen}");
+    assert!(screen.contains("未来函数检查 9/10 ✗1  已尝试 17 次 → DSR 0.83"), "{screen}");
     let failing = |w: &mut Workspace| w.judgement = Some(Arc::new(|_| bail!("a run has the ledger")));
     let screen = bench(failing).screen(SMALL, "");
     assert!(screen.contains("累计 RankIC") && !screen.contains("未来函数检查"), "{screen}");

@@ -1,11 +1,15 @@
 //! The sentences of a document, in lines, with the words that moved its value.
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
-use super::{Asked, view};
+use super::view;
 use crate::data::Kind;
 use crate::extract::{ExplainedSentence, ExplainedText};
 use crate::tui::commands::Action;
+use crate::tui::desk::Desk;
+use crate::tui::errand::Errand;
+use crate::tui::factor::words;
+use crate::tui::page::{Table, exact};
 use crate::width::{self, Glyph};
 
 /// A line of a sentence: what is drawn, and what the word that it belongs to gave; 0 for none.
@@ -20,7 +24,7 @@ pub(super) struct Piece {
 pub(super) struct Sentences {
     pub(super) kind: Kind,
     pub(super) doc_id: String,
-    pub(super) asked: Asked<Vec<ExplainedText>>,
+    pub(super) asked: Errand<Vec<ExplainedText>>,
     /// Which of the columns is explained.
     pub(super) column: usize,
     /// The sentence that is looked at.
@@ -31,7 +35,7 @@ pub(super) struct Sentences {
 }
 
 impl Sentences {
-    pub(super) fn of(kind: Kind, doc_id: String, asked: Asked<Vec<ExplainedText>>) -> Sentences {
+    pub(super) fn of(kind: Kind, doc_id: String, asked: Errand<Vec<ExplainedText>>) -> Sentences {
         Sentences { kind, doc_id, asked, column: 0, at: 0, lines: Vec::new(), laid_out: None, top: 0 }
     }
 
@@ -44,10 +48,27 @@ impl Sentences {
         self.explained().map_or(&[], |explained| &explained.sentences)
     }
 
-    /// Takes in the text and goes to the sentence that gave most.
-    pub(super) fn take(&mut self, number: u64, found: Result<Vec<ExplainedText>, String>) {
-        self.asked.take(number, found);
-        self.begin();
+    /// The sentence that is looked at.
+    pub(super) fn sentence(&self) -> Option<&ExplainedSentence> {
+        self.sentences().get(self.at)
+    }
+
+    /// Looks at the sentence that the mouse was pressed on.
+    pub(super) fn click(&mut self, at: Position, page: Rect) {
+        let line = view::text_row_at(at, page).and_then(|row| self.lines.get(self.top + row));
+        self.at = line.map_or(self.at, |line| line.sentence);
+    }
+
+    pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        let header = [words::SENTENCE, words::WEIGHT_OF_WORD, words::WORD];
+        let row = |(number, sentence): (usize, &ExplainedSentence)| {
+            let of = sentence.words.iter().map(|word| format!("{} {:+}", word.word, word.value));
+            let of = of.collect::<Vec<_>>().join("; ");
+            vec![(number + 1).to_string(), exact(sentence.value), of, sentence.text.clone()]
+        };
+        let mut header: Vec<String> = header.map(|word| desk.say(word).to_owned()).to_vec();
+        header.push(desk.say(words::TEXT_OF).to_owned());
+        Some(Table { header, rows: self.explained()?.sentences.iter().enumerate().map(row).collect() })
     }
 
     /// Another column.
@@ -83,6 +104,9 @@ impl Sentences {
 
     /// Lays the text out for the page and brings the sentence into sight.
     pub(super) fn arrange(&mut self, page: Rect) {
+        if self.asked.look() {
+            self.begin();
+        }
         let width = view::text_width(page);
         if self.laid_out != Some((width, self.column)) {
             self.lines =

@@ -1,0 +1,162 @@
+//! What the forms work with: the configuration as a text, with what the template says of its keys, and the first rows of a file.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::config::{Config, TEMPLATE, edit, outline};
+use crate::data::Key;
+use crate::disk;
+use crate::ingest;
+use crate::tui::{Change, Entry, Fault, FormBench, Group, Sheet};
+
+/// The forms on a configuration, which need not exist yet.
+pub(crate) fn bench(file: &Path) -> FormBench {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let settings = Arc::new(outline::settings());
+    let (base, to_read, to_save, to_preview) = (folder.to_owned(), file.to_owned(), file.to_owned(), file.to_owned());
+    let (on_reading, on_saving) = (settings.clone(), settings.clone());
+    FormBench {
+        file: file.to_owned(),
+        stood: std::fs::read(file).ok().map(|bytes| Key::of(&bytes)),
+        folder: folder.to_owned(),
+        read: Arc::new(move || read(&to_read, &on_reading)),
+        change: Arc::new(move |sheet, change| Ok(sheet_of(changed(sheet, change)?, sheet.stood, &settings))),
+        save: Arc::new(move |sheet| save(&to_save, sheet, &on_saving)),
+        preview: Arc::new(move |source, ctx| {
+            // A configuration that cannot be read yet is no reason not to look at a file.
+            let params = Config::read(&to_preview).map(|config| config.ingest).unwrap_or_default();
+            ingest::preview(source, &params, &base, ctx)
+        }),
+    }
+}
+
+/// The file as it is; where there is none, the template under the name of the folder.
+fn read(file: &Path, settings: &[outline::Setting]) -> Result<Sheet> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => {
+            let stood = Key::of(text.as_bytes());
+            Ok(sheet_of(text, Some(stood), settings))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let folder = std::path::absolute(file).ok();
+            let name = folder.as_deref().and_then(Path::parent).and_then(Path::file_name).map(|name| name.to_string_lossy());
+            let text = match name {
+                Some(name) => edit::set(TEMPLATE, "project.name", &edit::quoted(&name))?,
+                None => TEMPLATE.to_owned(),
+            };
+            Ok(sheet_of(text, None, settings))
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot read the configuration {}", file.display())),
+    }
+}
+
+fn changed(sheet: &Sheet, change: &Change) -> Result<String> {
+    let text = &sheet.text;
+    match change {
+        Change::Set(path, value) => edit::set(text, path, value),
+        Change::Unset(path) => edit::unset(text, path),
+        Change::Example(section) => {
+            let of = |group: &&Group| group.path.starts_with(&format!("{section}["));
+            let taken: Vec<String> = sheet.groups.iter().filter(of).filter_map(|group| group.name.clone()).collect();
+            let block = outline::example(section, &taken);
+            edit::add(text, section, &block.with_context(|| format!("of [{section}] there is one at the most"))?)
+        }
+        Change::Source(source) => edit::add(text, "source", &edit::source_block(source)),
+        Change::Remove(section, number) => edit::remove(text, section, *number),
+    }
+}
+
+/// Writes the text, unless the file is other than it was when it was read.
+fn save(file: &Path, sheet: &Sheet, settings: &[outline::Setting]) -> Result<Sheet> {
+    let now = match std::fs::read(file) {
+        Ok(bytes) => Some(Key::of(&bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
+    };
+    ensure!(
+        now == sheet.stood,
+        "{} was changed by another program since it was read; nothing was written (R reads it anew and drops your changes)",
+        file.display()
+    );
+    // A link stays a link: what it leads to is written.
+    let place: PathBuf = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    disk::write_atomic(&place, |out| Ok(out.write_all(sheet.text.as_bytes())?))?;
+    Ok(sheet_of(sheet.text.clone(), Some(Key::of(sheet.text.as_bytes())), settings))
+}
+
+fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> Sheet {
+    let faults = Config::faults(&text).into_iter();
+    let faults = faults.map(|fault| Fault { line: fault.line, path: fault.path, message: fault.message }).collect();
+    let table: toml::Table = toml::from_str(&text).unwrap_or_default();
+    let mut groups = Vec::new();
+    let mut sections: Vec<&str> = settings.iter().map(|setting| setting.section.as_str()).collect();
+    sections.dedup();
+    for section in sections {
+        let keys: Vec<&outline::Setting> = settings.iter().filter(|setting| setting.section == section).collect();
+        if !keys.iter().any(|setting| setting.repeated) {
+            let written = table.get(section).and_then(toml::Value::as_table);
+            groups.push(group(section.to_owned(), None, &keys, written, &text));
+            continue;
+        }
+        let items = table.get(section).and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
+        groups.push(Group { path: section.to_owned(), count: Some(items.len()), ..Group::default() });
+        for (number, item) in items.iter().enumerate() {
+            let written = item.as_table();
+            let name = written.and_then(|table| table.get("name")?.as_str()).map(str::to_owned);
+            groups.push(group(format!("{section}[{number}]"), name, &keys, written, &text));
+        }
+    }
+    Sheet { text, stood, groups, faults }
+}
+
+fn group(
+    path: String,
+    name: Option<String>,
+    keys: &[&outline::Setting],
+    written: Option<&toml::Table>,
+    text: &str,
+) -> Group {
+    let value = |key: &str| edit::get(text, &format!("{path}.{key}")).map(str::to_owned);
+    let model = written.and_then(|table| table.get("model")?.as_str()).unwrap_or_default();
+    let mut entries: Vec<Entry> = keys
+        .iter()
+        .map(|setting| Entry {
+            key: setting.key.clone(),
+            value: value(&setting.key),
+            default: setting.default.clone(),
+            example: setting.example.clone(),
+            said: [setting.chinese.clone(), setting.english.clone()],
+            choices: setting.choices.clone(),
+            // Parameters of other models than the feature's.
+            aside: setting.section == "feature" && setting.key.split_once('.').is_some_and(|(table, _)| table != model),
+        })
+        .collect();
+    // Keys that the template does not have: maps of any names, and mistakes.
+    let mut names = Vec::new();
+    if let Some(table) = written {
+        leaves(table, "", &mut names);
+    }
+    for key in names {
+        let known = |entry: &Entry| key == entry.key || key.starts_with(&format!("{}.", entry.key));
+        if !entries.iter().any(known) {
+            let value = value(&key);
+            entries.push(Entry { key, value, ..Entry::default() });
+        }
+    }
+    Group { path, name, count: None, entries }
+}
+
+/// Paths of all values below a table; lists of tables are no values of one line.
+fn leaves(table: &toml::Table, above: &str, into: &mut Vec<String>) {
+    for (key, value) in table {
+        let path = format!("{above}{key}");
+        match value {
+            toml::Value::Table(inner) => leaves(inner, &format!("{path}."), into),
+            toml::Value::Array(items) if items.iter().any(toml::Value::is_table) => {}
+            _ => into.push(path),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What the page of models works with: the model files at hand, their answers, and training as `inkstone train` does it.
+
+mod answers;
+mod cards;
+#[cfg(test)]
+mod tests;
+mod training;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::command::project::Opened;
+use crate::pipeline;
+use crate::tui::ModelBench;
+
+/// Made of a project's configuration.
+pub(super) fn bench(opened: &Opened) -> Option<ModelBench> {
+    let project = pipeline::project(&opened.config, &opened.base);
+    let base = opened.base.clone();
+    let dictionaries = &opened.config.tokenizer.dictionaries;
+    let cutting = dictionaries.iter().flat_map(|path| ["--dict".to_owned(), shown(&opened.base.join(path))]);
+    let kept = project.dir().to_owned();
+    Some(ModelBench {
+        corpus: shown(project.clean().folder()),
+        cutting: cutting.collect(),
+        folder: shown(&base.join("models")),
+        list: Arc::new(move |ctx| cards::list(&base, &kept, ctx)),
+        open: Arc::new(answers::open),
+        check: Arc::new(training::check),
+        train: Arc::new(training::train),
+    })
+}
+
+/// A path as a command is given it.
+fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    text.strip_prefix("./").map(str::to_owned).unwrap_or(text)
+}

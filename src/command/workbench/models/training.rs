@@ -1,0 +1,100 @@
+//! Training from the workbench: the arguments of `inkstone train`, read by the command line itself, and what it does with them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Parser, ValueEnum};
+use serde_json::Value;
+
+use crate::cli::{Cli, Command, Train};
+use crate::command::train;
+use crate::corpus::Parts;
+use crate::data::Report;
+use crate::disk;
+use crate::job::Ctx;
+use crate::plain::LineFormat;
+use crate::tui::{ArgumentFault, Runner};
+
+/// What is wrong with the arguments of a training: those that the command line would refuse, files that are not there, and a
+/// model that would be written over.
+pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
+    let mut faults = Vec::new();
+    if let Err(error) = read(args) {
+        faults.push(refused(&error));
+    }
+    let mut fault = |flag: &str, why: String| faults.push(ArgumentFault { flag: flag.to_owned(), why });
+    if let Some(input) = value(args, "--input").map(Path::new) {
+        if input.is_dir() {
+            match Parts::new(input).files() {
+                Ok(files) if files.is_empty() => fault("input", format!("{} holds no documents", input.display())),
+                Ok(_) => {}
+                Err(error) => fault("input", format!("{error:#}")),
+            }
+        } else if !input.is_file() {
+            fault("input", format!("there is no {}", input.display()));
+        } else if value(args, "--until").is_some() && !has_times(args, input) {
+            fault("until", format!("only jsonl has times, {} has none", input.display()));
+        }
+    }
+    match value(args, "--output").map(Path::new) {
+        Some(output) if output.exists() => fault("output", format!("{} is there already", output.display())),
+        _ => {}
+    }
+    faults
+}
+
+/// Whether the lines of a file can have times.
+fn has_times(args: &[String], input: &Path) -> bool {
+    let said = value(args, "--format").and_then(|name| LineFormat::from_str(name, true).ok());
+    said.or_else(|| LineFormat::by_name(input)) == Some(LineFormat::Jsonl)
+}
+
+/// What comes after a flag.
+fn value<'a>(args: &'a [String], flag: &str) -> Option<&'a str> {
+    let at = args.iter().position(|arg| arg == flag)?;
+    args.get(at + 1).map(String::as_str)
+}
+
+fn read(args: &[String]) -> Result<Train, clap::Error> {
+    let line = ["inkstone", "train"].into_iter().chain(args.iter().map(String::as_str));
+    match Cli::try_parse_from(line)?.command {
+        Some(Command::Train(train)) => Ok(train),
+        _ => unreachable!("clap reads train as that command"),
+    }
+}
+
+/// What clap says, without its hints of usage.
+fn refused(error: &clap::Error) -> ArgumentFault {
+    let flag = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(named)) => named.split_whitespace().next().unwrap_or_default(),
+        Some(ContextValue::Strings(named)) => {
+            named.first().and_then(|named| named.split_whitespace().next()).unwrap_or_default()
+        }
+        _ => "",
+    };
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    ArgumentFault { flag: flag.trim_start_matches('-').to_owned(), why: first.to_owned() }
+}
+
+/// The training of these arguments.
+pub(super) fn train(args: Vec<String>) -> Runner {
+    Arc::new(move |ctx| run(&args, ctx))
+}
+
+fn run(args: &[String], ctx: &Ctx) -> Result<Vec<Report>> {
+    let faults = check(args);
+    if let Some(fault) = faults.first() {
+        bail!("{}", fault.why);
+    }
+    let asked = read(args).map_err(|error| anyhow!("{}", refused(&error).why))?;
+    if let Some(output) = value(args, "--output") {
+        // Trainers keep their scratch files beside the model.
+        disk::make_dir(disk::folder_of(Path::new(output)))?;
+    }
+    let mut summary = train::run(&asked, ctx)?;
+    let stages = summary.fields.remove("stages").unwrap_or(Value::Array(Vec::new()));
+    serde_json::from_value(stages).context("what a training says at its end are reports")
+}

@@ -1,0 +1,111 @@
+//! What this machine has for models, as `doctor` and the workbench tell it.
+
+use std::path::{Path, PathBuf};
+
+use super::{Candidate, Runtime, candidates, cuda_lacks};
+
+/// What installs the library where there is none.
+pub const MEND: &str = "inkstone doctor --fix";
+/// What installs the library that works with NVIDIA devices.
+pub const MEND_CUDA: &str = "inkstone doctor --fix --cuda";
+
+/// Where the driver tells of its devices, a folder each.
+const DRIVER: &str = "/proc/driver/nvidia/gpus";
+
+/// The library that is in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Library {
+    /// The file.
+    pub file: PathBuf,
+    /// Its version.
+    pub version: String,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Cores of the processor.
+    pub cores: usize,
+    /// The library, or why there is none.
+    pub library: Result<Library, String>,
+    /// All places that hold one, in the order in which they are tried.
+    pub places: Vec<Candidate>,
+    /// What the library in use lacks for CUDA; none where there is no library.
+    pub cuda_lacks: Option<Vec<String>>,
+    /// Names of the NVIDIA devices, by number.
+    pub devices: Vec<String>,
+}
+
+impl Machine {
+    /// Looks; loads the library, which stays so. `library` is what the configuration names.
+    pub fn look(library: Option<&Path>) -> Machine {
+        let loaded = Runtime::load(library);
+        Machine {
+            cores: std::thread::available_parallelism().map_or(0, usize::from),
+            places: candidates(library),
+            cuda_lacks: loaded.as_ref().ok().map(|runtime| cuda_lacks(&runtime.library)),
+            library: match loaded {
+                Ok(runtime) => Ok(Library { file: runtime.library.clone(), version: runtime.version() }),
+                Err(error) => Err(format!("{error:#}")),
+            },
+            devices: devices(Path::new(DRIVER)),
+        }
+    }
+
+    /// The command that brings what is missing: the library; or that for CUDA, where there are devices.
+    pub fn mend(&self) -> Option<&'static str> {
+        match &self.cuda_lacks {
+            None => Some(MEND),
+            Some(lacks) => (!lacks.is_empty() && !self.devices.is_empty()).then_some(MEND_CUDA),
+        }
+    }
+}
+
+/// The names of the devices, as the driver tells them without its library.
+fn devices(driver: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(driver).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    // They are called by their places on the bus, in whose order CUDA numbers them unless told otherwise.
+    folders.sort();
+    let name = |folder: PathBuf| {
+        let said = std::fs::read_to_string(folder.join("information")).ok()?;
+        let model = said.lines().find_map(|line| line.strip_prefix("Model:"))?;
+        Some(model.trim().to_owned())
+    };
+    folders.into_iter().filter_map(name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_named_in_the_order_of_the_bus() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(devices(&folder.path().join("no driver")).is_empty());
+        for (place, name) in [("0000:c1:00.0", "NVIDIA L4"), ("0000:18:00.0", "NVIDIA H100 80GB HBM3")] {
+            std::fs::create_dir(folder.path().join(place)).unwrap();
+            let said = format!("Model: \t\t {name}\nIRQ:   \t\t 221\nGPU UUID: \t GPU-0\n");
+            std::fs::write(folder.path().join(place).join("information"), said).unwrap();
+        }
+        std::fs::create_dir(folder.path().join("0000:ff:00.0")).unwrap();
+        assert_eq!(devices(folder.path()), ["NVIDIA H100 80GB HBM3", "NVIDIA L4"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_told_with_what_mends_it() {
+        let there = Library { file: "libonnxruntime.so".into(), version: "1.31.1".into() };
+        let machine = |library, cuda_lacks, devices: &[&str]| Machine {
+            cores: 2,
+            library,
+            places: Vec::new(),
+            cuda_lacks,
+            devices: devices.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        assert_eq!(machine(Err("none".into()), None, &[]).mend(), Some(MEND));
+        let lacks = Some(vec!["libcudnn.so.9".to_owned()]);
+        assert_eq!(machine(Ok(there.clone()), lacks.clone(), &["NVIDIA L4"]).mend(), Some(MEND_CUDA));
+        assert_eq!(machine(Ok(there.clone()), lacks, &[]).mend(), None);
+        assert_eq!(machine(Ok(there), Some(Vec::new()), &["NVIDIA L4"]).mend(), None);
+    }
+}

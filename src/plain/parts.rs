@@ -1,0 +1,120 @@
+//! The documents of a project as JSON lines, so that whatever reads plain files reads a corpus too.
+//!
+//! A line has `id`, `title`, `text` and `time`, the moment of publication. One part is held at a time.
+
+use std::io::{Error, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+
+use crate::corpus::{Parts, column, times_of};
+use crate::disk;
+
+/// Columns that are read.
+const COLUMNS: [&str; 4] = ["doc_id", "title", "body", "published_at"];
+
+/// Documents of a folder of parts, in order, as the bytes of a file of JSON lines.
+pub(super) struct PartLines {
+    /// The parts not read yet, the last one first.
+    files: Vec<PathBuf>,
+    lines: Vec<u8>,
+    /// Bytes of `lines` that were given.
+    at: usize,
+}
+
+#[derive(Serialize)]
+struct Object<'d> {
+    id: &'d str,
+    title: &'d str,
+    text: &'d str,
+    time: String,
+}
+
+impl PartLines {
+    /// The documents in a folder.
+    pub(super) fn open(folder: &Path) -> Result<PartLines> {
+        let mut files = Parts::new(folder).files()?;
+        ensure!(
+            !files.is_empty(),
+            "{} holds no documents: name the folder of a project's documents, such as .inkstone/clean, after inkstone clean",
+            folder.display()
+        );
+        files.reverse();
+        Ok(PartLines { files, lines: Vec::new(), at: 0 })
+    }
+}
+
+/// The lines of a part.
+fn lines(path: &Path, lines: &mut Vec<u8>) -> Result<()> {
+    let frame = disk::read_parquet(path, Some(&COLUMNS))?;
+    let text = |name: &str| -> Result<_> { Ok(column(&frame, name)?.str()?.clone()) };
+    let [ids, titles, bodies] = [text("doc_id")?, text("title")?, text("body")?];
+    let times = times_of(&frame, "published_at")?;
+    for (row, time) in times.iter().enumerate() {
+        let time = time.context("a document without published_at")?;
+        let object = Object {
+            id: ids.get(row).unwrap_or_default(),
+            title: titles.get(row).unwrap_or_default(),
+            text: bodies.get(row).unwrap_or_default(),
+            time: time.format("%Y-%m-%d %H:%M:%S%.f").to_string(),
+        };
+        serde_json::to_writer(&mut *lines, &object)?;
+        lines.push(b'\n');
+    }
+    Ok(())
+}
+
+impl Read for PartLines {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        while self.at == self.lines.len() {
+            let Some(path) = self.files.pop() else { return Ok(0) };
+            self.lines.clear();
+            self.at = 0;
+            lines(&path, &mut self.lines)
+                .with_context(|| format!("cannot read the documents of {}", path.display()))
+                .map_err(|error| Error::other(format!("{error:#}")))?;
+        }
+        let n = bytes.len().min(self.lines.len() - self.at);
+        bytes[..n].copy_from_slice(&self.lines[self.at..self.at + n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::corpus::documents_to_frame;
+    use crate::data::Document;
+    use crate::plain::{Block, LineFormat, Lines};
+
+    #[test]
+    fn the_documents_of_a_project_are_lines_with_their_times() {
+        let dir = tempfile::tempdir().unwrap();
+        let document = |i: usize| Document {
+            doc_id: format!("news/{i}"),
+            title: "瑞禾电气：回购".to_owned(),
+            body: format!("第 {i} 条\n“正文”"),
+            published_at: format!("2024-03-0{}T09:30:00", i + 1).parse().unwrap(),
+            ..Document::default()
+        };
+        let documents: Vec<Document> = (0..5).map(document).collect();
+        for (i, part) in documents.chunks(2).enumerate() {
+            Parts::new(dir.path()).write(i, &mut documents_to_frame(part).unwrap()).unwrap();
+        }
+        let format = LineFormat::by_name(dir.path()).unwrap();
+        let until = "2024-03-04T09:30:00".parse().unwrap();
+        let mut lines = Lines::open(dir.path(), format).unwrap().until(Some(until)).unwrap();
+        let (mut block, mut seen) = (Block::default(), Vec::new());
+        while lines.next_block(&mut block, 1 << 20).unwrap() {
+            let read = lines.documents(&block).into_iter();
+            seen.extend(read.map(|line| (line.name().into_owned(), line.whole().into_owned(), line.time.unwrap())));
+        }
+        assert_eq!(seen.len(), 4, "the fifth is later");
+        assert_eq!(seen[3], ("news/3".to_owned(), "瑞禾电气：回购\n第 3 条\n“正文”".to_owned(), until));
+        assert!(Lines::open(dir.path(), LineFormat::Text).is_err());
+        let empty = tempfile::tempdir().unwrap();
+        assert!(Lines::open(empty.path(), format).err().unwrap().to_string().contains("holds no documents"));
+    }
+}

@@ -1,0 +1,36 @@
+//! Where an earlier session was on the page.
+
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+
+use super::{Focus, LayerChart};
+
+/// What is kept of a session. What does not fit any more is left out, value by value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Memory {
+    /// Name of the factor.
+    pub(super) factor: Option<String>,
+    /// Holding period in trading days.
+    pub(super) horizon: Option<usize>,
+    /// Date of the cursor.
+    pub(super) date: Option<NaiveDate>,
+    pub(super) chart: LayerChart,
+    pub(super) focus: Focus,
+    /// The quantile whose bar was marked, from 0.
+    pub(super) bar: Option<usize>,
+    /// How far the way down was gone.
+    pub(super) way: Option<Way>,
+}
+
+/// A way down to a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Way {
+    /// The quantile that it began at, from 1; none where it began at a date.
+    pub(super) quantile: Option<u16>,
+    /// The date whose names were listed.
+    pub(super) date: Option<NaiveDate>,
+    /// The code whose documents were listed.
+    pub(super) code: Option<String>,
+}
