@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::project::Opened;
 use crate::cli::{Global, Trace};
@@ -14,7 +14,7 @@ use crate::market::Code;
 use crate::pipeline::{self, Tracer};
 use crate::tui::{Judgement, JudgementOf, Tracing};
 
-/// Tells the names of a date, and as deep as is asked for the documents and sentences behind one.
+/// Tells the dates of a quantile, or the names of a date and as deep as is asked for the documents and sentences behind one.
 pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
     let opened = Opened::read(&args.project.config, "trace", global);
     let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
@@ -25,12 +25,17 @@ pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
         if !opened.config.project.note.is_empty() {
             summary.set("note", &opened.config.project.note);
         }
-        let mut date = tracer.names(&args.factor, args.date, args.quantile, ctx)?;
+        let Some(day) = args.date else {
+            let quantile = args.quantile.context("name a date with --date, or a quantile with --quantile")?;
+            summary.set("days", tracer.days(&args.factor, quantile, ctx)?);
+            return Ok(summary);
+        };
+        let mut date = tracer.names(&args.factor, day, args.quantile, ctx)?;
         let Some(code) = &args.code else {
             summary.set("date", date);
             return Ok(summary);
         };
-        let cells = tracer.documents(&args.factor, args.date, code, ctx)?;
+        let cells = tracer.documents(&args.factor, day, code, ctx)?;
         let canonical = Code::parse(code);
         date.names.retain(|name| name.code == *code || canonical.as_ref().is_some_and(|c| c.as_str() == name.code));
         summary.set("date", date);

@@ -503,6 +503,7 @@ impl App {
         }
         self.arrange_over();
         let area = view::page_area(self.size);
+        self.with(self.page, |page, desk| page.shown(desk));
         for page in Page::ALL {
             self.with(page, |page, desk| page.arrange(area, desk));
         }

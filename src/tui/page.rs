@@ -86,6 +86,10 @@ pub(crate) trait PageState {
     /// Reads anew what the page shows: when the workbench opens, and whenever a job has ended.
     fn reload(&mut self, desk: &Desk<'_>);
 
+    /// The page is on the screen: asks for what is needed there alone, and costs too much for a page that nobody looks at. Called before
+    /// [`PageState::arrange`].
+    fn shown(&mut self, _desk: &Desk<'_>) {}
+
     /// Does a command of this page.
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>);
 

@@ -53,6 +53,10 @@ fn a_stopped_grid_goes_on_with_the_cells_that_it_lacks() {
     let cells = copy.path().join(".inkstone/experiments/rating/cells");
     let kept: Vec<_> = fs::read_dir(&cells).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(kept.len(), 24);
+    let grid = fs::read_to_string(copy.path().join(".inkstone/experiments/rating/grid.json")).unwrap();
+    let grid: Value = serde_json::from_str(&grid).unwrap();
+    let done = grid["cells"].as_array().unwrap().iter().filter(|cell| cell["state"]["done"].is_number());
+    assert_eq!(done.count(), 24, "the grid tells of every cell: {grid:#}");
     kept[..5].iter().for_each(|path| fs::remove_file(path).unwrap());
     let json = run(copy.path(), &["experiment", "--headless", "--name", "rating", "--threads", "1"]).finished();
     let read =

@@ -26,6 +26,21 @@ fn a_value_is_traced_to_its_words() {
     assert!(names.iter().all(|name| name["documents"] == 5 && name["returns"][0].is_number()), "{names:#?}");
     let top = trace(&["--date", "2024-03-08", "--quantile", "2"]).finished();
     assert!(top["date"]["names"].as_array().unwrap().iter().all(|name| name["quantile"] == 2));
+    // The dates of the quantile have in common what their names have.
+    let days = trace(&["--quantile", "2"]).finished();
+    let days = days["days"].as_array().unwrap();
+    let day = days.iter().find(|day| day["date"] == "2024-03-08").unwrap();
+    let mean = |of: &dyn Fn(&Value) -> Option<f64>| {
+        let there: Vec<f64> = top["date"]["names"].as_array().unwrap().iter().filter_map(of).collect();
+        there.iter().sum::<f64>() / there.len() as f64
+    };
+    let close = |value: &Value, expected: f64| (value.as_f64().unwrap() - expected).abs() < 1e-12;
+    assert_eq!(day["names"].as_u64().unwrap() as usize, top["date"]["names"].as_array().unwrap().len());
+    assert!(close(&day["value"], mean(&|name| name["value"].as_f64())), "{day:#}");
+    assert!(close(&day["returns"][0], mean(&|name| name["returns"][0].as_f64())), "{day:#}");
+    let up = |name: &Value| name["returns"][0].as_f64().map(|earned| f64::from(u8::from(earned > 0.0)));
+    assert!(close(&day["hits"][0], mean(&up)), "{day:#}");
+    assert!(days.windows(2).all(|pair| pair[0]["date"].as_str() < pair[1]["date"].as_str()), "{days:#?}");
     // The last day has values, but no day to trade on yet.
     let last = trace(&["--date", "2024-03-18"]).finished();
     assert!(last["date"]["entry"].is_null() && last["date"]["names"][0]["returns"][0].is_null(), "{last:#}");
@@ -53,6 +68,7 @@ fn a_value_is_traced_to_its_words() {
     for (flags, said) in [
         (&["--date", "2024-03-10"][..], &["no value on 2024-03-10", "the nearest before on 2024-03-08"][..]),
         (&["--date", "2024-03-08", "--quantile", "3"], &["no quantile 3", "quantiles"]),
+        (&["--quantile", "0"], &["no quantile 0", "quantiles"]),
         (&["--date", "2024-03-08", "--code", "600999"], &["600999 is not in the price table"]),
         (
             &["--date", "2024-03-08", "--code", "600101", "--document", "x"],

@@ -84,3 +84,64 @@ fn texts(project: &Project) -> Result<Vec<String>> {
     ensure!(!texts.is_empty(), "{} holds no document", file.display());
     Ok(texts)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::cli::Global;
+    use crate::corpus::documents_to_frame;
+    use crate::data::Document;
+    use crate::model::onnx::testing::section;
+    use crate::model::onnx::{Question, Reply};
+
+    /// A project with the demonstration model as a feature, and no documents.
+    fn project() -> (tempfile::TempDir, Opened) {
+        let folder = tempfile::tempdir().unwrap();
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/model");
+        fs::create_dir(folder.path().join("model")).unwrap();
+        for file in ["model.onnx", "config.json", "tokenizer.json"] {
+            fs::copy(model.join(file), folder.path().join("model").join(file)).unwrap();
+        }
+        let library = section().library.unwrap();
+        let written = format!(
+            "[project]\nname = \"one\"\n[onnx]\ndevice = \"cpu\"\nlibrary = {library:?}\n[[feature]]\nname = \"tone\"\nmodel = \"onnx\"\n\
+             onnx = {{ model = \"model\", fitted_until = \"2022-12-31\", output = \"scores\" }}\n"
+        );
+        let file = folder.path().join("workbench.toml");
+        fs::write(&file, written).unwrap();
+        let global = Global { headless: true, threads: Some(1), seed: None, lang: None };
+        let opened = Opened::read(&file, "run", &global).unwrap();
+        (folder, opened)
+    }
+
+    #[test]
+    fn the_models_of_a_configuration_are_listed_asked_and_measured() {
+        let (_folder, opened) = project();
+        let bench = bench(&opened).unwrap();
+        let ctx = Ctx::new(1, 1).unwrap();
+        assert!((bench.machine)().library.is_ok());
+        let models = (bench.models)(&ctx).unwrap();
+        assert_eq!(
+            (models.len(), models[0].shown.as_str(), models[0].uses[0].0.as_str()),
+            (1, "model/model.onnx", "tone")
+        );
+        assert_eq!((bench.hash)(&models[0].file).unwrap().len(), 64);
+        let answered = (bench.ask)(&models[0], &Question::Fill("公司净利[MASK]同比增[MASK]。".into()), &ctx).unwrap();
+        let Reply::Fill(masks) = answered.reply else { panic!("masks were asked for") };
+        assert_eq!((masks[0][0].token.as_str(), answered.ran.device.as_str()), ("润", "cpu"));
+
+        let error = (bench.measure)(&models[0], None, &ctx, &mut |_| ()).unwrap_err().to_string();
+        assert!(error.contains("there is no corpus yet") && error.contains("press t"), "{error}");
+        let documents: Vec<Document> = (0..3)
+            .map(|i| Document { doc_id: format!("news/{i}"), body: "订单充足。".repeat(i), ..Document::default() })
+            .collect();
+        let project = pipeline::project(&opened.config, &opened.base);
+        project.documents().write(0, &mut documents_to_frame(&documents).unwrap()).unwrap();
+        assert_eq!(texts(&project).unwrap()[2], "\n订单充足。订单充足。");
+        let mut sizes = Vec::new();
+        let metered = (bench.measure)(&models[0], None, &ctx, &mut |round| sizes.push(round.batch)).unwrap();
+        assert_eq!((sizes, metered.rounds.len()), (vec![1, 2], 2), "one document has no text to read");
+    }
+}

@@ -101,6 +101,19 @@ impl Table {
         self.places.iter().enumerate().find_map(|(row, places)| Some((row, column(places)?)))
     }
 
+    /// Of the columns in which a row has a cell, the nearest to this one, or the next one to its left or right; `column` itself where
+    /// there is none.
+    pub(super) fn column_near(&self, row: usize, column: usize, beside: Option<bool>) -> usize {
+        let places = self.places.get(row).map_or(&[][..], Vec::as_slice);
+        let mut there = places.iter().enumerate().filter(|(_, place)| place.is_some()).map(|(at, _)| at);
+        let found = match beside {
+            Some(true) => there.find(|at| *at > column),
+            Some(false) => there.take_while(|at| *at < column).last(),
+            None => there.min_by_key(|at| at.abs_diff(column)),
+        };
+        found.unwrap_or(column)
+    }
+
     /// The cell at a place.
     pub(super) fn at(&self, row: usize, column: usize) -> Option<&GridCell> {
         self.grid.cells.get((*self.places.get(row)?.get(column)?)?)
@@ -301,6 +314,10 @@ mod tests {
         assert_eq!(table.places, [[Some(1), Some(0), Some(4), Some(3)], [None, Some(2), None, Some(5)]]);
         assert_eq!(table.place_of("bert", "tail:512"), Some((1, 3)));
         assert_eq!(table.place_of("bert", "none"), None);
+        // Tail has no cell of 128 tokens: it is stepped over.
+        assert_eq!([Some(true), Some(false), None].map(|to| table.column_near(1, 1, to)), [3, 1, 1]);
+        assert_eq!((table.column_near(1, 0, None), table.column_near(1, 3, Some(false))), (1, 1));
+        assert_eq!(table.column_near(9, 2, None), 2);
         let alone = Table::of(grid(&["head:512", "tail:512"]));
         assert_eq!((alone.rows, alone.columns.len()), (vec!["head:512".to_owned(), "tail:512".to_owned()], 2));
         // Tokens and characters would fall into one place.

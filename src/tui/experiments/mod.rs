@@ -3,6 +3,7 @@
 
 mod grid;
 mod list;
+mod open;
 mod page;
 #[cfg(test)]
 mod screens;
@@ -17,7 +18,6 @@ use serde_json::Value;
 
 pub(crate) use list::draw;
 
-use super::Truncated;
 use super::commands::Action;
 use super::desk::{Desk, Order, Work};
 use super::errand::Errand;
@@ -26,6 +26,7 @@ use super::page::{Chart, PageState, Table, exact};
 use crate::experiment::{Cell, Findings, Grid};
 use crate::report::{self, best_first, frontier_svg};
 use crate::tui::words as common;
+use open::Open;
 
 /// How often the grid is read while a job is under way, and how often it is looked whether to stop waiting.
 const AGAIN: Duration = Duration::from_millis(700);
@@ -75,40 +76,6 @@ struct Memory {
     strategy: String,
     /// The document that was open.
     document: Option<usize>,
-}
-
-/// The document that is looked at.
-struct Open {
-    /// Its number in the experiment.
-    number: usize,
-    /// What was read of it; `None` inside: there is no such document.
-    document: Errand<Option<Box<Truncated>>>,
-    /// The strategy looked at, by its place in the document's list; `None`: that of the cell selected.
-    strategy: Option<usize>,
-    /// Its text in lines of the columns' width.
-    lines: Vec<text::TextLine>,
-    /// The width for which it was laid out.
-    laid_out: Option<usize>,
-    scroll: usize,
-}
-
-impl Open {
-    fn truncated(&self) -> Option<&Truncated> {
-        self.document.get()?.as_deref()
-    }
-
-    /// Takes in the document: strategies in the order of the list, the one that was looked at, or that of the cell, selected.
-    fn take(&mut self, order: &[usize], wanted: Option<usize>) {
-        if let Some(Some(truncated)) = self.document.get_mut() {
-            let place = |cell: usize| order.iter().position(|c| *c == cell).unwrap_or(usize::MAX);
-            truncated.strategies.sort_by_key(|kept| place(kept.cell));
-        }
-        let strategies = self.truncated().map_or(&[][..], |truncated| &truncated.strategies);
-        let at = strategies.iter().position(|kept| Some(kept.cell) == wanted).unwrap_or(0);
-        let last = strategies.len().saturating_sub(1);
-        self.strategy = Some(self.strategy.map_or(at, |strategy| strategy.min(last)));
-        (self.laid_out, self.scroll) = (None, 0);
-    }
 }
 
 impl Experiments {
@@ -240,7 +207,7 @@ impl Experiments {
         let Some((name, laboratory)) = name.zip(desk.workspace.laboratory.as_ref()) else { return };
         let find = laboratory.document.clone();
         let document = desk.errand("a document", move |_| Ok(find(&name, number)?.map(Box::new)));
-        self.open = Some(Open { number, document, strategy, lines: Vec::new(), laid_out: None, scroll: 0 });
+        self.open = Some(Open::of(number, document, strategy));
     }
 
     /// Asks for the grids: at once, or after a while.
@@ -259,12 +226,14 @@ impl Experiments {
 
     fn step(&mut self, action: Action, page: Rect) {
         if self.view == View::Grid {
-            let (rows, columns) = self.table.as_ref().map_or((0, 0), |table| (table.rows.len(), table.columns.len()));
-            match action {
-                Action::NextStrategy => self.column = (self.column + 1).min(columns.saturating_sub(1)),
-                Action::PreviousStrategy => self.column = self.column.saturating_sub(1),
-                _ => self.row.step(action, rows, list::rows(page, View::Grid).max(1)),
-            }
+            let Some(table) = &self.table else { return };
+            let beside = match action {
+                Action::NextStrategy => Some(true),
+                Action::PreviousStrategy => Some(false),
+                _ => None,
+            };
+            self.row.step(action, table.rows.len(), list::rows(page, View::Grid).max(1));
+            self.column = table.column_near(self.row.at, self.column, beside);
             if let Some((feature, strategy)) = self.marked() {
                 self.mark(&feature, &strategy);
             }
@@ -291,6 +260,10 @@ impl PageState for Experiments {
                 let run = laboratory.run.clone();
                 let command = desk.headless("experiment", "");
                 desk.order(Order::Start(Work { name, command, writes: true, run }));
+                if self.findings().is_none() {
+                    // Until all cells were read there is only the grid to look at.
+                    self.view = View::Grid;
+                }
             }
             (Action::OpenDocument, None) => self.show(0, None, desk),
             (Action::View, None) => {
@@ -443,34 +416,5 @@ impl Experiments {
             ]
         };
         Table { header, rows: self.order.iter().map(row).collect() }
-    }
-}
-
-impl Open {
-    fn step(&mut self, action: Action, page: Rect) {
-        let rows = page::rows(page).max(1);
-        let strategies = self.truncated().map_or(0, |truncated| truncated.strategies.len());
-        match action {
-            Action::Down => self.scroll += 1,
-            Action::Up => self.scroll = self.scroll.saturating_sub(1),
-            Action::PageDown => self.scroll += rows,
-            Action::PageUp => self.scroll = self.scroll.saturating_sub(rows),
-            Action::First => self.scroll = 0,
-            Action::Last => self.scroll = self.lines.len(),
-            Action::NextStrategy => self.strategy = self.strategy.map(|at| (at + 1).min(strategies.saturating_sub(1))),
-            Action::PreviousStrategy => self.strategy = self.strategy.map(|at| at.saturating_sub(1)),
-            _ => {}
-        }
-    }
-
-    fn arrange(&mut self, page: Rect) {
-        let Some(truncated) = self.truncated() else { return };
-        let columns = page::columns(page.width, truncated.strategies.len());
-        let width = page::text_width(page, columns);
-        if self.laid_out != Some(width) {
-            self.lines = text::lay_out(&truncated.text, width);
-            self.laid_out = Some(width);
-        }
-        self.scroll = self.scroll.min(self.lines.len().saturating_sub(page::rows(page)));
     }
 }

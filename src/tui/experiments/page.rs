@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::Open;
+use super::open::Open;
 use super::text::{self, Share, TextLine};
 use crate::experiment::Findings;
 use crate::language::Language;

@@ -3,6 +3,7 @@
 mod charts;
 mod checks;
 mod drill;
+mod figures;
 mod memory;
 mod picture;
 #[cfg(test)]
@@ -405,7 +406,7 @@ impl PageState for Factor {
     }
 
     fn command(&self, desk: &Desk<'_>) -> Option<String> {
-        let flags = self.drill.as_ref().and_then(Drill::flags);
+        let flags = self.drill.as_ref().map(Drill::flags);
         Some(match (flags, &self.name) {
             _ if self.checks.is_some() => desk.headless("lint", ""),
             (Some(flags), Some(name)) => desk.headless(&format!("trace {}", quoted(name)), &flags),

@@ -227,9 +227,9 @@ fn draw_reply(app: &App, reply: &Reply, frame: &mut Frame<'_>, area: Rect) {
 
 /// A name, its probability and a bar, in exactly so many cells.
 fn probability(name: &str, p: f64, label: usize, cells: usize, best: bool) -> Vec<Span<'static>> {
-    let number = if p.is_nan() { "–".to_owned() } else { format!("{:.1} %", 100.0 * p) };
-    let text = format!("{} {} ", width::left(name, label), width::right(&number, 7));
-    let bar = width::left(&bar(p, cells.saturating_sub(label + 11)), cells.saturating_sub(label + 9));
+    let number = if p.is_nan() { "–".to_owned() } else { format!("{:.2} %", 100.0 * p) };
+    let text = format!("{} {} ", width::left(name, label), width::right(&number, 8));
+    let bar = width::left(&bar(p, cells.saturating_sub(label + 12)), cells.saturating_sub(label + 10));
     let style = if best { look::STRONG } else { look::PLAIN };
     vec![Span::styled(text, style), Span::styled(bar, if best { look::GOOD } else { look::KEY })]
 }

@@ -3,7 +3,11 @@
 
 mod ask;
 mod headless;
+#[cfg(test)]
+mod invented;
+mod machine;
 mod meters;
+mod models;
 #[cfg(test)]
 mod screens;
 mod tensors;
@@ -103,6 +107,8 @@ impl Pane {
 /// State of the page.
 #[derive(Default)]
 pub(crate) struct Onnx {
+    /// Whether what is shown has to be looked for, or looked for anew.
+    stale: bool,
     machine: Option<Errand<Machine>>,
     models: Option<Errand<Vec<Listed>>>,
     /// The models looked for anew, while those of before are still shown.
@@ -211,8 +217,13 @@ impl Onnx {
 }
 
 impl PageState for Onnx {
-    fn reload(&mut self, desk: &Desk<'_>) {
-        let Some(bench) = desk.workspace.onnx.clone() else { return };
+    fn reload(&mut self, _desk: &Desk<'_>) {
+        self.stale = true;
+    }
+
+    fn shown(&mut self, desk: &Desk<'_>) {
+        // The library takes memory and models take reading: neither is looked for before somebody wants to see it.
+        let Some(bench) = desk.workspace.onnx.clone().filter(|_| std::mem::take(&mut self.stale)) else { return };
         // A library, once loaded, stays.
         if self.machine().is_none_or(|machine| machine.library.is_err()) {
             let machine = bench.machine.clone();
@@ -338,7 +349,7 @@ impl PageState for Onnx {
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         if !self.inside {
-            return (!self.models().is_empty()).then(|| view::table(self, desk));
+            return (!self.models().is_empty()).then(|| models::table(self, desk));
         }
         match self.pane {
             Pane::Tensors => tensors::table(self, desk),

@@ -19,7 +19,7 @@ pub(super) use view::{draw, mark};
 
 use super::memory::Way;
 use crate::tui::commands::Action;
-use crate::tui::desk::Desk;
+use crate::tui::desk::{Desk, quoted};
 use crate::tui::errand::Errand;
 use crate::tui::page::Table;
 use days::Days;
@@ -311,10 +311,11 @@ impl Drill {
         }
     }
 
-    /// The flags of `inkstone trace` that show the same; none on a list of dates without one that is marked.
-    pub(super) fn flags(&self) -> Option<String> {
-        let quoted = crate::tui::desk::quoted;
-        let date = self.day().or_else(|| Some(self.days.as_ref()?.marked()?.date))?;
+    /// The flags of `inkstone trace` that show the same.
+    pub(super) fn flags(&self) -> String {
+        let Some(date) = self.day() else {
+            return self.quantile().map(|quantile| format!("--quantile {quantile}")).unwrap_or_default();
+        };
         let mut flags = format!("--date {date}");
         match &self.documents {
             Some(documents) => flags += &format!(" --code {}", quoted(&documents.code)),
@@ -326,7 +327,7 @@ impl Drill {
         if let Some(sentences) = &self.sentences {
             flags += &format!(" --document {}", quoted(&sentences.doc_id));
         }
-        Some(flags)
+        flags
     }
 
     fn ask_names(&self, date: NaiveDate, desk: &Desk<'_>) -> Option<Errand<crate::factor::TracedDate>> {
