@@ -166,7 +166,6 @@ words! {
     EXPERIMENT: "实验", "Experiment";
     DOCUMENTS: "篇文档", "documents";
     CELLS: "组合", "Cells";
-    FRONTIER: "前沿", "Frontier";
     STRATEGY: "策略", "strategy";
     FIGURE_DIFFERENCE: "差", "diff";
     INTERVAL: "区间", "interval";

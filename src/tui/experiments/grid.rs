@@ -177,7 +177,11 @@ pub(super) fn draw(app: &App, experiments: &Experiments, focused: bool, frame: &
         return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), area);
     };
     let mut block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
-    block = block.title_bottom(Line::styled(format!(" {} ", tally(app, table)), look::DIM));
+    let tally = format!(" {} ", tally(app, table));
+    let room = (area.width as usize).saturating_sub(width::width(&tally) + 6);
+    let about = width::cut(&about(app, experiments, table), room);
+    block = block.title_bottom(Line::styled(tally, look::DIM));
+    block = block.title_bottom(Line::raw(format!(" {about} ")).right_aligned());
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let total = inner.width as usize;
@@ -269,16 +273,15 @@ fn tally(app: &App, table: &Table) -> String {
     text
 }
 
-/// What the cell that is marked has no room for in the grid: its name and why it could not be read, or its cost.
-pub(super) fn about(app: &App, experiments: &Experiments) -> String {
-    let cell = experiments.table.as_ref().and_then(|table| table.at(experiments.row.at, experiments.column));
-    let Some(cell) = cell else { return String::new() };
-    let why = match &cell.state {
-        CellState::Skipped(why) => format!(" · {why}"),
-        CellState::Done(_) if experiments.findings().is_none() => format!(" · {}", app.say(own::PROVISIONAL)),
-        _ => String::new(),
-    };
-    format!("{} · {}{why}", cell.strategy, cell.feature)
+/// The cell that is marked, and why it could not be read; nothing where another one is being read, which the tally names.
+fn about(app: &App, experiments: &Experiments, table: &Table) -> String {
+    let is_running = |cell: &GridCell| cell.state == CellState::Running;
+    let Some(cell) = table.at(experiments.row.at, experiments.column) else { return String::new() };
+    match &cell.state {
+        CellState::Skipped(why) => format!("{} · {}: {why}", cell.strategy, cell.feature),
+        _ if app.run.busy() && table.grid.cells.iter().any(is_running) => String::new(),
+        _ => format!("{} · {}", cell.strategy, cell.feature),
+    }
 }
 
 /// What the grid shows, to be copied.

@@ -130,6 +130,9 @@ fn views_are_gone_through_with_the_same_cell_marked() {
     assert!(bench.screen(SMALL, "hh").contains("▶head"), "there is nothing before the first column");
     let far = bench.screen(SMALL, "Gkhllll");
     assert!(far.contains("▶sections"), "{far}");
+    let skipped = bench.screen(SMALL, "G");
+    assert!(skipped.contains("none · bert<&>: a text of 900 tokens"), "why a cell could not be read: {skipped}");
+    bench.press("k");
     assert!(bench.screen(SMALL, "vv").contains("2 / 6"), "sections of bert are the second best");
     // What the list cannot show is marked in the grid alone; the mouse does the same.
     let all = bench.screen(LARGE, "");

@@ -227,7 +227,32 @@ pub(crate) fn draw_curves(
     }
     let middle = (low + high) / 2.0;
     let y = Axis::default().bounds([low, high]).labels([low, middle, high].map(scale)).style(look::DIM);
+    let inner = block.inner(area);
     frame.render_widget(Chart::new(sets).block(block).x_axis(x).y_axis(y).legend_position(None), area);
+    draw_names(curves, (low, high), Rect { height: inner.height.saturating_sub(1 + u16::from(dates)), ..inner }, frame);
+}
+
+/// Writes the names of curves where they end, for screens without colours: the highest and the lowest first, each on a row of its own.
+fn draw_names(curves: &[Curve], (low, high): (f64, f64), graph: Rect, frame: &mut Frame<'_>) {
+    let end = |curve: &Curve| curve.points.last().map(|point| point.1);
+    let named = curves.iter().filter(|curve| !curve.name.is_empty());
+    let mut ends: Vec<(&Curve, f64)> = named.filter_map(|curve| Some((curve, end(curve)?))).collect();
+    ends.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if ends.len() > 1 {
+        let lowest = ends.pop();
+        ends.splice(1..1, lowest);
+    }
+    let mut taken = Vec::new();
+    for (curve, value) in ends {
+        let wide = width::width(&curve.name);
+        let row = ((high - value) / (high - low) * f64::from(graph.height.saturating_sub(1))).round() as u16;
+        if taken.contains(&row) || wide + 10 > graph.width as usize || row >= graph.height {
+            continue;
+        }
+        taken.push(row);
+        let area = Rect::new(graph.right() - wide as u16, graph.y + row, wide as u16, 1);
+        frame.render_widget(Line::styled(curve.name.as_str(), curve.style), area);
+    }
 }
 
 #[cfg(test)]

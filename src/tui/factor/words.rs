@@ -6,10 +6,7 @@ words! {
     TESTS: "检验", "Tests";
     KNOWN_FROM: "日期", "dates";
     ALIGNED: "对齐", "aligned";
-    DELAY: "延迟", "delay";
-    TRADING_DAYS: "交易日", "trading days";
     UNLINTED: "未做，按 l 检查", "not done: press l";
-    UNNOTED: "账本中没有这次回测", "not in the ledger";
     AFTER_TRADE: "买入后第 n 日", "day after the trade";
     ALL_YEARS: "全部", "all";
     OF_ONE: "起点 1", "of 1";
