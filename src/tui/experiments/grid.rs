@@ -279,7 +279,7 @@ fn about(app: &App, experiments: &Experiments, table: &Table) -> String {
     let Some(cell) = table.at(experiments.row.at, experiments.column) else { return String::new() };
     match &cell.state {
         CellState::Skipped(why) => format!("{} · {}: {why}", cell.strategy, cell.feature),
-        _ if app.run.busy() && table.grid.cells.iter().any(is_running) => String::new(),
+        _ if job(app).is_some() && table.grid.cells.iter().any(is_running) => String::new(),
         _ => format!("{} · {}", cell.strategy, cell.feature),
     }
 }
