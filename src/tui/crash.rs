@@ -180,6 +180,7 @@ fn where_it_is(report: &Result<PathBuf>) -> String {
 mod tests {
     use super::*;
     use crate::tui::bench::{Bench, LARGE, empty, filled};
+    use crate::tui::terminal::Scene;
 
     fn recorder(folder: &Path) -> Recorder {
         let recorder = Recorder::default();
