@@ -176,7 +176,7 @@ pub struct Report {
     pub dropped: BTreeMap<String, u64>,
     /// Figures and findings of this stage, in the order they were noted.
     pub facts: serde_json::Map<String, serde_json::Value>,
-    /// Wall time in seconds.
+    /// Time at work in seconds; pauses are left out.
     pub seconds: f64,
     /// Whether the stage was skipped because nothing that it depends on had changed.
     pub unchanged: bool,

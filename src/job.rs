@@ -44,7 +44,7 @@ pub struct StageProgress {
     pub total: Option<u64>,
     /// What the work says of itself beside its count: a loss, a rate of learning. Often empty.
     pub note: String,
-    /// Since the stage began; stands still once it ended.
+    /// Time at work since the stage began: pauses are left out. Stands still once it ended.
     pub elapsed: Duration,
     /// Where the stage stands.
     pub state: StageState,
@@ -93,32 +93,77 @@ struct Stage {
     unit: &'static str,
     total: Option<u64>,
     meter: Arc<Meter>,
-    began: Instant,
+    /// Time at work when it began.
+    began: Duration,
     ended: Option<Duration>,
     state: StageState,
 }
 
+/// Time at work: runs on from its making, and stands still while the work is held.
+struct Clock {
+    made: Instant,
+    held: Duration,
+    since: Option<Instant>,
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { made: Instant::now(), held: Duration::ZERO, since: None }
+    }
+}
+
+impl Clock {
+    fn worked(&self) -> Duration {
+        let now = self.since.unwrap_or_else(Instant::now);
+        now.duration_since(self.made).saturating_sub(self.held)
+    }
+
+    fn hold(&mut self, held: bool) {
+        match (held, self.since) {
+            (true, None) => self.since = Some(Instant::now()),
+            (false, Some(since)) => {
+                self.held += since.elapsed();
+                self.since = None;
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The progress of a run, shared between the work and the front that shows it.
 #[derive(Clone, Default)]
-pub struct Progress(Arc<Mutex<Vec<Stage>>>);
+pub struct Progress {
+    stages: Arc<Mutex<Vec<Stage>>>,
+    clock: Arc<Mutex<Clock>>,
+}
 
 impl Progress {
     /// All stages so far, in the order they began.
     pub fn stages(&self) -> Vec<StageProgress> {
+        let worked = self.worked();
         let snapshot = |s: &Stage| StageProgress {
             name: s.name.clone(),
             unit: s.unit,
             done: s.meter.done.load(Ordering::Relaxed),
             total: s.total,
             note: s.meter.note().clone(),
-            elapsed: s.ended.unwrap_or_else(|| s.began.elapsed()),
+            elapsed: s.ended.unwrap_or_else(|| worked.saturating_sub(s.began)),
             state: s.state.clone(),
         };
         self.lock().iter().map(snapshot).collect()
     }
 
+    /// Time at work since the context was made: pauses are left out.
+    pub fn worked(&self) -> Duration {
+        self.clock().worked()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Vec<Stage>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn clock(&self) -> MutexGuard<'_, Clock> {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn begin(&self, name: &str, unit: &'static str, total: Option<u64>) -> Arc<Meter> {
@@ -129,7 +174,7 @@ impl Progress {
             unit,
             total,
             meter: meter.clone(),
-            began: Instant::now(),
+            began: self.worked(),
             ended: None,
             state,
         };
@@ -139,10 +184,11 @@ impl Progress {
 
     /// Ends the newest running stage of that name.
     fn end(&self, name: &str, state: StageState) {
+        let worked = self.worked();
         let mut stages = self.lock();
         let open = stages.iter_mut().rev().find(|s| s.name == name && matches!(s.state, StageState::Running));
         if let Some(stage) = open {
-            stage.ended = Some(stage.began.elapsed());
+            stage.ended = Some(worked.saturating_sub(stage.began));
             stage.state = state;
         }
     }
@@ -188,10 +234,10 @@ impl Ctx {
         work: impl FnOnce() -> Result<Report>,
     ) -> Result<Report> {
         self.check()?;
-        let began = Instant::now();
+        let began = self.progress.worked();
         let outer = std::mem::replace(&mut *self.current(), self.progress.begin(name, unit, total));
-        let result =
-            catch_unwind(AssertUnwindSafe(work)).map(|result| result.map(|report| report.took(began.elapsed())));
+        let result = catch_unwind(AssertUnwindSafe(work))
+            .map(|result| result.map(|report| report.took(self.progress.worked().saturating_sub(began))));
         *self.current() = outer;
         match &result {
             Ok(Ok(report)) => self.progress.end(name, StageState::Done(Box::new(report.clone()))),
@@ -224,8 +270,10 @@ impl Ctx {
         self.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Holds all work under this context at its next [`Ctx::advance`] or [`Ctx::check`], or lets it go on.
+    /// Holds all work under this context at its next [`Ctx::advance`] or [`Ctx::check`], or lets it go on. What passes meanwhile
+    /// counts in no time and no rate.
     pub fn pause(&self, paused: bool) {
+        self.progress.clock().hold(paused);
         self.pause.store(paused, Ordering::Relaxed);
     }
 
@@ -440,6 +488,27 @@ mod tests {
         ctx.pause(true);
         ctx.cancel();
         assert_eq!(ctx.check(), Err(Cancelled), "what is paused can be stopped");
+    }
+
+    #[test]
+    fn a_pause_counts_in_no_time_and_no_rate() {
+        let ctx = ctx();
+        let report = ctx.stage("clean", "docs", Some(40), || {
+            ctx.advance(10)?;
+            ctx.pause(true);
+            ctx.pause(true);
+            let held = ctx.progress().stages()[0].elapsed;
+            std::thread::sleep(Duration::from_millis(300));
+            let stage = &ctx.progress().stages()[0];
+            assert_eq!(stage.elapsed, held, "the clock stands still");
+            assert!(stage.eta().unwrap() < Duration::from_millis(600), "{:?}", stage.eta());
+            ctx.pause(false);
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(Report::new("clean"))
+        });
+        let seconds = report.unwrap().seconds;
+        assert!((0.02..0.2).contains(&seconds), "{seconds}");
+        assert!(ctx.progress().stages()[0].elapsed >= Duration::from_millis(20));
     }
 
     #[test]

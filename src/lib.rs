@@ -7,6 +7,7 @@ pub mod disk;
 mod figures;
 pub mod job;
 mod language;
+pub mod lock;
 pub mod project;
 mod simd;
 mod stats;

@@ -116,6 +116,26 @@ impl Project {
         self.dir.join("experiments").join(name)
     }
 
+    /// Held by who writes the project's artefacts, and says who that is.
+    pub fn lock(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
+    /// Held by the workbench that remembers its session here, and says who that is.
+    pub fn desk_lock(&self) -> PathBuf {
+        self.dir.join("desk.lock")
+    }
+
+    /// Where the workbench was left.
+    pub fn session(&self) -> PathBuf {
+        self.dir.join("session.json")
+    }
+
+    /// The folder of what happened in the workbench.
+    pub fn log(&self) -> PathBuf {
+        self.dir.join("log")
+    }
+
     /// What each stage was last run with, so that an unchanged stage can be skipped.
     pub fn state(&self) -> PathBuf {
         self.dir.join("state.json")

@@ -41,6 +41,7 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
     let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
     Ok(headless::run("experiment", &ctx, |ctx| {
         let opened = opened?;
+        let _held = opened.writing("experiment")?;
         let (reports, findings, pages) = experiments(&opened, name.as_deref(), ctx)?;
         let mut summary = Summary::default();
         summary.set("project", &opened.config.project.name);
@@ -105,8 +106,11 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
     let found = pipeline::findings(config, &project).into_iter().find(|found| found.name == params.name);
     let Some(found) = found else { return Ok(None) };
     let Some(looked) = pipeline::look_at(config, &project, params, number)? else { return Ok(None) };
-    // While a run has the store, there are no scores to be seen.
-    let store = Store::open(&project.store()).ok();
+    // While a run has the store, there are no scores to be seen, which is told.
+    let (store, without_scores) = match Store::open(&project.store()) {
+        Ok(store) => (Some(store), None),
+        Err(error) => (None, Some(format!("{error:#}"))),
+    };
     let mut strategies = Vec::with_capacity(found.cells.len());
     for (cell, of) in found.cells.iter().enumerate() {
         let feature = config.feature.iter().find(|feature| feature.name == of.feature);
@@ -126,5 +130,6 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
         text: looked.document.text,
         documents: looked.documents,
         strategies,
+        without_scores,
     }))
 }

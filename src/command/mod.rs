@@ -18,7 +18,7 @@ mod read;
 mod reader;
 mod trace;
 mod train;
-mod workbench;
+pub(crate) mod workbench;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

@@ -16,6 +16,7 @@ use crate::data::Report;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
 use crate::lint::{Standing, Verdict};
+use crate::lock::{self, Lock};
 use crate::pipeline::{self, Judged, Stage};
 use crate::store::Store;
 use crate::tui::Start;
@@ -51,6 +52,13 @@ impl Opened {
         Ok(Opened { config, path: path.to_owned(), base: base.to_owned(), command, flags })
     }
 
+    /// A configuration that no file has.
+    #[cfg(test)]
+    pub(super) fn of(config: Config, base: &Path) -> Opened {
+        let flags: Flags = Arc::new(|_| Ok(()));
+        Opened { config, path: base.join("workbench.toml"), base: base.to_owned(), command: String::new(), flags }
+    }
+
     /// The flags that name the configuration on the command line.
     pub(super) fn config_flags(&self) -> String {
         format!("-c {}", self.path.display())
@@ -75,6 +83,11 @@ impl Opened {
         let mut config = Config::read(&self.path)?;
         (self.flags)(&mut config)?;
         Ok(Opened { config, ..self.clone() })
+    }
+
+    /// Holds the project's lock for as long as this command writes.
+    pub(super) fn writing(&self, command: &str) -> Result<Lock> {
+        lock::writing(&pipeline::project(&self.config, &self.base), command)
     }
 
     pub(super) fn ctx(&self) -> Result<Ctx> {
@@ -115,6 +128,7 @@ pub(super) fn drift(args: &Drift, global: &Global) -> Result<ExitCode> {
     let opened = Opened::read(&args.project.config, "drift", global)?;
     let ctx = opened.ctx()?;
     Ok(headless::run("drift", &ctx, |ctx| {
+        let _held = opened.writing("drift")?;
         let drifted = pipeline::drift(&opened.config, &opened.base, &args.feature, &args.against, ctx)?;
         let mut summary = Summary::default();
         summary.set("feature", &args.feature);
@@ -137,6 +151,7 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
     let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
     Ok(headless::run(name, &ctx, |ctx| {
         let opened = opened?;
+        let _held = opened.writing(name)?;
         let reports = pipeline::run(&opened.config, &opened.base, last, ctx)?;
         summary(&opened, reports, last)
     }))

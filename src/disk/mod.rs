@@ -37,8 +37,8 @@ pub fn make_dir(path: &Path) -> Result<()> {
 pub fn sweep(folder: &Path) -> Result<()> {
     for entry in walkdir::WalkDir::new(folder).into_iter().filter_map(Result::ok) {
         if entry.file_type().is_file() && entry.file_name().to_string_lossy().starts_with(".tmp-") {
-            std::fs::remove_file(entry.path())
-                .with_context(|| format!("cannot remove the leftover {}", entry.path().display()))?;
+            // Whoever wrote it may have put it in its place meanwhile.
+            remove_if_there(entry.path()).context("a leftover of an interrupted run stays")?;
         }
     }
     Ok(())

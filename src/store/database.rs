@@ -185,6 +185,8 @@ fn guard<T>(root: &Path, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
     let name = root.display();
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),
+        Ok(Err(sled::Error::Io(error))) if is_held(&error) => Err(error)
+            .with_context(|| format!("the feature store {name} is in use by another run; wait until it has ended")),
         Ok(Err(sled::Error::Io(error))) => {
             Err(error).with_context(|| format!("the feature store {name} cannot read or write its files (disk full?)"))
         }

@@ -1,33 +1,36 @@
 //! The state of the workbench, and how an intent changes it. Nothing here draws.
 
+mod home;
+mod work;
+
 use std::cell::RefCell;
 use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use ratatui::layout::{Position, Rect};
 
 use super::commands::{Action, Keymap, Palette, leads_there};
 use super::corpus::Corpus;
-use super::desk::{Desk, Order, Work};
+use super::desk::{Desk, Order};
 use super::errand::Errand;
 use super::event::{Event, Intent, intent};
 use super::experiments::Experiments;
 use super::factor::Factor;
 use super::features::Features;
 use super::field::Field;
+use super::instance::Instance;
+use super::jobs::Jobs;
 use super::ledger::Ledger;
 use super::models::Models;
 use super::onnx::Onnx;
 use super::over::Over;
 use super::page::{Chart, Page, PageState, Table};
 use super::reading::{Answer, Reading, Request};
-use super::run::{Phase, Run};
 use super::text::Text;
 use super::theme::Theme;
 use super::words::{self, Word};
 use super::{Language, Start, Workspace, copy, picture, view};
-use crate::job::{Ctx, Job};
 
 /// What lies over the page.
 #[derive(Clone, Debug)]
@@ -45,9 +48,9 @@ pub(crate) enum Dialog {
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// Stop the run?
-    Cancel,
-    /// Stop the run and leave?
+    /// Stop this job?
+    Cancel(u64),
+    /// Stop all jobs and leave?
     Quit,
 }
 
@@ -68,7 +71,9 @@ pub(crate) struct App {
     pub(crate) experiments: Experiments,
     pub(crate) factor: Factor,
     pub(crate) ledger: Ledger,
-    pub(crate) run: Run,
+    pub(crate) jobs: Jobs,
+    /// Whether this workbench may write.
+    pub(crate) instance: Instance,
     /// The settings, the tour, and the workspace on its way.
     pub(crate) over: Over,
     /// What the last key did, where the picture does not show it.
@@ -77,16 +82,32 @@ pub(crate) struct App {
     saving: Option<Errand<String>>,
     /// Text on its way to the clipboard.
     clipboard: Option<String>,
-    /// Whether the factor is to be shown when the run has ended.
+    /// Whether the factor is to be shown when the pipeline has ended.
     then_factor: bool,
+    /// The session as it was last written, and when.
+    remembered: (String, Instant),
+    /// Whether a key has changed the language.
+    language_chosen: bool,
+    /// What the scribe complained of last.
+    fault: Option<String>,
     quit: bool,
     pub(super) reading: Reading,
     pub(super) events: Sender<Event>,
 }
 
 impl App {
-    /// The workbench on a screen of this size; answers of its threads go to `events`.
+    /// The workbench on a screen of this size; answers of its threads go to `events`. It neither remembers nor keeps anything.
     pub(crate) fn new(workspace: Workspace, size: (u16, u16), events: Sender<Event>) -> Result<App> {
+        App::build(workspace, size, events, None)
+    }
+
+    /// The workbench where it was left. The first one on a project keeps its session and its log there; others only read.
+    pub(crate) fn remembering(workspace: Workspace, size: (u16, u16), events: Sender<Event>) -> Result<App> {
+        let instance = Instance::on(&workspace.project);
+        App::build(workspace, size, events, Some(instance))
+    }
+
+    fn build(workspace: Workspace, size: (u16, u16), events: Sender<Event>, instance: Option<Instance>) -> Result<App> {
         let keymap = Keymap::new(&workspace.keys)?;
         let reading = Reading::start(&workspace, events.clone())?;
         let tested = workspace.factors.iter().position(|name| workspace.project.backtest(name).exists());
@@ -110,17 +131,24 @@ impl App {
             experiments: Experiments::default(),
             factor: Factor::at(tested.unwrap_or(0)),
             ledger: Ledger::default(),
-            run: Run::default(),
+            jobs: Jobs::default(),
+            instance: Instance::default(),
             over: Over::new(&workspace, tested.is_some()),
             notice: None,
             saving: None,
             clipboard: None,
             then_factor: workspace.start == Start::RunThenFactor,
+            remembered: (String::new(), Instant::now()),
+            language_chosen: false,
+            fault: None,
             quit: false,
             reading,
             events,
             workspace,
         };
+        if let Some(instance) = instance {
+            app.come_back(instance)?;
+        }
         app.reload();
         if app.workspace.start == Start::Browse {
             app.reading.ask(Request::Reports);
@@ -157,15 +185,15 @@ impl App {
             Page::Experiments => &self.experiments,
             Page::Factor => &self.factor,
             Page::Ledger => &self.ledger,
-            Page::Jobs => &self.run,
+            Page::Jobs => &self.jobs,
         }
     }
 
     /// Lets a page work at its desk, and carries out what it orders.
     fn with<T>(&mut self, page: Page, work: impl FnOnce(&mut dyn PageState, &Desk<'_>) -> T) -> T {
         let orders = RefCell::new(Vec::new());
-        let busy = self.run.busy();
-        let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, busy, &orders);
+        let standing = self.standing();
+        let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, standing, &orders);
         let state: &mut dyn PageState = match page {
             Page::Corpus => &mut self.corpus,
             Page::Text => &mut self.text,
@@ -175,11 +203,11 @@ impl App {
             Page::Experiments => &mut self.experiments,
             Page::Factor => &mut self.factor,
             Page::Ledger => &mut self.ledger,
-            Page::Jobs => &mut self.run,
+            Page::Jobs => &mut self.jobs,
         };
         let made = work(state, &desk);
         for order in orders.into_inner() {
-            self.obey(order);
+            self.obey(order, page);
         }
         made
     }
@@ -187,10 +215,16 @@ impl App {
     /// The desk of a page that only looks.
     pub(crate) fn at_desk<T>(&self, work: impl FnOnce(&Desk<'_>) -> T) -> T {
         let orders = RefCell::new(Vec::new());
-        work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.run.busy(), &orders))
+        work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.standing(), &orders))
     }
 
-    fn obey(&mut self, order: Order) {
+    /// Whether a job has not ended, and whether this workbench only reads.
+    fn standing(&self) -> [bool; 2] {
+        [self.jobs.busy(), self.instance.why().is_some()]
+    }
+
+    /// Does what this page has ordered.
+    fn obey(&mut self, order: Order, from: Page) {
         match order {
             Order::Say(text) => self.notice = Some(text),
             Order::Copy(text) => {
@@ -198,8 +232,12 @@ impl App {
                 self.notice = Some(format!("{}: {first}", self.say(words::COPIED)));
                 self.clipboard = Some(text);
             }
-            Order::Start(work) => self.follow_run(work),
-            Order::Show(page) => self.page = page,
+            Order::Start(work) => {
+                self.begin(work, from);
+            }
+            Order::AskToWrite => {
+                self.may_write();
+            }
             Order::Read(part, row) => {
                 self.text.read(part, row);
                 self.features.follow(part, row);
@@ -222,7 +260,7 @@ impl App {
             Page::Experiments => self.experiments.field(),
             Page::Factor => self.factor.field(),
             Page::Ledger => self.ledger.field(),
-            Page::Jobs => self.run.field(),
+            Page::Jobs => self.jobs.field(),
         }
     }
 
@@ -252,11 +290,6 @@ impl App {
     /// Whether something asked for has not come yet.
     pub(crate) fn waiting(&self) -> bool {
         self.saving.is_some() || self.over.waiting() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
-    }
-
-    /// Whether a job is under way.
-    pub(crate) fn busy(&self) -> bool {
-        self.run.busy()
     }
 
     /// Takes in an event; true when the picture may have changed.
@@ -317,8 +350,10 @@ impl App {
             Intent::Interrupt => match self.dialog {
                 // The second Ctrl-C is a yes to what the first one asked.
                 Some(Dialog::Question(_)) => self.answer(true),
-                _ if self.run.busy() => self.dialog = Some(Dialog::Question(Question::Cancel)),
-                _ => self.quit = true,
+                _ => match self.jobs.target(false).map(|job| job.id) {
+                    Some(id) => self.dialog = Some(Dialog::Question(Question::Cancel(id))),
+                    None => self.quit = true,
+                },
             },
         }
     }
@@ -385,12 +420,13 @@ impl App {
             Action::NextPage => self.page = self.page.further(1),
             Action::PreviousPage => self.page = self.page.further(Page::ALL.len() - 1),
             Action::Start => self.start(),
-            Action::Cancel => self.dialog = Some(Dialog::Question(Question::Cancel)),
-            Action::Copy => self.obey(Order::Copy(self.command())),
+            Action::Cancel => self.cancel(),
+            Action::Pause => self.pause(),
+            Action::Copy => self.obey(Order::Copy(self.command()), self.page),
             Action::CopyTable | Action::CopyMarkdown => {
                 let Some(table) = self.table() else { return };
                 let text = if action == Action::CopyTable { copy::csv(&table) } else { copy::markdown(&table) };
-                self.obey(Order::Copy(text));
+                self.obey(Order::Copy(text), self.page);
             }
             Action::Settings => self.open_settings(),
             Action::Tour => self.tour(Some(0)),
@@ -402,9 +438,10 @@ impl App {
             }
             Action::Language => {
                 self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
+                self.language_chosen = true;
             }
             Action::Help => self.dialog = Some(Dialog::Help(0)),
-            Action::Quit if self.run.busy() => self.dialog = Some(Dialog::Question(Question::Quit)),
+            Action::Quit if self.jobs.busy() => self.dialog = Some(Dialog::Question(Question::Quit)),
             Action::Quit => self.quit = true,
             _ => {
                 let area = view::page_area(self.size);
@@ -436,57 +473,6 @@ impl App {
         of_page.unwrap_or_else(|| self.workspace.command.clone())
     }
 
-    fn answer(&mut self, yes: bool) {
-        let Some(Dialog::Question(question)) = self.dialog.take() else { return };
-        if yes {
-            self.run.cancel();
-            self.quit = question == Question::Quit;
-        }
-    }
-
-    fn start(&mut self) {
-        let (command, run) = (self.workspace.command.clone(), self.workspace.run.clone());
-        self.follow_run(Work { name: self.say(words::PIPELINE).to_owned(), command, run });
-        self.experiments.runs_here = false;
-        self.page = Page::Jobs;
-    }
-
-    fn follow_run(&mut self, work: Work) {
-        let ctx = Ctx::new(self.workspace.threads, self.workspace.seed);
-        let run = work.run;
-        self.run.follow(ctx.and_then(|ctx| Job::spawn("run", ctx, move |ctx| run(ctx))));
-    }
-
-    /// Looks at the run; true when there is something new to see.
-    fn look(&mut self) -> bool {
-        let busy = self.run.busy();
-        if self.run.look() {
-            // A question about a run that has ended meanwhile needs no answer.
-            self.dialog = self.dialog.take().filter(|d| !matches!(d, Dialog::Question(_)));
-            self.reload();
-            if self.then_factor && self.run.phase == Phase::Done && !self.workspace.factors.is_empty() {
-                self.page = Page::Factor;
-            }
-            self.run_has_ended();
-            self.arrange();
-        } else if busy {
-            for page in Page::ALL {
-                self.with(page, |page, _| page.tick());
-            }
-        }
-        busy
-    }
-
-    /// Stops a run that is still under way and waits for it to put away what it holds, at most so long.
-    pub(crate) fn leave(mut self, patience: Duration) {
-        self.run.cancel();
-        let until = Instant::now() + patience;
-        while self.run.busy() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(20));
-            self.run.look();
-        }
-    }
-
     pub(super) fn reload(&mut self) {
         for page in Page::ALL {
             self.with(page, |page, desk| page.reload(desk));
@@ -495,8 +481,8 @@ impl App {
 
     fn learn(&mut self, answer: Answer) {
         match answer {
-            Answer::Rejects(rejects) => self.run.take_rejects(rejects),
-            Answer::Reports(reports) => self.run.take_reports(reports),
+            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects),
+            Answer::Reports(reports) => self.jobs.take_reports(reports),
         }
     }
 

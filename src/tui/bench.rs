@@ -1,9 +1,10 @@
 //! What screen tests stand on: a workbench without a terminal, keys, and a project of invented text.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, Weekday};
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use polars::prelude::{IntoColumn, NamedFrom, Series};
@@ -37,7 +38,28 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
+    /// A workbench that neither remembers nor keeps anything.
     pub(crate) fn open(dir: &Arc<TempDir>, change: impl FnOnce(&mut Workspace)) -> Bench {
+        Bench::with(dir, change, App::new)
+    }
+
+    /// A workbench as it is opened on a terminal: where it was left.
+    pub(crate) fn come_back(dir: &Arc<TempDir>, change: impl FnOnce(&mut Workspace)) -> Bench {
+        let mut bench = Bench::with(dir, change, App::remembering);
+        bench.settle();
+        bench
+    }
+
+    /// Leaves the workbench as the terminal does.
+    pub(crate) fn leave(self) {
+        self.app.leave(SOON);
+    }
+
+    fn with(
+        dir: &Arc<TempDir>,
+        change: impl FnOnce(&mut Workspace),
+        open: impl FnOnce(Workspace, (u16, u16), Sender<Event>) -> Result<App>,
+    ) -> Bench {
         let mut workspace = Workspace {
             title: "砚台样例".to_owned(),
             project: Project::new(dir.path()),
@@ -59,6 +81,7 @@ impl Bench {
             tracing: None,
             judgement: None,
             language: Language::Zh,
+            language_given: false,
             note: Some("合成数据".to_owned()),
             command: "inkstone run --headless".to_owned(),
             red_up: true,
@@ -73,7 +96,7 @@ impl Bench {
         };
         change(&mut workspace);
         let (sender, events) = channel();
-        let app = App::new(workspace, SMALL, sender).unwrap();
+        let app = open(workspace, SMALL, sender).unwrap();
         Bench { app, events, _dir: dir.clone() }
     }
 
@@ -106,7 +129,7 @@ impl Bench {
     /// Looks at the run until it has ended, then settles.
     pub(crate) fn finish(&mut self) {
         let until = Instant::now() + SOON;
-        while self.app.run.busy() {
+        while self.app.busy() {
             assert!(Instant::now() < until, "the run never ended");
             std::thread::sleep(Duration::from_millis(5));
             self.app.take(Event::Tick);

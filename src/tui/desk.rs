@@ -7,7 +7,6 @@ use anyhow::Result;
 
 use super::errand::Errand;
 use super::event::Event;
-use super::page::Page;
 use super::reading::Reading;
 use super::{Language, Runner, Workspace};
 use crate::job::Ctx;
@@ -19,10 +18,10 @@ pub(crate) enum Order {
     Say(String),
     /// Put this text into the clipboard, and say so.
     Copy(String),
-    /// Start a job.
+    /// Start a job, or put it into the queue.
     Start(Work),
-    /// Show a page.
-    Show(Page),
+    /// Ask once more whether this workbench may write, and say what came of it.
+    AskToWrite,
     /// Read this document (part and row of the corpus) on the text page.
     Read(usize, usize),
 }
@@ -33,6 +32,8 @@ pub(crate) struct Work {
     pub(crate) name: String,
     /// The command that does the same without a screen.
     pub(crate) command: String,
+    /// Whether it writes the project. Jobs that do run one at a time, and not where another process has the project.
+    pub(crate) writes: bool,
     /// The work.
     pub(crate) run: Runner,
 }
@@ -45,8 +46,10 @@ pub(crate) struct Desk<'a> {
     pub(crate) reading: &'a Reading,
     /// Where finished errands report.
     pub(crate) events: &'a Sender<Event>,
-    /// Whether a job is under way.
+    /// Whether a job is under way or waits.
     pub(crate) busy: bool,
+    /// Whether this workbench only reads: what writes is not to be begun.
+    pub(crate) read_only: bool,
     orders: &'a RefCell<Vec<Order>>,
 }
 
@@ -56,10 +59,10 @@ impl<'a> Desk<'a> {
         language: Language,
         reading: &'a Reading,
         events: &'a Sender<Event>,
-        busy: bool,
+        [busy, read_only]: [bool; 2],
         orders: &'a RefCell<Vec<Order>>,
     ) -> Desk<'a> {
-        Desk { workspace, language, reading, events, busy, orders }
+        Desk { workspace, language, reading, events, busy, read_only, orders }
     }
 
     /// Asks something of the workbench; it is done as soon as the page has ended what it does.

@@ -54,11 +54,6 @@ impl Field {
         Some(self.text.len() != before)
     }
 
-    /// Cells before the cursor.
-    pub(crate) fn cells_before(&self) -> usize {
-        width::width(&self.text[..self.cursor])
-    }
-
     /// What is seen of it in so many cells, and in which of them the cursor is; the cursor is always in sight. However long the text,
     /// only what is seen of it is looked at.
     pub(crate) fn window(&self, cells: usize) -> (String, usize) {

@@ -43,6 +43,8 @@ pub struct Truncated {
     pub documents: usize,
     /// What each cell of the experiment keeps of it.
     pub strategies: Vec<Kept>,
+    /// Why there are no scores, where the store that has them could not be opened.
+    pub without_scores: Option<String>,
 }
 
 /// What one cell keeps of a document.

@@ -14,6 +14,7 @@ mod bench;
 mod commands;
 mod copy;
 mod corpus;
+mod crash;
 mod desk;
 mod errand;
 mod event;
@@ -22,6 +23,8 @@ mod factor;
 mod features;
 mod field;
 mod forms;
+mod instance;
+mod jobs;
 mod laboratory;
 mod ledger;
 mod list;
@@ -34,10 +37,11 @@ mod page;
 mod picture;
 mod pinyin;
 mod reading;
-mod run;
 #[cfg(test)]
 mod screens;
+mod scribe;
 mod sentences;
+mod session;
 mod terminal;
 mod text;
 mod theme;
@@ -74,8 +78,8 @@ pub use models::{
 };
 pub use onnx::{AskContextual, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
 pub use text::{
-    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy, TextSubject,
-    Tokens, Tradable,
+    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy,
+    TextSubject, Tokens, Tradable,
 };
 pub use theme::{Depth, Shade};
 pub use welcome::{Begin, WelcomeBench};
@@ -141,6 +145,8 @@ pub struct Workspace {
     pub judgement: Option<JudgementOf>,
     /// Language to begin with; a key changes it.
     pub language: Language,
+    /// Whether the user has asked for that language now, so that the one of an earlier session does not count.
+    pub language_given: bool,
     /// Said on every screen, for instance that the data is synthetic.
     pub note: Option<String>,
     /// The command that does the same without a screen.

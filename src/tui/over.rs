@@ -10,7 +10,6 @@ use super::commands::Keymap;
 use super::errand::{Errand, Messenger};
 use super::forms::{Outcome, Settings, words as form_words};
 use super::reading::Reading;
-use super::run::Phase;
 use super::{Language, Start, Workspace, tour, view};
 use crate::data::Key;
 
@@ -84,10 +83,10 @@ impl App {
         }
     }
 
-    /// What follows a run that has ended.
-    pub(crate) fn run_has_ended(&mut self) {
+    /// What follows a job that has ended; `done`: the pipeline, and well.
+    pub(crate) fn job_has_ended(&mut self, done: bool) {
         self.reopen();
-        if std::mem::take(&mut self.over.offer) && self.run.phase == Phase::Done {
+        if std::mem::take(&mut self.over.offer) && done {
             self.notice = Some(self.say(tour::OFFER).to_owned());
         }
     }

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use pinyin::{ToPinyin, ToPinyinMulti};
+use pinyin::ToPinyinMulti;
 
 /// The block of characters that have a place in the table of readings: U+3400 to U+9FFF.
 const BLOCK: std::ops::Range<u32> = 0x3400..0xa000;
@@ -12,15 +12,6 @@ const BLOCK: std::ops::Range<u32> = 0x3400..0xa000;
 /// Initials of each character of [`BLOCK`], a bit a letter; 0 without a reading.
 static READINGS: LazyLock<Vec<u32>> =
     LazyLock::new(|| BLOCK.map(|code| char::from_u32(code).map_or(0, read_of)).collect());
-
-/// The initials of a text by the commonest readings, in lower case.
-pub(crate) fn initials(text: &str) -> String {
-    let initial = |one: char| match one.to_pinyin() {
-        Some(reading) => reading.plain().chars().next(),
-        None => one.is_ascii_alphanumeric().then(|| one.to_ascii_lowercase()),
-    };
-    text.chars().filter_map(initial).collect()
-}
 
 /// Whether the letters are initials of characters of the text that follow each other.
 pub(crate) fn matches(text: &str, letters: &str) -> bool {
@@ -105,12 +96,6 @@ fn read_of(one: char) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn initials_are_those_of_the_commonest_readings() {
-        assert_eq!(initials("启澜生物：拟回购 ETF50 股份"), "qlswnhgetf50gf");
-        assert_eq!(initials("，。\u{1b}😀"), "");
-    }
 
     #[test]
     fn letters_find_characters_that_follow_each_other() {

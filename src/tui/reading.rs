@@ -12,8 +12,8 @@ use base64::engine::general_purpose::STANDARD;
 use encoding_rs::{Encoding, GB18030, UTF_8};
 use serde::Deserialize;
 
-use super::event::Event;
 use super::Workspace;
+use super::event::Event;
 use crate::data::Report;
 use crate::disk;
 use crate::ingest::Log;
@@ -159,4 +159,3 @@ fn original(raw: &str, encoding: Option<&str>) -> String {
     let guessed = || if std::str::from_utf8(&bytes).is_ok() { UTF_8 } else { GB18030 };
     named.unwrap_or_else(guessed).decode(&bytes).0.into_owned()
 }
-

@@ -15,22 +15,16 @@ use unicode_width::UnicodeWidthChar;
 
 use super::bench::{Bench, LARGE, SMALL, SOON, cut_in_pieces, empty, filled, outcome};
 use super::event::Event;
+use super::jobs::Phase;
 use super::page::Page;
-use super::run::Phase;
 use super::{Depth, Language, Runner, Start, Workspace, view, width};
 use crate::backtest::Outcome;
 use crate::corpus::documents_to_frame;
 use crate::data::{Document, Report};
 use crate::disk;
-use crate::job::{StageProgress, StageState};
 use crate::project::Project;
 
-fn stage(name: &str, done: u64, total: Option<u64>, seconds: u64, state: StageState) -> StageProgress {
-    let (name, note) = (name.to_owned(), String::new());
-    StageProgress { name, unit: "docs", done, total, note, elapsed: Duration::from_secs(seconds), state }
-}
-
-fn ingest_report() -> Report {
+pub(crate) fn ingest_report() -> Report {
     let mut report = Report::new("ingest");
     (report.rows_in, report.rows_out, report.seconds) = (9520, 9500, 4.0);
     report.drop_rows("no such date", 13);
@@ -41,15 +35,6 @@ fn ingest_report() -> Report {
     report
 }
 
-fn half_way() -> Vec<StageProgress> {
-    let unchanged = Report { rows_in: 200, rows_out: 200, unchanged: true, ..Report::new("securities") };
-    vec![
-        stage("ingest", 9520, Some(9520), 4, StageState::Done(Box::new(ingest_report()))),
-        stage("securities", 200, None, 0, StageState::Done(Box::new(unchanged))),
-        stage("clean", 4800, Some(9500), 6, StageState::Running),
-    ]
-}
-
 #[test]
 fn an_empty_project_says_what_to_do() {
     let mut bench = Bench::open(&empty(), |w| w.factors.clear());
@@ -58,25 +43,6 @@ fn an_empty_project_says_what_to_do() {
     insta::assert_snapshot!("empty_factor_english", bench.screen(SMALL, "7L"));
     let mut bench = Bench::open(&empty(), |_| ());
     assert!(bench.screen(SMALL, "7").contains("这个因子还没有回测：按 r 运行"));
-}
-
-#[test]
-fn runs_are_shown_at_work_failed_and_finished() {
-    let mut bench = Bench::open(&empty(), |_| ());
-    (bench.app.run.stages, bench.app.run.phase) = (half_way(), Phase::Running);
-    insta::assert_snapshot!("running", bench.screen(SMALL, "9"));
-    insta::assert_snapshot!("running_first_stage", bench.screen(LARGE, "kk"));
-    insta::assert_snapshot!("running_question", bench.screen(SMALL, "<ctrl-c>"));
-    bench.press("n");
-    bench.app.run.stages[2].state = StageState::Failed;
-    bench.app.run.phase = Phase::Failed(
-        "clean: part 1 of 3: cannot write .inkstone/clean/part-00001.parquet: No space left on device (os error 28)"
-            .to_owned(),
-    );
-    insta::assert_snapshot!("failed", bench.screen(SMALL, "j<end>"));
-    bench.app.run.stages.pop();
-    bench.app.run.phase = Phase::Done;
-    insta::assert_snapshot!("finished_english", bench.screen(SMALL, "kL"));
 }
 
 #[test]
@@ -118,7 +84,7 @@ fn a_demo_ends_on_its_factor_unless_a_key_was_pressed() {
     let mut bench = Bench::open(&filled(), started);
     bench.press("9");
     bench.finish();
-    assert!(bench.screen(SMALL, "").contains("运行 · 完成"));
+    assert!(bench.screen(SMALL, "").contains("整条流水线 · 完成"));
 }
 
 #[test]
@@ -176,7 +142,7 @@ fn a_run_that_writes_documents_brings_them_onto_the_page() {
     });
     let mut bench = Bench::open(&dir, |w| (w.run, w.start) = (run, Start::Run));
     bench.finish();
-    assert_eq!(bench.app.run.phase, Phase::Done);
+    assert_eq!(bench.app.jobs.list()[0].phase, Phase::Done);
     let corpus = bench.screen(SMALL, "1");
     assert!(corpus.contains("新到的一篇") && corpus.contains("1 / 1 · 未清洗"), "{corpus}");
 }
@@ -187,7 +153,7 @@ fn errors_and_panics_of_a_run_are_shown_as_chains() {
     let mut bench = Bench::open(&empty(), |w| w.run = run);
     bench.press("r");
     bench.finish();
-    assert!(bench.screen(SMALL, "").contains("ingest: row 3 has no date"));
+    assert!(bench.screen(SMALL, "").contains("└ row 3 has no date"));
     let run = run_of(|_| if cfg!(test) { panic!("a broken invariant") } else { bail!("never") });
     let mut bench = Bench::open(&empty(), |w| w.run = run);
     bench.press("r");
@@ -205,12 +171,12 @@ fn control_c_asks_once_then_cancels_then_leaves() {
     });
     let mut bench = Bench::open(&empty(), |w| w.run = run);
     bench.press("r<ctrl-c>");
-    assert!(bench.screen(SMALL, "").contains("停止正在进行的运行？"));
+    assert!(bench.screen(SMALL, "").contains("停止这个任务？"));
     bench.press("n");
-    assert!(bench.app.run.busy());
+    assert!(bench.app.busy());
     bench.press("<ctrl-c><ctrl-c>");
     bench.finish();
-    assert_eq!(bench.app.run.phase, Phase::Cancelled);
+    assert_eq!(bench.app.jobs.list()[0].phase, Phase::Cancelled);
     assert!(!bench.app.has_quit());
     bench.press("<ctrl-c>");
     assert!(bench.app.has_quit());

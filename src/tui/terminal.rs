@@ -1,7 +1,7 @@
 //! The real terminal: taken over and given back on every way out, and the loop that feeds the workbench.
 
 use std::io::{Stdout, stdout};
-use std::panic;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -18,13 +18,14 @@ use crossterm::event::{
 use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, event, execute};
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::{Frame, Terminal};
 
 use super::app::App;
+use super::crash::{Hook, Place, Recorder};
 use super::event::Event;
 use super::welcome::Welcome;
-use super::{WelcomeBench, Workspace, view};
+use super::{Language, WelcomeBench, Workspace, view};
 
 /// Time between two looks at the run.
 const TICK: Duration = Duration::from_millis(80);
@@ -59,6 +60,8 @@ pub(crate) trait Scene {
     fn take(&mut self, event: Event) -> bool;
     /// Draws everything.
     fn draw(&self, frame: &mut Frame<'_>);
+    /// Where the user is.
+    fn place(&self) -> Place;
     /// Whether the user has left.
     fn is_over(&self) -> bool;
     /// Text to be handed to the clipboard, once.
@@ -74,6 +77,11 @@ impl Scene for App {
 
     fn draw(&self, frame: &mut Frame<'_>) {
         view::draw(self, frame);
+    }
+
+    fn place(&self) -> Place {
+        let page = self.page.name().to(Language::En);
+        Place { page, size: (self.size.width, self.size.height), typing: self.typing() }
     }
 
     fn is_over(&self) -> bool {
@@ -93,6 +101,7 @@ struct Stage {
     // The thread for the keyboard ends before the terminal is given back.
     keys: Keys,
     screen: Screen,
+    recorder: Recorder,
 }
 
 impl Stage {
@@ -102,7 +111,8 @@ impl Stage {
             .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
         refuse_other_than_utf8(locale.as_deref().unwrap_or_default())?;
         let (sender, events) = channel();
-        let screen = Screen::take(mouse)?;
+        let recorder = Recorder::default();
+        let screen = Screen::take(mouse, recorder.clone())?;
         let terminal =
             Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
         // Told to end by the system (a closed window, a kill): leave in good order. Where the program has its own handler
@@ -110,7 +120,7 @@ impl Stage {
         let end = sender.clone();
         let _ = ctrlc::try_set_handler(move || drop(end.send(Event::End)));
         let keys = Keys::listen(sender.clone())?;
-        Ok(Stage { terminal, sender, events, keys, screen })
+        Ok(Stage { terminal, sender, events, keys, screen, recorder })
     }
 
     fn size(&self) -> Result<(u16, u16)> {
@@ -120,19 +130,29 @@ impl Stage {
 
     /// The workbench, until the user leaves it.
     fn work(mut self, workspace: Workspace) -> Result<()> {
-        let mut app = App::new(workspace, self.size()?, self.sender.clone())?;
+        self.recorder.works_in(workspace.project.dir());
+        let mut app = App::remembering(workspace, self.size()?, self.sender.clone())?;
         // Nothing of what was shown before may shine through.
         self.terminal.clear().context("cannot draw on this terminal")?;
-        let result = self.play(&mut app);
+        let played = catch_unwind(AssertUnwindSafe(|| self.play(&mut app)));
         let Stage { keys, screen, .. } = self;
         drop(keys);
         drop(screen);
+        let Ok(result) = played else {
+            // What is left of the workbench may panic once more; the report is written, and that is what matters.
+            let _ = catch_unwind(AssertUnwindSafe(|| app.abandon(PATIENCE)));
+            bail!(
+                "the workbench ended by an error of its own; its jobs were stopped, and what they had finished is kept"
+            );
+        };
         app.leave(PATIENCE);
         result
     }
 
     fn play(&mut self, scene: &mut impl Scene) -> Result<()> {
-        serve(scene, &mut self.terminal, &self.events)
+        let mut to_clipboard =
+            |text: &str| execute!(stdout(), Print(clipboard(text))).context("cannot write to this terminal");
+        serve(scene, &mut self.terminal, &self.events, &self.recorder, &mut to_clipboard)
     }
 }
 
@@ -149,11 +169,18 @@ fn refuse_other_than_utf8(locale: &str) -> Result<()> {
     );
 }
 
-fn serve(
-    scene: &mut impl Scene,
-    terminal: &mut Terminal<CrosstermBackend<Stdout>>,
+/// Draws and takes in events until the user leaves.
+fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>(
+    scene: &mut S,
+    terminal: &mut Terminal<B>,
     events: &Receiver<Event>,
+    recorder: &Recorder,
+    to_clipboard: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<()> {
+    let take = |scene: &mut S, event| {
+        recorder.note(scene.place(), &event);
+        scene.take(event)
+    };
     let mut draw = true;
     let mut looked = Instant::now();
     while !scene.is_over() {
@@ -162,19 +189,19 @@ fn serve(
         }
         draw = false;
         if let Some(text) = scene.take_clipboard() {
-            execute!(stdout(), Print(clipboard(&text))).context("cannot write to this terminal")?;
+            to_clipboard(&text)?;
         }
         match events.recv_timeout(TICK.saturating_sub(looked.elapsed())) {
-            Ok(event) => draw |= scene.take(event),
+            Ok(event) => draw |= take(scene, event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         // Everything that has come meanwhile is taken in before the one drawing.
         for event in events.try_iter() {
-            draw |= scene.take(event);
+            draw |= take(scene, event);
         }
         if looked.elapsed() >= TICK {
-            draw |= scene.take(Event::Tick);
+            draw |= take(scene, Event::Tick);
             looked = Instant::now();
         }
     }
@@ -186,29 +213,18 @@ fn clipboard(text: &str) -> String {
     format!("\x1b]52;c;{}\x07", STANDARD.encode(text))
 }
 
-type PanicHook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
-
 /// The terminal in our hands; given back when dropped.
 struct Screen {
-    before: Arc<PanicHook>,
     taken: Arc<AtomicBool>,
+    _hook: Hook,
 }
 
 impl Screen {
-    fn take(mouse: bool) -> Result<Screen> {
+    fn take(mouse: bool, recorder: Recorder) -> Result<Screen> {
         enable_raw_mode().context("this is no terminal to draw on (use --headless)")?;
-        let before: Arc<PanicHook> = Arc::new(panic::take_hook());
         let taken = Arc::new(AtomicBool::new(true));
-        let (hook, to_give_back) = (before.clone(), taken.clone());
-        let owner = thread::current().id();
-        // A panic of a worker is caught by its job and shown on the page: printing it would only spoil the picture.
-        panic::set_hook(Box::new(move |info| {
-            if thread::current().id() == owner {
-                give_back(&to_give_back);
-                hook(info);
-            }
-        }));
-        let screen = Screen { before, taken };
+        let to_give_back = taken.clone();
+        let screen = Screen { taken, _hook: Hook::set(recorder, move || give_back(&to_give_back)) };
         execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).context("cannot draw on this terminal")?;
         if mouse {
             execute!(stdout(), EnableMouseCapture).context("cannot draw on this terminal")?;
@@ -220,11 +236,6 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         give_back(&self.taken);
-        // While a panic unwinds, the hook cannot be changed, and need not be.
-        if !thread::panicking() {
-            let before = self.before.clone();
-            panic::set_hook(Box::new(move |info| before(info)));
-        }
     }
 }
 
@@ -294,7 +305,92 @@ fn next_input() -> std::io::Result<Option<Event>> {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::backend::{ClearType, TestBackend, WindowSize};
+    use ratatui::buffer::Cell;
+    use ratatui::layout::{Position, Size};
+
     use super::*;
+    use crate::tui::bench::{Bench, SMALL, filled};
+
+    /// A terminal that panics as soon as something is drawn on it a second time.
+    struct Panics {
+        inner: TestBackend,
+        drawn: usize,
+    }
+
+    impl Backend for Panics {
+        type Error = <TestBackend as Backend>::Error;
+
+        fn draw<'a, I: Iterator<Item = (u16, u16, &'a Cell)>>(&mut self, content: I) -> Result<(), Self::Error> {
+            self.drawn += 1;
+            assert!(self.drawn < 2, "a cell outside of the screen");
+            self.inner.draw(content)
+        }
+
+        fn hide_cursor(&mut self) -> Result<(), Self::Error> {
+            self.inner.hide_cursor()
+        }
+
+        fn show_cursor(&mut self) -> Result<(), Self::Error> {
+            self.inner.show_cursor()
+        }
+
+        fn get_cursor_position(&mut self) -> Result<Position, Self::Error> {
+            self.inner.get_cursor_position()
+        }
+
+        fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> Result<(), Self::Error> {
+            self.inner.set_cursor_position(position)
+        }
+
+        fn clear(&mut self) -> Result<(), Self::Error> {
+            self.inner.clear()
+        }
+
+        fn clear_region(&mut self, kind: ClearType) -> Result<(), Self::Error> {
+            self.inner.clear_region(kind)
+        }
+
+        fn size(&self) -> Result<Size, Self::Error> {
+            self.inner.size()
+        }
+
+        fn window_size(&mut self) -> Result<WindowSize, Self::Error> {
+            self.inner.window_size()
+        }
+
+        fn flush(&mut self) -> Result<(), Self::Error> {
+            self.inner.flush()
+        }
+    }
+
+    #[test]
+    fn a_panic_while_drawing_gives_the_terminal_back_and_leaves_a_report() {
+        let dir = filled();
+        let mut bench = Bench::open(&dir, |_| ());
+        let recorder = Recorder::default();
+        recorder.works_in(dir.path());
+        let given_back = Arc::new(AtomicBool::new(false));
+        let back = given_back.clone();
+        let hook = Hook::set(recorder.clone(), move || back.store(true, Ordering::Relaxed));
+        let mut terminal = Terminal::new(Panics { inner: TestBackend::new(SMALL.0, SMALL.1), drawn: 0 }).unwrap();
+        let (sender, events) = channel();
+        for event in [Event::Resize(80, 24), Event::Key(crossterm::event::KeyEvent::from(event::KeyCode::Char('9')))] {
+            sender.send(event).unwrap();
+        }
+        let served = catch_unwind(AssertUnwindSafe(|| {
+            serve(&mut bench.app, &mut terminal, &events, &recorder, &mut |_| Ok(()))
+        }));
+        drop(hook);
+        assert!(served.is_err() && given_back.load(Ordering::Relaxed));
+        let crash = std::fs::read_dir(dir.path()).unwrap().flatten().map(|entry| entry.path());
+        let crash: Vec<_> = crash.filter(|path| path.to_string_lossy().contains("crash-")).collect();
+        assert_eq!(crash.len(), 1);
+        let text = std::fs::read_to_string(&crash[0]).unwrap();
+        for part in ["a cell outside of the screen", "terminal.rs", "80 x 24", "Factor: key 9", "serve"] {
+            assert!(text.contains(part), "{part:?} is not in\n{text}");
+        }
+    }
 
     #[test]
     fn terminals_of_other_encodings_are_refused_with_the_way_out() {

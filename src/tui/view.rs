@@ -9,9 +9,8 @@ use super::app::{App, Dialog, Question};
 use super::commands::{Action, COMMANDS, Command, Key, Palette, leads_there};
 use super::narrow::narrow;
 use super::page::Page;
-use super::run::Phase;
 use super::words;
-use super::{Language, corpus, experiments, factor, features, ledger, look, models, onnx, run, text, tour, width};
+use super::{Language, corpus, experiments, factor, features, jobs, ledger, look, models, onnx, text, tour, width};
 
 /// Columns and rows below which nothing can be read.
 const LEAST: (u16, u16) = (60, 16);
@@ -21,6 +20,9 @@ const WIDE: usize = 100;
 
 /// Cells at the end of the first line that tabs leave to the note and the title.
 const LEAST_NOTE: usize = 12;
+
+/// Cells of the note at the most.
+const MOST_NOTE: usize = 28;
 
 /// Where the page is on a screen of this size.
 pub(crate) fn page_area(size: Rect) -> Rect {
@@ -63,7 +65,7 @@ pub(crate) fn compose(app: &App, frame: &mut Frame<'_>) {
         Page::Experiments => experiments::draw(app, frame, page),
         Page::Factor => factor::draw(app, frame, page),
         Page::Ledger => ledger::draw(app, frame, page),
-        Page::Jobs => run::draw(app, frame, page),
+        Page::Jobs => jobs::draw(app, frame, page),
     }
     frame.render_widget(status_line(app, status.width as usize), status);
     frame.render_widget(key_line(app), keys);
@@ -91,12 +93,23 @@ fn tabs(app: &App) -> (&'static str, Vec<(Page, String)>) {
     // Where there is no room for all names, only the page that is shown has one.
     let names: usize = Page::ALL.iter().map(|page| width::width(app.say(page.name())) + 3).sum();
     let brand = if columns >= WIDE { " Inkstone " } else { " 砚 " };
-    let room = width::width(brand) + names + LEAST_NOTE <= columns;
+    let room = width::width(brand) + names + wanted(app) <= columns;
     let text = |(i, page): (usize, Page)| {
         let name = if page == app.page || room { app.say(page.name()) } else { "" };
         (page, format!(" {}{name} ", i + 1))
     };
     (brand, Page::ALL.into_iter().enumerate().map(text).collect())
+}
+
+/// Cells at the end of the first line that tabs leave to what the user must know.
+fn wanted(app: &App) -> usize {
+    let state = jobs::state(app).map(|state| width::width(&state.content));
+    let why = app.instance.why().map(|why| width::width(&why.text(app.language)));
+    if state.is_none() && why.is_none() {
+        return LEAST_NOTE;
+    }
+    let note = app.workspace.note.as_ref().map(|note| width::width(note).min(MOST_NOTE));
+    [note, state, why].into_iter().flatten().map(|cells| cells + 3).sum()
 }
 
 /// The page whose tab is at this column of the first line.
@@ -119,18 +132,18 @@ fn tab_line<'a>(app: &App, columns: usize) -> Line<'a> {
         spans.push(Span::styled(text, if page == app.page { look::SELECTED } else { look::PLAIN }));
     }
     let used = |spans: &[Span<'_>]| spans.iter().map(|s| width::width(&s.content)).sum::<usize>();
-    // What matters most stands first and is left out last: that the data is not what it seems, a job, the project, the language.
-    let state = match app.run.phase {
-        Phase::Running | Phase::Stopping => Some(Span::styled(app.say(words::JOB_RUNNING), look::KEY)),
-        Phase::Failed(_) => Some(Span::styled(app.say(words::JOB_FAILED), look::BAD)),
-        _ => None,
-    };
+    // What matters most stands first and is left out last: that the data is not what it seems, that nothing can be written, a job, the
+    // project, the language.
     let left = columns.saturating_sub(used(&spans) + 1);
-    let note = app.workspace.note.as_ref().map(|note| Span::styled(width::cut(note, left.min(28)), look::NOTE));
+    let note = app.workspace.note.as_ref().map(|note| Span::styled(width::cut(note, left.min(MOST_NOTE)), look::NOTE));
+    let room = left.saturating_sub(note.as_ref().map_or(0, |note| width::width(&note.content) + 3));
+    let why = app.instance.why().and_then(|why| why.within(app.language, room));
+    let why = why.map(|text| Span::styled(text, look::BAD));
+    let state = jobs::state(app);
     let title = Span::raw(width::cut(&app.workspace.title, 20));
     let language = Span::raw(if app.language == Language::Zh { "zh" } else { "en" });
     let mut end: Vec<Span<'_>> = Vec::new();
-    for span in [note, state, Some(title), Some(language)].into_iter().flatten() {
+    for span in [note, why, state, Some(title), Some(language)].into_iter().flatten() {
         let gap = if end.is_empty() { "" } else { " · " };
         if used(&end) + width::width(gap) + width::width(&span.content) > left {
             break;
@@ -292,12 +305,13 @@ fn draw_help(app: &App, top: usize, frame: &mut Frame<'_>, screen: Rect) {
 }
 
 fn draw_question(app: &App, question: Question, frame: &mut Frame<'_>, screen: Rect) {
-    let text = app.say(match question {
-        Question::Cancel => words::ASK_CANCEL,
-        Question::Quit => words::ASK_QUIT,
-    });
+    let (title, text) = match question {
+        Question::Cancel(id) => (app.jobs.job(id).map(|job| job.name.as_str()), jobs::words::ASK_CANCEL),
+        Question::Quit => (None, jobs::words::ASK_QUIT),
+    };
+    let title = title.map(|name| format!(" {} ", width::cut(name, 40))).unwrap_or_default();
     let area = screen.centered(Constraint::Max(56), Constraint::Length(6));
-    let lines = vec![Line::raw(text), Line::styled(app.say(words::YES_NO), look::KEY)];
+    let lines = vec![Line::raw(app.say(text)), Line::styled(app.say(words::YES_NO), look::KEY)];
     clear(frame, area);
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(look::pane("", true)), area);
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(look::pane(title, true)), area);
 }

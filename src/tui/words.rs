@@ -18,7 +18,6 @@ words! {
     FACTOR: "因子", "Factor";
     LEDGER: "账本", "Ledger";
     JOBS: "任务", "Jobs";
-    RUN: "运行", "Run";
     PIPELINE: "整条流水线", "the whole pipeline";
 
     DARK: "深色", "dark";
@@ -34,13 +33,11 @@ words! {
     TOO_SMALL: "窗口太小：至少 60 列 16 行", "The window is too small: 60 columns and 16 rows at least";
     HELP: "全部按键", "All keys";
     HELP_HINT: "j/k 滚动 · Esc 关闭", "j/k scroll · Esc closes";
-    ASK_CANCEL: "停止正在进行的运行？已完成的部分保留，下次从那里继续。", "Stop the run? What is finished is kept, and the next run goes on from there.";
-    ASK_QUIT: "运行尚未结束。停止运行并退出？", "A run is under way. Stop it and leave?";
     YES_NO: "y 是 · n 否", "y yes · n no";
+    CRASHED: "工作台因自身的错误而退出，报告在", "The workbench ended by an error of its own; the report is";
+    CRASHED_SILENTLY: "工作台因自身的错误而退出，报告写不下来", "The workbench ended by an error of its own; the report cannot be written";
     NO_SCREEN: "无界面等价命令", "without a screen";
     COPIED: "已送往剪贴板", "sent to the clipboard";
-    JOB_RUNNING: "运行中", "running";
-    JOB_FAILED: "运行失败", "run failed";
 
     NO_CORPUS: "还没有语料：按 r 运行流水线，或在 workbench.toml 的 [[source]] 里指定文件。", "There are no documents yet: press r to run the pipeline, or name files under [[source]] in workbench.toml.";
     CLEANED: "已清洗", "cleaned";
@@ -179,6 +176,7 @@ words! {
     WINDOWS: "窗口", "windows";
     SCORE: "得分", "score";
     KEEPS_NOTHING: "这个策略不保留任何内容。", "This strategy keeps nothing of it.";
+    NO_SCORES: "没有得分", "no scores";
     NO_STRATEGY: "这篇文档没有可看的策略。", "There is no strategy to look at for this document.";
     NO_SUCH_DOCUMENT: "实验没有这篇文档：语料在实验之后变了。按 Esc 返回，按 r 重新运行。", "The experiment has no such document: the corpus has changed since. Press Esc to go back and r to run again.";
     NO_OTHER_DOCUMENT: "没有更多文档", "there are no more documents";

@@ -7,6 +7,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use inkstone::lock::{self, Taken};
+use inkstone::project::Project;
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 
@@ -160,6 +162,40 @@ fn a_closed_terminal_ends_the_program() {
     }
     drop(pty);
     wait_until("the end of the program", || child.0.try_wait().expect("the program can be waited for").is_some());
+}
+
+#[test]
+fn a_second_workbench_says_that_it_only_reads() {
+    let desk = Desk::new();
+    desk.run().finished();
+    let project = Project::new(desk.folder().join(".inkstone"));
+    let held = lock::take(&project.desk_lock(), "workbench").unwrap();
+    assert!(matches!(held, Taken::Ours(_)), "{held:?}");
+    let (drawn, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| {
+        keys.see(&format!("只读: 另一实例 pid {}", std::process::id()));
+        keys.press("1");
+        keys.see("季度业绩大幅增长");
+    });
+    assert_eq!(code, Some(0), "{drawn}");
+    assert!(!project.session().exists(), "the session is not its own to write");
+}
+
+#[test]
+fn told_to_end_the_workbench_remembers_where_it_was() {
+    let desk = Desk::new();
+    desk.run().finished();
+    let session = Project::new(desk.folder().join(".inkstone")).session();
+    let (drawn, _) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| {
+        keys.press("9");
+        keys.see("换栏");
+        let told = std::process::Command::new("kill").arg(keys.child.0.id().to_string()).status().unwrap();
+        assert!(told.success());
+    });
+    assert!(GIVEN_BACK.iter().all(|mark| drawn.contains(mark)), "{drawn}");
+    let text = std::fs::read_to_string(&session).unwrap();
+    assert!(text.contains("\"page\": \"jobs\""), "{text}");
+    let (_, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| keys.see("换栏"));
+    assert_eq!(code, Some(0));
 }
 
 #[test]

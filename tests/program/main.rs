@@ -14,6 +14,7 @@ mod fronts;
 mod interrupt;
 mod laboratory;
 mod models;
+mod neighbours;
 mod onnx;
 #[cfg(unix)]
 mod onnx_runs;
@@ -150,14 +151,16 @@ fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
+const LEFT_OUT: [&str; 7] = ["features.sled", "ledger", "state.json", "lock", "desk.lock", "session.json", "log/"];
+
 /// Everything that a project's results consist of: what must be byte-equal however a run came to its end. The files of the feature
-/// store are left out, whose layout tells in which order they were written (the factors show what they hold), and those of the ledger,
-/// which tells when each test ran.
+/// store are left out, whose layout tells in which order they were written (the factors show what they hold), those of the ledger,
+/// which tells when each test ran, and what the workbench notes of itself and of who is at work.
 fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for part in ["exports", ".inkstone"] {
         for (path, bytes) in files_below(&folder.join(part)) {
-            if !["features.sled", "ledger", "state.json"].iter().any(|left_out| path.starts_with(left_out)) {
+            if !LEFT_OUT.iter().any(|left_out| path.starts_with(left_out)) {
                 files.insert(format!("{part}/{path}"), bytes);
             }
         }

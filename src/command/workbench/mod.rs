@@ -112,6 +112,7 @@ pub(in crate::command) fn workspace(
         judgement: Some(super::trace::judgement(opened)),
         reports: Arc::new(move || pipeline::last_reports(&reports)),
         language: language(config.ui.language, global.lang.as_deref())?,
+        language_given: global.lang.is_some(),
         note: (!config.project.note.is_empty()).then(|| config.project.note.clone()),
         command: opened.command.clone(),
         red_up: config.ui.red_up,

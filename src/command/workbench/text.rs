@@ -252,15 +252,14 @@ mod tests {
         };
         config.experiment = vec![head(LengthUnit::Tokens), head(LengthUnit::Tokens), head(LengthUnit::Characters)];
         std::fs::write(base.join("my words.txt"), "启澜生物 9 nt\n").unwrap();
-        Opened { config, base: base.to_owned(), command: String::new() }
+        Opened::of(config, base)
     }
 
     #[test]
     fn every_tokeniser_cuts_as_its_flags_say_and_a_broken_one_says_why() {
         let dir = tempfile::tempdir().unwrap();
         let opened = opened(dir.path());
-        let words = Segmenter::new(&opened.config.tokenizer, &opened.base).unwrap();
-        let bench = bench(&opened, &words);
+        let bench = bench(&opened, Arc::new(Words::of(&opened)));
         let names: Vec<&str> = bench.tokenisers.iter().map(|of| of.name.as_str()).collect();
         assert_eq!(names, ["char", "jieba", "jieba no-hmm", "bert"], "one tokenizer of two features stands once");
         assert_eq!(bench.tokenisers[0].flags, "--mode char");

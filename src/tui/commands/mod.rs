@@ -103,9 +103,14 @@ pub(crate) enum Action {
 
     // Jobs
     Rejects,
+    Panes,
+    FindInLog,
+    NextJob,
+    PreviousJob,
 
     // Everywhere
     Start,
+    Pause,
     Cancel,
     Back,
     Down,
@@ -244,7 +249,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("next-strategy", A::NextStrategy, ["right", "l"], "后一策略" "strategy", "文档：后一个策略；网格：后一列" "in a document the next strategy, in the grid the next column", EXPERIMENTS, |a| a.experiments.has_beside(), true),
     command!("next-experiment", A::Next, ["]", "n"], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, |a| a.experiments.has_next(), true),
     command!("previous-experiment", A::Previous, ["[", "p"], "上一个" "previous", "上一个实验；文档中为上一篇" "the experiment before; in a document the one before", EXPERIMENTS, |a| a.experiments.has_next(), false),
-    command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.run.busy() && a.workspace.laboratory.is_some(), true),
+    command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.jobs.busy_from(Page::Experiments) && a.workspace.laboratory.is_some(), true),
 
     // Factor
     command!("drill", A::Drill, ["enter"], "下钻" "behind", "看一层的日期或光标日的名字，再到文档、句子、词" "dates of a layer or names of the date, documents, words", FACTOR, |a| a.factor.can_drill(a.workspace.tracing.is_some()), true),
@@ -257,8 +262,8 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("horizon", A::Horizon, ["d"], "持有期" "horizon", "换一个持有天数" "another holding period", FACTOR, |a| a.factor.horizons() > 1 && a.factor.shows_returns(), true),
     command!("layers", A::Layers, ["v"], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, |a| a.factor.is_front(), true),
     command!("checks", A::Checks, ["l"], "检查" "checks", "列出未来函数检查的结论；没有结论时开始检查，再按重查" "verdicts of the look-ahead checks; starts them where there are none, again checks anew", FACTOR, |a| a.factor.can_check(), true),
-    command!("export", A::Export, ["e"], "导出" "export", "运行到导出：因子与回测的表" "run up to the export: tables of factors and backtests", FACTOR, |a| !a.run.busy() && a.workspace.stages.is_some(), true),
-    command!("report", A::Report, ["R"], "报告" "report", "运行到报告：每个因子一页，中英文" "run up to the report: a page on each factor", FACTOR, |a| !a.run.busy() && a.workspace.stages.is_some(), true),
+    command!("export", A::Export, ["e"], "导出" "export", "运行到导出：因子与回测的表" "run up to the export: tables of factors and backtests", FACTOR, |a| !a.jobs.busy_from(Page::Factor) && a.workspace.stages.is_some(), true),
+    command!("report", A::Report, ["R"], "报告" "report", "运行到报告：每个因子一页，中英文" "run up to the report: a page on each factor", FACTOR, |a| !a.jobs.busy_from(Page::Factor) && a.workspace.stages.is_some(), true),
 
     // Ledger
     command!("ledger-open", A::LedgerOpen, ["enter"], "详情" "details", "进入下方窗格，j/k 滚动" "move into the pane below, j/k scroll it", LEDGER, |a| a.ledger.has_trials(), true),
@@ -269,11 +274,16 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("ledger-reread", A::LedgerReread, ["u"], "重读" "reread", "再读一次账本" "read the ledger again", LEDGER, ALWAYS, true),
 
     // Jobs
+    command!("job-panes", A::Panes, ["v"], "换栏" "panes", "步骤、日志、拒收的行轮换" "stages, log, rows set aside", JOBS, ALWAYS, true),
+    command!("find-in-log", A::FindInLog, ["/"], "搜日志" "find", "在日志里查找，边输入边查" "search the log while you type", JOBS, ALWAYS, true),
     command!("rejects", A::Rejects, ["x"], "拒收" "rejects", "导入时拒收的行：文件、行号、原因、原文" "rows that ingest set aside, and why", JOBS, ALWAYS, true),
+    command!("next-job", A::NextJob, ["]", "n"], "下一任务" "next job", "看下一个任务的步骤" "look at the next job of the list", JOBS, |a| a.jobs.list().len() > 1, true),
+    command!("previous-job", A::PreviousJob, ["[", "p"], "上一任务" "previous job", "看上一个任务的步骤" "look at the job before", JOBS, |a| a.jobs.list().len() > 1, false),
 
     // The pipeline
-    command!("run", A::Start, ["r"], "运行" "run", "从未完成的一步开始运行整条流水线" "run the stages that are not up to date", PIPELINE, |a| !a.run.busy(), true),
-    command!("cancel", A::Cancel, ["c"], "取消" "cancel", "停止运行（先询问），已完成的保留" "stop the run (asks first), keep what is done", ALL, |a| a.run.busy(), true),
+    command!("run", A::Start, ["r"], "运行" "run", "从未完成的一步开始运行整条流水线" "run the stages that are not up to date", PIPELINE, |a| !a.jobs.busy_from(Page::Jobs), true),
+    command!("pause", A::Pause, ["P"], "暂停" "pause", "暂停或继续任务；暂停不计入用时" "hold a job or let it go on; this counts in no time", ALL, App::can_pause, true),
+    command!("cancel", A::Cancel, ["c"], "取消" "cancel", "停止任务（先询问），已完成的保留；等待中的移出队列" "stop a job (asks first), or take it out of the queue", ALL, App::can_cancel, true),
 
     // Everywhere
     command!("back", A::Back, ["esc"], "返回" "back", "离开正文、文档、搜索结果、拒收列表；下钻中返回上一层" "leave the text, document, search, rejects; a level up", ALL, App::can_go_back, true),
@@ -306,6 +316,11 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("help", A::Help, ["?"], "帮助" "help", "全部按键" "all keys", ALL, ALWAYS, true),
     command!("quit", A::Quit, ["q"], "退出" "quit", "退出；运行中先询问" "leave; asks first while a run is under way", ALL, ALWAYS, true),
 ];
+
+/// The command that shows a page.
+pub(crate) fn shows(page: Page) -> Option<&'static Command> {
+    COMMANDS.iter().find(|command| command.action == Action::Show(page))
+}
 
 #[cfg(test)]
 mod tests {

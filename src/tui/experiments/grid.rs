@@ -13,7 +13,9 @@ use crate::job::StageState;
 use crate::report::DECIMALS;
 use crate::truncate::Strategy;
 use crate::tui::app::App;
+use crate::tui::jobs::Entry;
 use crate::tui::list::Cursor;
+use crate::tui::page::Page;
 use crate::tui::{figures, look, width, words};
 
 /// Cells of a column: a sign, a space, a figure, a space.
@@ -211,18 +213,23 @@ pub(super) fn draw(app: &App, experiments: &Experiments, focused: bool, frame: &
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
+/// The job that reads the cells, while it is under way.
+fn job(app: &App) -> Option<&Entry> {
+    app.jobs.last_from(Page::Experiments).filter(|job| job.is_under_way())
+}
+
 /// A cell in a sign and a figure.
 fn shown_of(app: &App, experiments: &Experiments, table: &Table, row: usize, column: usize) -> (String, Style) {
     let Some(cell) = table.at(row, column) else { return (String::new(), look::DIM) };
     match &cell.state {
         CellState::Waiting => ("·".to_owned(), look::DIM),
-        CellState::Running if app.run.busy() => (format!("▶ {}", under_way(app, cell)), look::KEY),
+        CellState::Running if job(app).is_some() => (format!("▶ {}", under_way(app, cell)), look::KEY),
         // It was being read when the run was stopped.
         CellState::Running => ("·".to_owned(), look::DIM),
         CellState::Skipped(_) => (app.say(own::SKIPPED).to_owned(), look::DIM),
         CellState::Done(own) => {
             // Once all were read, what counts is what was compared.
-            let compared = experiments.findings().filter(|_| !app.run.busy() || !experiments.runs_here);
+            let compared = experiments.findings().filter(|_| job(app).is_none());
             let found = compared.and_then(|findings| {
                 findings.cells.iter().find(|of| of.feature == cell.feature && of.strategy.to_string() == cell.strategy)
             });
@@ -237,7 +244,7 @@ fn shown_of(app: &App, experiments: &Experiments, table: &Table, row: usize, col
 /// How far the reading of a cell has come, as its stage says.
 fn under_way(app: &App, cell: &GridCell) -> String {
     let name = format!("{} · {}", cell.feature, cell.strategy);
-    let stage = app.run.stages.iter().rfind(|stage| stage.name.contains(&name));
+    let stage = job(app).and_then(|job| job.stages.iter().rfind(|stage| stage.name.contains(&name)));
     let running = stage.filter(|stage| matches!(stage.state, StageState::Running));
     match running.and_then(|stage| Some((stage.done, stage.total.filter(|total| *total > 0)?))) {
         Some((done, total)) => format!("{:.0} %", 100.0 * done as f64 / total as f64),
@@ -259,7 +266,7 @@ fn tally(app: &App, table: &Table) -> String {
     if left > 0 {
         text += &format!(" · {} {left}", app.say(own::CELLS_LEFT));
     }
-    let running = cells.iter().find(|cell| cell.state == CellState::Running && app.run.busy());
+    let running = cells.iter().find(|cell| cell.state == CellState::Running && job(app).is_some());
     if let Some(cell) = running {
         text += &format!(" · {} {} · {}", app.say(own::READ_NOW), cell.feature, cell.strategy);
     }
@@ -272,7 +279,7 @@ fn about(app: &App, experiments: &Experiments, table: &Table) -> String {
     let Some(cell) = table.at(experiments.row.at, experiments.column) else { return String::new() };
     match &cell.state {
         CellState::Skipped(why) => format!("{} · {}: {why}", cell.strategy, cell.feature),
-        _ if app.run.busy() && table.grid.cells.iter().any(is_running) => String::new(),
+        _ if job(app).is_some() && table.grid.cells.iter().any(is_running) => String::new(),
         _ => format!("{} · {}", cell.strategy, cell.feature),
     }
 }

@@ -9,10 +9,10 @@ use ratatui::widgets::{Paragraph, Wrap};
 use super::words as own;
 use super::{Experiments, View, grid, page};
 use crate::experiment::{Cell, Findings};
-use crate::job::{StageProgress, StageState};
 use crate::report::{self, DECIMALS, Standing, Tone};
 use crate::tui::app::App;
-use crate::tui::run::Phase;
+use crate::tui::jobs::{self, Phase};
+use crate::tui::page::Page;
 use crate::tui::view::page_area;
 use crate::tui::{figures, look, width, words};
 
@@ -118,16 +118,11 @@ pub(super) fn tabs<'a>(app: &App, experiments: &Experiments, of: Option<View>) -
 
 /// What is said of a run that was started here, while it is under way and where it failed.
 fn state<'a>(app: &App) -> Option<Vec<Line<'a>>> {
-    if !app.experiments.runs_here {
-        return None;
-    }
-    let run = &app.run;
-    match &run.phase {
-        Phase::Running | Phase::Stopping => {
-            let word = if run.phase == Phase::Stopping { words::STOPPING } else { words::RUNNING };
-            let mut lines = vec![Line::styled(app.say(word), look::KEY)];
-            let under_way = |stage: &&StageProgress| matches!(stage.state, StageState::Running);
-            if let Some(stage) = run.stages.iter().rfind(under_way).or(run.stages.last()) {
+    let job = app.jobs.last_from(Page::Experiments)?;
+    match &job.phase {
+        Phase::Waiting | Phase::Running | Phase::Paused | Phase::Stopping => {
+            let mut lines = vec![Line::styled(app.say(jobs::word(&job.phase)), look::KEY)];
+            if let Some(stage) = job.stage() {
                 let total = stage.total.map(|total| format!(" / {}", figures::count(total))).unwrap_or_default();
                 let mut text = format!("{} {}{total} {}", stage.name, figures::count(stage.done), stage.unit);
                 if !stage.note.is_empty() {
@@ -142,7 +137,7 @@ fn state<'a>(app: &App) -> Option<Vec<Line<'a>>> {
             Line::styled(app.say(words::AFTER_EXPERIMENT_FAILED), look::DIM),
         ]),
         Phase::Cancelled => Some(vec![Line::styled(app.say(words::AFTER_CANCEL), look::NOTE)]),
-        Phase::Never | Phase::Done => None,
+        Phase::Done => None,
     }
 }
 

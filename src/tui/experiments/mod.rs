@@ -54,8 +54,6 @@ pub(crate) struct Experiments {
     open: Option<Open>,
     /// Where an earlier session was, until the findings are there.
     memory: Option<Memory>,
-    /// Whether what runs, or ran last, was started here.
-    pub(crate) runs_here: bool,
 }
 
 /// What is shown of an experiment, or where there is room for all, which pane has the focus.
@@ -260,8 +258,8 @@ impl PageState for Experiments {
                 let Some(laboratory) = &desk.workspace.laboratory else { return };
                 let name = desk.say(common::EXPERIMENTS).to_owned();
                 let run = laboratory.run.clone();
-                desk.order(Order::Start(Work { name, command: desk.headless("experiment", ""), run }));
-                self.runs_here = true;
+                let command = desk.headless("experiment", "");
+                desk.order(Order::Start(Work { name, command, writes: true, run }));
                 if self.findings().is_none() {
                     // Until all cells were read there is only the grid to look at.
                     self.view = View::Grid;

@@ -98,9 +98,18 @@ fn draw_column(app: &App, findings: &Findings, open: &Open, column: &Column<'_>,
         .title_bottom(Line::styled(score(app, kept), look::KEY).right_aligned());
     let inner = block.inner(area);
     frame.render_widget(block, area);
+    let fault = open.truncated().and_then(|truncated| truncated.without_scores.as_ref());
     let [sections, body] = Layout::vertical([Constraint::Length(SECTIONS), Constraint::Min(0)]).areas(inner);
-    let shares = shares(app, kept, sections.width as usize).into_iter().map(|line| Line::styled(line, look::DIM));
-    frame.render_widget(Paragraph::new(shares.collect::<Vec<_>>()), sections);
+    let wide = sections.width as usize;
+    let shares = shares(app, kept, wide).into_iter().map(|line| Line::styled(line, look::DIM));
+    let mut told: Vec<Line<'_>> = shares.collect();
+    if let Some(fault) = fault {
+        // The last of these lines gives way to why there is no score.
+        told.resize(usize::from(SECTIONS), Line::raw(""));
+        told[usize::from(SECTIONS) - 1] =
+            Line::styled(width::cut(&format!("{}: {fault}", app.say(words::NO_SCORES)), wide), look::NOTE);
+    }
+    frame.render_widget(Paragraph::new(told), sections);
     if kept.ranges.is_empty() {
         return frame.render_widget(Line::styled(app.say(words::KEEPS_NOTHING), look::NOTE), body);
     }

@@ -56,7 +56,13 @@ fn document(findings: &Findings, number: usize) -> Option<Truncated> {
         }
     });
     let strategies = strategies.collect();
-    (number < 3).then(|| Truncated { title: REPORT[0].1.to_owned(), documents: 3, strategies, text })
+    (number < 3).then(|| Truncated {
+        title: REPORT[0].1.to_owned(),
+        documents: 3,
+        strategies,
+        text,
+        without_scores: None,
+    })
 }
 
 /// How much of a section these tokens are.
@@ -281,6 +287,14 @@ fn what_is_not_there_is_told_with_the_way_out() {
     let mut bench = self::bench(|w| w.laboratory.as_mut().unwrap().document = Arc::new(|_, _| panic!("no layout")));
     assert!(bench.screen(SMALL, "<enter>").contains("internal error: no layout"));
     let mut bench = self::bench(|w| {
+        w.laboratory.as_mut().unwrap().document = Arc::new(|_, number| {
+            let held = "the feature store .inkstone/features.sled is in use by another run (process 4242)";
+            Ok(document(&findings(), number).map(|cut| Truncated { without_scores: Some(held.to_owned()), ..cut }))
+        });
+    });
+    let screen = bench.screen(LARGE, "<enter>");
+    assert!(screen.contains("没有得分: the feature store"), "{screen}");
+    let mut bench = self::bench(|w| {
         w.laboratory.as_mut().unwrap().document = Arc::new(|_, _| Ok(Some(Truncated::default())));
     });
     assert!(bench.screen(SMALL, "<enter>").contains("没有可看的策略"));
@@ -307,7 +321,7 @@ fn a_run_is_told_of_on_the_page_while_it_lasts_and_when_it_failed() {
         Ok(())
     });
     bench.press("r");
-    bench.wait_until(|app| !app.run.stages.is_empty());
+    bench.wait_until(|app| !app.jobs.list()[0].stages.is_empty());
     let screen = bench.screen(SMALL, "");
     assert!(screen.contains("进行中") && screen.contains("experiment 0 / 1,200 windows · 0."), "{screen}");
     assert!(screen.contains("tail:512"), "the cells of before stay in sight: {screen}");

@@ -94,7 +94,7 @@ pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Fr
         other => {
             let line = match other {
                 Err(error) => Line::styled(error.clone(), look::BAD),
-                Ok(_) if app.run.busy() => Line::raw(app.say(own::CHECKS_UNDER_WAY)),
+                Ok(_) if app.busy() => Line::raw(app.say(own::CHECKS_UNDER_WAY)),
                 Ok(_) => Line::raw(app.say(own::NO_CHECKS)),
             };
             let block = look::pane(format!(" {} ", app.say(own::CHECKS)), true);

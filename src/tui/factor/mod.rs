@@ -299,15 +299,12 @@ impl Factor {
 
     /// Starts the pipeline up to a stage.
     fn start(&self, stage: &'static str, name: Word, desk: &Desk<'_>) {
-        let Some(run) = desk.workspace.stages.clone().filter(|_| !desk.busy) else {
-            if desk.workspace.stages.is_none() {
-                desk.order(Order::Say(desk.say(words::NO_STAGES).to_owned()));
-            }
-            return;
+        let Some(run) = desk.workspace.stages.clone() else {
+            return desk.order(Order::Say(desk.say(words::NO_STAGES).to_owned()));
         };
         let (name, command) = (desk.say(name).to_owned(), desk.headless(stage, ""));
         desk.order(Order::Say(format!("{name}: {}", desk.say(words::STARTED))));
-        desk.order(Order::Start(Work { name, command, run: Arc::new(move |ctx: &Ctx| run(stage, ctx)) }));
+        desk.order(Order::Start(Work { name, command, writes: true, run: Arc::new(move |ctx: &Ctx| run(stage, ctx)) }));
     }
 
     fn click_front(&mut self, at: Position, page: Rect) {

@@ -374,7 +374,7 @@ fn a_click_marks_a_set_and_a_line_below() {
         let orders = std::cell::RefCell::new(Vec::new());
         let workspace = bench.app.workspace.clone();
         let reading = crate::tui::reading::Reading::start(&workspace, events.clone()).unwrap();
-        let desk = crate::tui::desk::Desk::new(&workspace, language, &reading, &events, false, &orders);
+        let desk = crate::tui::desk::Desk::new(&workspace, language, &reading, &events, [false; 2], &orders);
         crate::tui::page::PageState::click(&mut bench.app.features, at, area, &desk);
     };
     let below = super::view::list_below(&bench.app.features, area);

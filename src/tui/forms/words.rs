@@ -89,7 +89,6 @@ words! {
     DEFAULT: "默认", "default";
     EXAMPLE: "例", "for example";
     CHOICES: "可选", "one of";
-    ABSENT: "未设置", "not set";
     NO_KEYS: "还没有。按 a 添加一个。", "There is none yet. Press a to add one.";
     CHOOSE_ONE: "在左侧选中其中一个；按 a 再添加一个。", "Mark one of them at the left; a adds another.";
     EDIT: "修改", "edit";

@@ -48,7 +48,7 @@ pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rec
         None if form.checked.as_ref().is_some_and(|checked| checked.waiting()) => {
             Line::styled(app.say(words::CHECKING), look::DIM)
         }
-        None if app.run.busy() => Line::styled(app.say(words::JOB_BUSY), look::NOTE),
+        None if app.busy() => Line::styled(app.say(words::JOB_BUSY), look::NOTE),
         None => Line::default(),
     };
     frame.render_widget(said, below);

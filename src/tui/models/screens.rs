@@ -159,7 +159,7 @@ fn the_form_is_checked_line_by_line_before_anything_starts() {
     let faults = bench.screen(SMALL, "jjj/ 2024-02-30<enter>j/x<enter>");
     insta::assert_snapshot!("form_faults_english", faults);
     let refused = bench.screen(SMALL, "<enter>");
-    assert!(refused.contains("put right what is marked first") && !bench.app.run.busy(), "{refused}");
+    assert!(refused.contains("put right what is marked first") && !bench.app.busy(), "{refused}");
     // The disk is asked too, and Esc takes back what was typed.
     let nowhere = bench.screen(SMALL, "gj/\u{0}nowhere.jsonl<enter>");
     assert!(nowhere.contains("✗ there is no nowhere.jsonl"), "{nowhere}");

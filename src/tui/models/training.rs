@@ -37,8 +37,8 @@ impl Models {
 
     /// Starts the training as soon as the form has been looked through.
     pub(super) fn start_when_checked(&mut self, desk: &Desk<'_>) {
-        if desk.busy {
-            return desk.order(Order::Say(desk.say(words::JOB_BUSY).to_owned()));
+        if desk.read_only {
+            return desk.order(Order::AskToWrite);
         }
         self.form.start = true;
         self.check(desk);
@@ -64,7 +64,7 @@ impl Models {
         let (kind, output) = (self.form.kind().name, self.form.output().trim().to_owned());
         let (course, run) = Course::new(kind, output.clone(), command.clone(), (bench.train)(args));
         let name = format!("{} {kind}", desk.say(words::TRAIN));
-        desk.order(Order::Start(Work { name, command, run }));
+        desk.order(Order::Start(Work { name, command, writes: true, run }));
         self.wanted = Some(output.into());
         self.course = Some(course);
         self.below = Below::Course;

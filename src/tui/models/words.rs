@@ -73,7 +73,7 @@ words! {
     NO_LIMIT: "全部", "all of it";
     TRAIN_KEYS: "Enter 开始 · / 改 · ←/→ 换 · Esc 返回", "Enter starts · / types · ←/→ changes · Esc leaves";
     CANNOT_START: "先改正标出的项", "put right what is marked first";
-    JOB_BUSY: "有任务正在进行，等它结束或按 c 取消", "a job is under way: wait for its end, or press c";
+    JOB_BUSY: "有任务正在进行：训练会排队，轮到时自动开始", "a job is under way: the training will wait in the queue";
     CHECKING: "正在检查…", "checking…";
     WHOLE: "整数", "whole number";
     NUMBER: "数", "number";

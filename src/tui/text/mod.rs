@@ -251,8 +251,7 @@ impl PageState for Text {
             let (goal, workspace, bench) = (self.goal.clone(), desk.workspace.clone(), bench.clone());
             self.asked = Some(desk.errand("read a text", move |ctx| source::find(&goal, &workspace, &bench, ctx)));
         }
-        self.left.iter_mut().for_each(|cut| drop(cut.look()));
-        self.left.retain(Errand::waiting);
+        self.left.retain_mut(|cut| !cut.look() && cut.waiting());
         let passing = self.asked.as_ref().is_some_and(Errand::waiting);
         if let Some(shown) = self.shown.as_mut().filter(|_| self.left.is_empty() && !passing) {
             shown.cut(bench, desk);

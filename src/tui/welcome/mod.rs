@@ -17,6 +17,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
+use super::crash::Place;
 use super::errand::{Errand, Messenger};
 use super::event::Event;
 use super::forms::{FormBench, Sourcing, Step};
@@ -200,6 +201,11 @@ impl Scene for Welcome {
     fn draw(&self, frame: &mut Frame<'_>) {
         view::draw(self, frame);
         self.theme.paint(frame.buffer_mut());
+    }
+
+    fn place(&self) -> Place {
+        // What keys mean here is not looked at: none of their letters is kept.
+        Place { page: "Welcome", size: (self.size.width, self.size.height), typing: true }
     }
 
     fn is_over(&self) -> bool {
