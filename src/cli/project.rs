@@ -57,7 +57,7 @@ pub struct Boilerplate {
 }
 
 /// Flags of `backtest`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Backtest {
     /// Which project (without --factor).
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! The demo: a synthetic market is generated in a folder of its own, and the whole pipeline runs on it.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::is_batch;
 use super::project::{Opened, summary};
-use super::workbench::open_ui;
+use super::workbench::workspace as workspace_of;
 use crate::backtest::Outcome;
 use crate::cli::{Demo, Global};
 use crate::config::Config;
@@ -23,7 +23,7 @@ use crate::job::Ctx;
 use crate::model::onnx::Runtime;
 use crate::model::onnx::runtime::{PACKAGE_VERSION, install, runtime_folder};
 use crate::pipeline::{self, Stage};
-use crate::tui::{self, Start};
+use crate::tui::{self, Start, Workspace};
 
 /// The demo's configuration.
 const CONFIG: &str = include_str!("../../assets/demo.toml");
@@ -38,19 +38,9 @@ const PLACEBO: &str = include_str!("../../datasets/demo/placebo.txt");
 
 /// Generates the market unless it is there already, runs everything, and shows or prints the result.
 pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
-    let defaults = Params::default();
-    let params = Params { scale: args.scale, seed: global.seed.unwrap_or(defaults.seed) };
-    let path = args.dir.join("workbench.toml");
-    // The folder is the demo's own; a configuration that the user changed stays as it is.
-    if !path.exists() {
-        disk::write_atomic(&path, |out| Ok(out.write_all(CONFIG.as_bytes())?))?;
-    }
-    let mut opened = Opened::read(&path, "demo", global)?;
-    let seed = global.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
-    opened.command = format!("inkstone demo --scale {} --dir {}{seed} --headless", args.scale, args.dir.display());
-    let ctx = opened.ctx()?;
-    let data = args.dir.join("data");
     if is_batch(global) {
+        let (mut opened, params, data) = open(args, global)?;
+        let ctx = opened.ctx()?;
         return Ok(headless::run("demo", &ctx, |ctx| {
             let _held = opened.writing("demo")?;
             let left_out = ready_models(&mut opened, &args.dir, ctx)?;
@@ -66,13 +56,35 @@ pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
             Ok(summary)
         }));
     }
+    tui::open(workspace(args, global)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the workbench works with on the demo.
+pub(super) fn workspace(args: &Demo, global: &Global) -> Result<Workspace> {
+    let (opened, params, data) = open(args, global)?;
     let (run, dir) = (opened.clone(), args.dir.clone());
     let runner: tui::Runner = Arc::new(move |ctx| {
-        let mut run = run.clone();
+        let mut run = run.again()?;
         ready_models(&mut run, &dir, ctx)?;
         Ok(generate_and_run(&run, &data, &params, ctx)?.1)
     });
-    open_ui(&opened, Start::RunThenFactor, global, Some(runner))
+    workspace_of(&opened, Start::RunThenFactor, global, Some(runner))
+}
+
+/// The demo's configuration, what its market is made of, and the folder of its data.
+fn open(args: &Demo, global: &Global) -> Result<(Opened, Params, PathBuf)> {
+    let defaults = Params::default();
+    let params = Params { scale: args.scale, seed: global.seed.unwrap_or(defaults.seed) };
+    let path = args.dir.join("workbench.toml");
+    // The folder is the demo's own; a configuration that the user changed stays as it is.
+    if !path.exists() {
+        disk::write_atomic(&path, |out| Ok(out.write_all(CONFIG.as_bytes())?))?;
+    }
+    let mut opened = Opened::read(&path, "demo", global)?;
+    let seed = global.seed.map_or(String::new(), |seed| format!(" --seed {seed}"));
+    opened.command = format!("inkstone demo --scale {} --dir {}{seed} --headless", args.scale, args.dir.display());
+    Ok((opened, params, args.dir.join("data")))
 }
 
 /// Puts the demonstration model in its place, and gets the library that runs it where there is none: a stage that says so. Without one,

@@ -18,22 +18,24 @@ use crate::pipeline;
 use crate::report::experiment_html;
 use crate::store::Store;
 use crate::text::Segmenter;
-use crate::truncate::SectionCounts;
 use crate::tui::{Kept, Laboratory, Start, Truncated};
 
 /// Runs the experiments of a project.
 pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
-    let opened = Opened::read(&args.project.config, "experiment", global).map(|mut opened| {
-        if let Some(preset) = args.preset.filter(|preset| *preset != Preset::None) {
-            opened.config.experiment.iter_mut().for_each(|params| params.preset = preset);
-        }
-        opened
+    let preset = args.preset.filter(|preset| *preset != Preset::None);
+    let opened = Opened::read(&args.project.config, "experiment", global).and_then(|opened| {
+        opened.with(move |config| {
+            if let Some(preset) = preset {
+                config.experiment.iter_mut().for_each(|params| params.preset = preset);
+            }
+            Ok(())
+        })
     });
     let name = args.name.clone();
     if !is_batch(global) {
         let opened = opened?;
         let run = opened.clone();
-        let runner = Arc::new(move |ctx: &Ctx| Ok(experiments(&run, name.as_deref(), ctx)?.0));
+        let runner = Arc::new(move |ctx: &Ctx| Ok(experiments(&run.again()?, name.as_deref(), ctx)?.0));
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
     let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
@@ -92,7 +94,7 @@ pub(super) fn laboratory(opened: &Opened) -> Option<Laboratory> {
             let params = looked.config.experiment.iter().find(|params| params.name == name);
             truncated(&looked, params.context("there is no such experiment")?, number, words)
         }),
-        run: Arc::new(move |ctx: &Ctx| Ok(experiments(&ran, None, ctx)?.0)),
+        run: Arc::new(move |ctx: &Ctx| Ok(experiments(&ran.again()?, None, ctx)?.0)),
     })
 }
 
@@ -117,30 +119,11 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
             _ => of.strategy.clone(),
         };
         let (layout, views, tokens) = looked.document.views(&strategy, words);
-        let mut seen: Vec<std::ops::Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
-        seen.sort_by_key(|range| range.start);
-        let mut kept: Vec<std::ops::Range<usize>> = Vec::new();
-        for range in seen {
-            match kept.last_mut().filter(|last| range.start <= last.end) {
-                Some(last) => last.end = last.end.max(range.end),
-                None => kept.push(range),
-            }
-        }
-        let mut sections = SectionCounts::default();
-        sections.add(&layout, &views);
         let score = match (&store, of.set) {
             (Some(store), Some(set)) => looked.score(store, set)?,
             _ => None,
         };
-        strategies.push(Kept {
-            cell,
-            kept: kept.iter().map(ExactSizeIterator::len).sum(),
-            ranges: kept.iter().map(|range| tokens[range.start].start..tokens[range.end - 1].end).collect(),
-            all: tokens.len(),
-            windows: views.len(),
-            sections: sections.shares(),
-            score,
-        });
+        strategies.push(Kept { score, ..Kept::of(cell, &layout, &views, &tokens) });
     }
     Ok(Some(Truncated {
         title: looked.document.clean.document.title.clone(),

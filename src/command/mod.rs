@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod experiment;
 mod files;
+mod first;
 mod keywords;
 mod ledger;
 mod models;

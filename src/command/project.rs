@@ -21,24 +21,61 @@ use crate::pipeline::{self, Judged, Stage};
 use crate::store::Store;
 use crate::tui::Start;
 
+/// Puts flags of the command line over a configuration.
+type Flags = Arc<dyn Fn(&mut Config) -> Result<()> + Send + Sync>;
+
 /// A configuration that was read, with the flags of the command line put over it.
 #[derive(Clone)]
 pub(super) struct Opened {
     pub(super) config: Config,
+    /// The configuration's file.
+    pub(super) path: PathBuf,
     /// Folder of the configuration: paths in it are relative to this.
     pub(super) base: PathBuf,
     /// The command that does the same without a screen.
     pub(super) command: String,
+    flags: Flags,
 }
 
 impl Opened {
     pub(super) fn read(path: &Path, command: &str, global: &Global) -> Result<Opened> {
+        let (threads, seed) = (global.threads, global.seed);
+        let flags: Flags = Arc::new(move |config| {
+            config.project.threads = threads.unwrap_or(config.project.threads);
+            config.project.seed = seed.unwrap_or(config.project.seed);
+            Ok(())
+        });
         let mut config = Config::read(path)?;
-        config.project.threads = global.threads.unwrap_or(config.project.threads);
-        config.project.seed = global.seed.unwrap_or(config.project.seed);
+        flags(&mut config)?;
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let command = format!("inkstone {command} -c {} --headless", path.display());
-        Ok(Opened { config, base: base.to_owned(), command })
+        Ok(Opened { config, path: path.to_owned(), base: base.to_owned(), command, flags })
+    }
+
+    /// The flags that name the configuration on the command line.
+    pub(super) fn config_flags(&self) -> String {
+        format!("-c {}", self.path.display())
+    }
+
+    /// Puts further flags over the configuration, now and whenever it is read again.
+    pub(super) fn with(
+        mut self,
+        further: impl Fn(&mut Config) -> Result<()> + Send + Sync + 'static,
+    ) -> Result<Opened> {
+        further(&mut self.config)?;
+        let flags = self.flags.clone();
+        self.flags = Arc::new(move |config| {
+            flags(config)?;
+            further(config)
+        });
+        Ok(self)
+    }
+
+    /// The same with the file as it is now: an editor may have changed it since.
+    pub(super) fn again(&self) -> Result<Opened> {
+        let mut config = Config::read(&self.path)?;
+        (self.flags)(&mut config)?;
+        Ok(Opened { config, ..self.clone() })
     }
 
     /// Holds the project's lock for as long as this command writes.
@@ -53,6 +90,9 @@ impl Opened {
 
 /// Opens the workbench without starting anything.
 pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
+    if !path.exists() && !is_batch(global) {
+        return super::first::run(path, global);
+    }
     ensure!(
         path.exists(),
         "there is no {} here. To see the whole product on synthetic data: inkstone demo. To start a project: inkstone init",
@@ -70,10 +110,9 @@ pub(super) fn run(name: &str, path: &Path, last: Stage, global: &Global) -> Resu
 
 /// The same with the flags of `backtest` put over the configuration.
 pub(super) fn backtest(args: &Backtest, global: &Global) -> Result<ExitCode> {
-    let opened = Opened::read(&args.project.config, "backtest", global).and_then(|mut opened| {
-        super::files::apply(args, &mut opened.config.backtest)?;
-        Ok(opened)
-    });
+    let flags = args.clone();
+    let opened = Opened::read(&args.project.config, "backtest", global)
+        .and_then(|opened| opened.with(move |config| super::files::apply(&flags, &mut config.backtest)));
     front("backtest", opened, Stage::Backtest, global)
 }
 
@@ -95,7 +134,10 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
     if !is_batch(global) {
         let opened = opened?;
         let run = opened.clone();
-        let runner = Arc::new(move |ctx: &Ctx| pipeline::run(&run.config, &run.base, last, ctx));
+        let runner = Arc::new(move |ctx: &Ctx| {
+            let run = run.again()?;
+            pipeline::run(&run.config, &run.base, last, ctx)
+        });
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
     // Also a broken configuration is answered by one JSON object.

@@ -1,4 +1,4 @@
-//! What the reader of the workbench colours in a document: company names, and the words that gave it its tone.
+//! What the reader of the workbench marks in a document: company names, the words that gave it its tone, and boilerplate.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -8,13 +8,17 @@ use anyhow::{Context, Result, anyhow};
 
 use super::project::Opened;
 use crate::corpus::Parts;
+use crate::data::Document;
 use crate::extract::{Feature, Model, ToneWords};
-use crate::link::{Field, Link, links_of_part, name_spans};
+use crate::link::{Field, links_of_part, name_spans};
+use crate::project::Project;
+use crate::structure::{Sentence, sentences_of_part};
 use crate::text::TokenizerParams;
 use crate::tui::{Mark, Marker, Meaning};
 
-/// Marks names by the project's links, and tone words by its first lexicon feature, if it has one.
-pub(super) fn marker(opened: &Opened, links: Parts) -> Marker {
+/// Marks names by the project's links, tone words by its first lexicon feature, if it has one, and boilerplate by the structure of its
+/// documents, if it was asked for.
+pub(super) fn marker(opened: &Opened, project: &Project) -> Marker {
     let config = &opened.config;
     let tone = config.feature.iter().find(|f| f.model == Model::Lexicon).map(|feature| Tone {
         feature: feature.clone(),
@@ -22,9 +26,12 @@ pub(super) fn marker(opened: &Opened, links: Parts) -> Marker {
         base: opened.base.clone(),
         words: OnceLock::new(),
     });
-    let links = LinksRead { links, last: Mutex::default() };
+    let links = PartRead { parts: project.links(), read: links_of_part, last: Mutex::default() };
+    let structure = PartRead { parts: project.structure(), read: sentences_of_part, last: Mutex::default() };
     Arc::new(move |part, row, document| {
         let links = links.of(part)?;
+        let structure = structure.of(part)?;
+        let sentences = structure.get(row).map_or(&[][..], Vec::as_slice);
         let [title, body] = [Field::Title, Field::Body].map(|field| name_spans(&links, row as u32, field));
         let tone = tone.as_ref().map(|tone| Ok::<_, anyhow::Error>(tone.words()?.in_body(document, [&title, &body])));
         let tone = tone.transpose()?.unwrap_or_default();
@@ -33,7 +40,16 @@ pub(super) fn marker(opened: &Opened, links: Parts) -> Marker {
             let meaning = if weight > 0.0 { Meaning::Positive } else { Meaning::Negative };
             Mark { range, meaning }
         });
-        Ok(names.chain(tone).collect())
+        Ok(names.chain(tone).chain(boilerplate(sentences, document)).collect())
+    })
+}
+
+/// The sentences of the body that are boilerplate. Their places are counted from the beginning of the title.
+fn boilerplate<'s>(sentences: &'s [Sentence], document: &Document) -> impl Iterator<Item = Mark> + use<'s> {
+    let title = document.title.len() + 1;
+    sentences.iter().filter(|sentence| sentence.boilerplate).filter_map(move |sentence| {
+        let start = (sentence.range.start as usize).checked_sub(title)?;
+        Some(Mark { range: start..sentence.range.end as usize - title, meaning: Meaning::Boilerplate })
     })
 }
 
@@ -52,10 +68,11 @@ impl Tone {
     }
 }
 
-/// The links of the part that was read last: documents read one after the other mostly come from one part.
-struct LinksRead {
-    links: Parts,
-    last: Mutex<Option<(Stamp, Arc<Vec<Link>>)>>,
+/// What another stage says of the part that was read last: documents read one after the other mostly come from one part.
+struct PartRead<T> {
+    parts: Parts,
+    read: fn(&Path) -> Result<Vec<T>>,
+    last: Mutex<Option<(Stamp, Arc<Vec<T>>)>>,
 }
 
 /// A file as it was when it was read; another run may write it anew.
@@ -73,20 +90,38 @@ impl Stamp {
     }
 }
 
-impl LinksRead {
-    /// The links of a part; none while it is not linked yet.
-    fn of(&self, part: usize) -> Result<Arc<Vec<Link>>> {
-        let path = self.links.path(part);
+impl<T> PartRead<T> {
+    /// What is said of a part; nothing while the stage has not written it yet.
+    fn of(&self, part: usize) -> Result<Arc<Vec<T>>> {
+        let path = self.parts.path(part);
         if !path.exists() {
             return Ok(Arc::default());
         }
         let stamp = Stamp::of(&path)?;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, links)) = last.as_ref().filter(|(read, _)| *read == stamp) {
-            return Ok(links.clone());
+        if let Some((_, said)) = last.as_ref().filter(|(read, _)| *read == stamp) {
+            return Ok(said.clone());
         }
-        let links = Arc::new(links_of_part(&path)?);
-        *last = Some((stamp, links.clone()));
-        Ok(links)
+        let said = Arc::new((self.read)(&path)?);
+        *last = Some((stamp, said.clone()));
+        Ok(said)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::structure::{Salience, Section};
+
+    #[test]
+    fn boilerplate_is_counted_from_the_beginning_of_the_body() {
+        let document =
+            Document { title: "年报".into(), body: "正文。免责声明。".into(), ..Document::default() };
+        let sentence =
+            |range, boilerplate| Sentence { range, section: Section::Body, boilerplate, salience: Salience::NONE };
+        let sentences = [sentence(0..6, true), sentence(7..16, false), sentence(16..31, true)];
+        let marks: Vec<Mark> = boilerplate(&sentences, &document).collect();
+        assert_eq!(marks, [Mark { range: 9..24, meaning: Meaning::Boilerplate }]);
+        assert_eq!(&document.body[9..24], "免责声明。");
     }
 }

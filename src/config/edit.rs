@@ -5,7 +5,6 @@
 //!
 //! [`Config::faults`]: super::Config::faults
 
-use std::fmt::Write;
 use std::ops::Range;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -22,7 +21,7 @@ type Step<'p> = (&'p str, Option<usize>);
 /// Puts `value`, a TOML value, at `path`. Tables on the way are made.
 pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
     let parsed: Value = value.trim().parse().map_err(|_| anyhow::anyhow!("{value:?} is no value of TOML"))?;
-    if let Some(span) = span_of(text, path)? {
+    if let Some(span) = Written::read(text)?.span(path)? {
         return checked(format!("{}{}{}", &text[..span.start], value.trim(), &text[span.end..]));
     }
     let steps = steps(path)?;
@@ -46,7 +45,7 @@ pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
 
 /// Takes the key at `path` out of effect: its lines become an example, so that what is written beside it stays readable.
 pub fn unset(text: &str, path: &str) -> Result<String> {
-    let Some(span) = span_of(text, path)? else { return Ok(text.to_owned()) };
+    let Some(span) = Written::read(text)?.span(path)? else { return Ok(text.to_owned()) };
     let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
     let (_, key) = path.rsplit_once('.').unwrap_or(("", path));
     let alone = text[start..span.start].trim_end().strip_suffix('=').is_some_and(|name| name.trim() == key);
@@ -112,10 +111,36 @@ pub fn remove(text: &str, section: &str, number: usize) -> Result<String> {
     checked(lines_as_in(text, document.to_string()))
 }
 
-/// The value at `path` as it is written; none where there is none.
-pub fn get<'t>(text: &'t str, path: &str) -> Option<&'t str> {
-    let span = span_of(text, path).ok().flatten()?;
-    text.get(span)
+/// The values of a configuration as they are written.
+pub struct Written<'t> {
+    text: &'t str,
+    document: Document<&'t str>,
+}
+
+impl<'t> Written<'t> {
+    /// Reads a text; fails where it is no TOML.
+    pub fn read(text: &'t str) -> Result<Written<'t>> {
+        let document =
+            Document::parse(text).map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is no TOML: {error}"))?;
+        Ok(Written { text, document })
+    }
+
+    /// The value at `path`; none where there is none.
+    pub fn get(&self, path: &str) -> Option<&'t str> {
+        self.text.get(self.span(path).ok().flatten()?)
+    }
+
+    /// Bytes of the value at `path`, without what stands around it.
+    fn span(&self, path: &str) -> Result<Option<Range<usize>>> {
+        let mut at = Some(self.document.as_item());
+        for (name, number) in steps(path)? {
+            at = at.and_then(|item| item.get(name));
+            if let Some(number) = number {
+                at = at.and_then(|item| item.get(number));
+            }
+        }
+        Ok(at.and_then(Item::as_value).and_then(Value::span))
+    }
 }
 
 /// A text as a value of TOML.
@@ -128,7 +153,7 @@ pub fn quoted(text: &str) -> String {
 /// A `[[source]]` as it is written: what differs from the defaults.
 pub fn source_block(source: &Source) -> String {
     let mut block = String::from("[[source]]\n");
-    let mut line = |key: &str, value: &str| drop(writeln!(block, "{key} = {}", quoted(value)));
+    let mut line = |key: &str, value: &str| block += &format!("{key} = {}\n", quoted(value));
     line("name", &source.name);
     line("path", &source.path);
     let default = Source::default();
@@ -157,7 +182,7 @@ pub fn source_block(source: &Source) -> String {
         block += "[source.columns]\n";
         for (field, column) in &source.columns {
             let value = toml::Value::try_from(column).map_or_else(|_| quoted(""), |value| value.to_string());
-            let _ = writeln!(block, "{field} = {value}");
+            block += &format!("{field} = {value}\n");
         }
     }
     block
@@ -176,20 +201,6 @@ fn document(text: &str) -> Result<DocumentMut> {
 fn checked(text: String) -> Result<String> {
     document(&text)?;
     Ok(text)
-}
-
-/// Bytes of the value at `path`, without what stands around it.
-fn span_of(text: &str, path: &str) -> Result<Option<Range<usize>>> {
-    let document =
-        Document::parse(text).map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is no TOML: {error}"))?;
-    let mut at = Some(document.as_item());
-    for (name, number) in steps(path)? {
-        at = at.and_then(|item| item.get(name));
-        if let Some(number) = number {
-            at = at.and_then(|item| item.get(number));
-        }
-    }
-    Ok(at.and_then(Item::as_value).and_then(Value::span))
 }
 
 fn steps(path: &str) -> Result<Vec<Step<'_>>> {
@@ -225,6 +236,10 @@ mod tests {
     use crate::config::{Config, TEMPLATE};
     use crate::data::Kind;
     use crate::ingest::{Column, Table as SourceTable};
+
+    fn get<'t>(text: &'t str, path: &str) -> Option<&'t str> {
+        Written::read(text).unwrap().get(path)
+    }
 
     #[test]
     fn a_changed_value_leaves_every_other_byte_alone() {

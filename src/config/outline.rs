@@ -42,7 +42,9 @@ pub fn settings() -> Vec<Setting> {
                 Some((_, inner)) => below = format!("{inner}."),
                 None => (section, below, repeated) = (name.to_owned(), String::new(), false),
             }
-        } else if let Some((key, rest)) = line.split_once(" = ").filter(|_| !line.starts_with('#') && !nested) {
+        } else if let Some((key, rest)) =
+            line.split_once(" = ").filter(|_| !line.trim_start().starts_with('#') && !nested)
+        {
             let (value, comment) = value_and_comment(rest);
             let (english, chinese) = languages(comment);
             // In repeated sections the template shows defaults as examples too; names and files alone have none.
@@ -189,6 +191,11 @@ mod tests {
         assert_eq!(of("feature", "walk_forward.test_days").default.as_deref(), Some("20"));
         assert!(of("feature", "model").choices.contains(&"textrnn".to_owned()), "a list may go on in the next line");
         assert!(of("feature", "truncate").english.ends_with("\" -title\""));
+        assert!(of("factor", "expression").english.contains("mean(tone.positive"), "also one with = in it");
+        for setting in settings() {
+            let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.');
+            assert!(setting.key.bytes().all(plain), "{} is no key", setting.key);
+        }
         assert_eq!(of("backtest", "weights").choices, ["equal", "cap"]);
     }
 

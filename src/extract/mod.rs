@@ -44,6 +44,7 @@ pub use counts::{Counts, counts};
 pub use explain::{ExplainedBy, ExplainedSentence, ExplainedText, ExplainedWord, KeptRow, explain};
 pub use feature::{Feature, Model};
 pub use lexicon::ToneWords;
+pub(crate) use reading::draw_of;
 pub use samples::Label;
 pub use surprise::{SurpriseParams, Unit};
 pub use vintages::{VectorsParams, VintageParams, WindowFastText, WindowGlove};

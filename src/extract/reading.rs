@@ -238,7 +238,7 @@ impl PartReader<'_> {
 }
 
 /// The number that chance hangs on for a document.
-pub(super) fn draw_of(seed: u64, doc_id: &str) -> u64 {
+pub(crate) fn draw_of(seed: u64, doc_id: &str) -> u64 {
     let key = Key::of_parts([seed.to_le_bytes().as_slice(), doc_id.as_bytes()]);
     u64::from_le_bytes(key.0[..8].try_into().expect("eight of sixteen bytes"))
 }

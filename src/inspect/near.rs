@@ -17,6 +17,9 @@ use crate::job::Ctx;
 use crate::model::Nearest;
 use crate::store::{Rows, Set, Values};
 
+/// What is said of a set whose rows are no longer those of the corpus.
+const OUTGROWN: &str = "the corpus has changed since the set was made: run the pipeline";
+
 /// What is near.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
@@ -30,7 +33,7 @@ pub enum Measure {
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Part and row of the document; none: the first one that has a row.
+    /// Part and row of the document; none: the latest one that has a row.
     pub place: Option<(usize, usize)>,
     /// By what rows are compared.
     pub measure: Measure,
@@ -112,7 +115,7 @@ pub fn neighbours(
     ctx: &Ctx,
 ) -> Result<Neighbours> {
     let mut answer = Neighbours { query: None, found: Vec::new(), compared: 0, later: 0, nothing: None };
-    let Some((place, row)) = asked(set, query.place, ctx)? else {
+    let Some((place, row)) = asked(set, clean, query.place, ctx)? else {
         answer.nothing = Some(if query.place.is_some() { Nothing::NoRow } else { Nothing::NoRows });
         answer.query =
             query.place.map(|place| documents(clean, &[place])).transpose()?.and_then(|mut found| found.pop());
@@ -124,7 +127,7 @@ pub fn neighbours(
         ctx.check()?;
         let rows = rows?;
         let times = times(clean, part)?.filter(|times| times.len() == rows.len());
-        let times = times.context("the corpus has changed since the set was made: run the pipeline")?;
+        let times = times.context(OUTGROWN)?;
         let counts = |i: usize| !query.past_only || times[i].is_some_and(|time| time < own.published_at);
         let allowed: Vec<usize> = (0..rows.len()).filter(|i| (part, *i) != place && counts(*i)).collect();
         answer.compared += allowed.len() as u64;
@@ -204,27 +207,45 @@ impl Row {
     }
 }
 
-/// The row that is asked for, or the first one with values.
-fn asked(set: &Set<'_>, place: Option<(usize, usize)>, ctx: &Ctx) -> Result<Option<((usize, usize), Row)>> {
-    for (part, entry) in set.header().batches.iter().enumerate() {
+/// The row that is asked for, or that of the latest document that has values.
+fn asked(
+    set: &Set<'_>,
+    clean: &Parts,
+    place: Option<(usize, usize)>,
+    ctx: &Ctx,
+) -> Result<Option<((usize, usize), Row)>> {
+    let batches = &set.header().batches;
+    let read = |part: usize| -> Result<Rows> {
         ctx.check()?;
-        if place.is_some_and(|place| place.0 != part) {
-            continue;
+        set.batch(&batches.get(part).context(OUTGROWN)?.key)?.context("a batch of the set's header is in the set")
+    };
+    if let Some((part, row)) = place {
+        let rows = read(part)?;
+        ensure!(row < rows.len(), OUTGROWN);
+        return Ok(Row::of(&rows, row).map(|found| ((part, row), found)));
+    }
+    // Parts by their latest document: as soon as one has a row that is later than all of the next, that is it.
+    let mut parts = Vec::new();
+    for part in 0..batches.len() {
+        let times = times(clean, part)?.context(OUTGROWN)?;
+        parts.push((times.iter().flatten().max().copied(), part, times));
+    }
+    parts.sort_by_key(|(latest, part, _)| (std::cmp::Reverse(*latest), *part));
+    let mut best: Option<(Option<NaiveDateTime>, (usize, usize), Row)> = None;
+    for (latest, part, times) in parts {
+        if best.as_ref().is_some_and(|(time, ..)| *time >= latest) {
+            break;
         }
-        let rows = set.batch(&entry.key)?.context("a batch of the set's header is in the set")?;
-        let wanted = match place {
-            Some((_, row)) => {
-                ensure!(row < rows.len(), "the corpus has changed since the set was made: run the pipeline");
-                row..row + 1
-            }
-            None => 0..rows.len(),
-        };
-        let found = wanted.into_iter().find_map(|i| Some(((part, i), Row::of(&rows, i)?)));
-        if found.is_some() {
-            return Ok(found);
+        let rows = read(part)?;
+        ensure!(rows.is_empty() || rows.len() == times.len(), OUTGROWN);
+        let mut order: Vec<usize> = (0..rows.len()).collect();
+        order.sort_by_key(|row| (std::cmp::Reverse(times[*row]), *row));
+        let found = order.into_iter().find_map(|row| Some((times[row], (part, row), Row::of(&rows, row)?)));
+        if let Some(found) = found.filter(|found| best.as_ref().is_none_or(|best| found.0 > best.0)) {
+            best = Some(found);
         }
     }
-    Ok(None)
+    Ok(best.map(|(_, place, row)| (place, row)))
 }
 
 /// The nearest of the allowed rows of a batch, each with its cosine or distance.

@@ -147,8 +147,9 @@ fn the_nearest_rows_come_first_and_never_from_the_future() {
     let by_distance = ask(Some((1, 1)), Measure::Euclid, false);
     assert_eq!(by_distance.found[0].value, 0.0);
     assert_eq!(places(&by_distance)[0], (0, 0));
-    let first = ask(None, Measure::Cosine, true);
-    assert_eq!((first.query.map(|q| q.place), first.nothing), (Some((0, 0)), Some(Nothing::Alone)));
+    let latest = ask(None, Measure::Cosine, true);
+    assert_eq!(latest.query.map(|query| query.place), Some((1, 0)), "of two of that time the one that stands first");
+    assert_eq!(ask(Some((0, 0)), Measure::Cosine, true).nothing, Some(Nothing::Alone), "it is the first of all");
     assert_eq!(ask(Some((0, 2)), Measure::Cosine, false).nothing, Some(Nothing::NoRow));
 }
 

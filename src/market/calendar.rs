@@ -115,6 +115,14 @@ impl Calendar {
         }
     }
 
+    /// The first trading date on which what was published at this time can be dealt on: at its close, or with
+    /// [`Cutoff::NextOpen`] at its open.
+    pub fn tradable_from(&self, published_at: NaiveDateTime, cutoff: Cutoff) -> Result<NaiveDate, OffCalendar> {
+        let t = self.trade_date(published_at, cutoff)?;
+        let t = if cutoff == Cutoff::NextOpen { t + 1 } else { t };
+        self.dates.get(t).copied().ok_or(OffCalendar::Late)
+    }
+
     fn earliest(&self) -> NaiveDate {
         self.dates[0].checked_sub_days(Days::new(BEFORE_FIRST)).unwrap_or(NaiveDate::MIN)
     }
@@ -132,6 +140,18 @@ mod tests {
 
     fn at(time: &str) -> NaiveDateTime {
         NaiveDateTime::parse_from_str(time, "%Y-%m-%d %H:%M:%S").unwrap()
+    }
+
+    #[test]
+    fn a_document_can_be_dealt_on_at_the_close_of_its_date_or_at_the_open_of_the_next() {
+        let calendar = calendar();
+        let from = |time: &str, cutoff| calendar.tradable_from(at(time), cutoff).map(|day| day.to_string());
+        let day = |text: &str| Ok(text.to_owned());
+        assert_eq!(from("2023-06-20 14:59:59", Cutoff::Close), day("2023-06-20"));
+        assert_eq!(from("2023-06-21 20:31:00", Cutoff::Close), day("2023-06-26"), "over the holiday");
+        assert_eq!(from("2023-06-21 08:00:00", Cutoff::NextOpen), day("2023-06-21"));
+        assert_eq!(from("2023-06-21 09:15:00", Cutoff::NextOpen), day("2023-06-26"));
+        assert_eq!(from("2023-06-27 09:15:00", Cutoff::NextOpen), Err(OffCalendar::Late), "no other session is known");
     }
 
     #[test]

@@ -23,7 +23,7 @@ impl Run<'_> {
     pub(super) fn factors(&mut self) -> Result<()> {
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let market = self.market.take().context("factors need prices: add a [[source]] with table = \"prices\"")?;
-        let store = Store::open(&project.store())?;
+        let store = Store::open_for_run(&project.store())?;
         let materials = Materials { store: &store, market: &market, project: &project, config };
         let mut built: BTreeMap<&str, Key> = BTreeMap::new();
         let sets_by_name = self.sets.clone();

@@ -32,7 +32,7 @@ use crate::truncate::Needs;
 use crate::{clean, disk, ingest, link, structure};
 pub use capsule::{Replayed, replay};
 pub use drift::{Drifted, drift};
-pub use experiment::{Looked, experiments, findings, grids, look_at};
+pub use experiment::{Looked, experiments, findings, grids, look_at, score_of};
 pub use judgement::{Judged, judged, judged_of, study, write_report};
 pub use standing::{Standing, standings};
 use state::{State, Step};
@@ -134,6 +134,11 @@ pub fn feature_sets(config: &Config, project: &Project) -> BTreeSet<Key> {
     let of_cells =
         findings(config, project).into_iter().flat_map(|findings| findings.cells).filter_map(|cell| cell.set);
     State::read(project).all_made().into_iter().chain(of_cells).collect()
+}
+
+/// The set that a project's feature of this name made last; none where it has not run.
+pub fn feature_set(project: &Project, feature: &str) -> Option<Key> {
+    State::read(project).made(&format!("extract {feature}"))
 }
 
 /// The backtests that a project has, in the order of the configuration.
@@ -262,7 +267,7 @@ impl<'a> Run<'a> {
         if self.project.prices().exists() {
             self.market = Some(Market::read(&self.project.prices(), &securities(&self.project)?)?);
         }
-        let store = Store::open(&self.project.store())?;
+        let store = Store::open_for_run(&self.project.store())?;
         for feature in &self.config.feature {
             let set = self.extract_one(feature, &store)?;
             self.sets.insert(feature.name.clone(), set);

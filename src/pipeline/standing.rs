@@ -51,3 +51,39 @@ pub fn standings(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Standing
     };
     Ok(config.feature.iter().map(standing).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Kind;
+    use crate::pipeline::{self, Stage};
+
+    #[test]
+    fn a_feature_is_stale_as_soon_as_it_is_configured_otherwise() {
+        let dir = tempfile::tempdir().unwrap();
+        let news = "doc_id,published_at,title,body\n\
+            1,2024-03-01 09:00:00,瑞禾电气业绩预增,净利润同比增长。\n\
+            2,2024-03-02 09:00:00,启澜生物减持,股东拟减持。\n";
+        std::fs::write(dir.path().join("news.csv"), news).unwrap();
+        let toml =
+            "[[source]]\nname = \"news\"\npath = \"news.csv\"\n\n[[feature]]\nname = \"tone\"\nmodel = \"lexicon\"\n";
+        std::fs::write(dir.path().join("workbench.toml"), toml).unwrap();
+        let mut config = Config::read(&dir.path().join("workbench.toml")).unwrap();
+        let ctx = Ctx::new(1, config.project.seed).unwrap();
+        let look = |config: &Config| standings(config, dir.path(), &ctx).unwrap().remove(0);
+        let before = look(&config);
+        assert!(before.made.is_none() && !before.current && before.report.is_none());
+        assert!(!pipeline::project(&config, dir.path()).dir().exists(), "who only looks makes no folder");
+        pipeline::run(&config, dir.path(), Stage::Extract, &ctx).unwrap();
+        let made = look(&config);
+        assert!(made.current && made.made.is_some());
+        assert_eq!(made.report.map(|report| (report.rows_in, report.rows_out)), Some((2, 2)));
+        config.feature[0].kinds = vec![Kind::Report];
+        let stale = look(&config);
+        assert!(!stale.current && stale.made == made.made);
+        config.feature[0].kinds.clear();
+        assert!(look(&config).current);
+        config.tokenizer.hmm = !config.tokenizer.hmm;
+        assert!(!look(&config).current, "what it reads counts too");
+    }
+}

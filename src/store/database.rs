@@ -32,6 +32,9 @@ const REMOVE_STEP: usize = 4096;
 /// How long a database that was closed may take to give back its files.
 pub(super) const ENDING: Duration = Duration::from_secs(5);
 
+/// Time between two looks at whether somebody else has closed the store.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
 type Entry = (sled::IVec, sled::IVec);
 
 pub(super) struct Database {
@@ -43,9 +46,10 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub(super) fn open(root: &Path) -> Result<Database> {
+    /// Opens the store in a folder; `patience` says how long to wait for somebody else to close it.
+    pub(super) fn open(root: &Path, patience: Duration) -> Result<Database> {
         disk::make_dir(root)?;
-        let lock = lock(root)?;
+        let lock = lock(root, patience)?;
         let generation = read_current(root)?;
         remove_leftovers(root, generation)?;
         let db = open_generation(root, generation)?;
@@ -221,12 +225,19 @@ pub(super) fn is_held(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::WouldBlock || error.to_string().contains("could not acquire lock")
 }
 
-fn lock(root: &Path) -> Result<File> {
+fn lock(root: &Path, patience: Duration) -> Result<File> {
     let path = root.join("lock");
     let cannot = || format!("cannot open {}", path.display());
     let mut file =
         File::options().create(true).truncate(false).read(true).write(true).open(&path).with_context(cannot)?;
-    match file.try_lock() {
+    let began = Instant::now();
+    let locked = loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
+            locked => break locked,
+        }
+    };
+    match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();

@@ -30,6 +30,7 @@ mod write;
 mod tests;
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -50,6 +51,9 @@ pub struct Store {
     database: Database,
 }
 
+/// How long a run waits for somebody who looks into the store.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// The size of a store and of what it holds.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Stats {
@@ -68,7 +72,12 @@ pub struct Stats {
 impl Store {
     /// Opens the store in `path`, which is made when it does not exist.
     pub fn open(path: &Path) -> Result<Store> {
-        Ok(Store { database: Database::open(path)? })
+        Ok(Store { database: Database::open(path, Duration::ZERO)? })
+    }
+
+    /// The same for a run: somebody who only looks into the store, as the workbench does, has a few seconds to close it.
+    pub fn open_for_run(path: &Path) -> Result<Store> {
+        Ok(Store { database: Database::open(path, PATIENCE)? })
     }
 
     /// A writer of the set with this specification. Batches that an earlier run finished are still there.

@@ -117,6 +117,21 @@ fn a_second_opener_is_told_who_holds_the_store() {
 }
 
 #[test]
+fn a_run_waits_for_whoever_looks_into_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let looking = Store::open(dir.path()).unwrap();
+    let began = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(150));
+            drop(looking);
+        });
+        Store::open_for_run(dir.path()).map(drop).unwrap();
+    });
+    assert!(began.elapsed() >= std::time::Duration::from_millis(150), "it was open until then");
+}
+
+#[test]
 fn a_store_that_lost_its_pointer_is_not_taken_for_a_new_one() {
     let dir = tempfile::tempdir().unwrap();
     drop(Store::open(dir.path()).unwrap());

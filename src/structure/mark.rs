@@ -12,7 +12,7 @@ use super::outline::outlined;
 use super::table::{Salience, Sentence};
 use super::{Params, Section, can_be_boilerplate, publisher_of, whole};
 use crate::clean::CleanDocument;
-use crate::data::Report;
+use crate::data::{Document, Report};
 
 /// A sentence of the list: its form, and its publisher where it is one's own.
 type Known = (u64, Option<u32>);
@@ -64,7 +64,7 @@ impl<'p> Marker<'p> {
     /// The sentences of the document in this part and row.
     pub(super) fn mark(&self, doc: &CleanDocument, place: (u32, u32)) -> Result<Marked> {
         let text = whole(doc);
-        let name = publisher_of(doc);
+        let name = publisher_of(&doc.document);
         let (publisher, time) = (self.learned.publisher(name), doc.document.published_at);
         let names = names_of(&doc.document);
         let learns = self.params.learns(doc.document.kind);
@@ -151,6 +151,17 @@ impl<'p> Marker<'p> {
             report.fact("decisions_without_a_sentence", stale);
         }
     }
+}
+
+/// The ids under which the list of boilerplate may have a sentence of a document: its publisher's own, and everybody's; none where it
+/// can be no boilerplate. A section that sentences only joined with the law counts as the body that it was.
+pub fn ids_of(document: &Document, sentence: &str, section: Section, params: &Params) -> Vec<String> {
+    let names = names_of(document);
+    let Some(hash) = Former::default().hash(sentence, &names, params.min_chars) else { return Vec::new() };
+    let publisher = publisher_of(document);
+    let sections = if section == Section::Disclaimer { vec![section, Section::Body] } else { vec![section] };
+    let hashes = sections.into_iter().map(|section| told_apart(hash, section));
+    hashes.flat_map(|hash| [id_of(Some(publisher), hash), id_of(None, hash)]).collect()
 }
 
 /// Boilerplate beside legal notes, with nothing but boilerplate between, belongs to them.

@@ -36,7 +36,7 @@ use rayon::prelude::*;
 
 use crate::clean::{CleanDocument, clean_from_frame};
 use crate::corpus::Parts;
-use crate::data::Report;
+use crate::data::{Document, Report};
 use crate::disk::{self, Scratch};
 use crate::job::Ctx;
 use crate::text::TokenizerParams;
@@ -49,6 +49,7 @@ use past::{Measurer, Records};
 
 pub use decisions::Decisions;
 pub use list::{Boilerplate, Status, decide, read_list};
+pub use mark::ids_of;
 pub use outline::outline;
 pub use params::{Measure, Params};
 pub use section::Section;
@@ -93,7 +94,7 @@ pub fn run(
         for (row, (doc, (hashes, record))) in (0..).zip(docs.iter().zip(found)) {
             let time = doc.document.published_at;
             if let Some(hashes) = hashes {
-                gathered.push(publisher_of(doc), time, (part, row), hashes)?;
+                gathered.push(publisher_of(&doc.document), time, (part, row), hashes)?;
             }
             if let Some(records) = &mut records {
                 records.push(time, &record)?;
@@ -120,7 +121,7 @@ pub fn run(
         })?;
         let mut sentences = Vec::with_capacity(docs.len());
         for (doc, Marked { sentences: of_document, firsts }) in docs.iter().zip(marked) {
-            counts.add(publisher_of(doc), &of_document);
+            counts.add(publisher_of(&doc.document), &of_document);
             marker.note(firsts);
             sentences.push(of_document);
         }
@@ -165,9 +166,9 @@ fn whole(doc: &CleanDocument) -> String {
 }
 
 /// Who is behind a document: the organisation, or the source where none is named.
-fn publisher_of(doc: &CleanDocument) -> &str {
-    let org = doc.document.org.as_deref().map(str::trim).filter(|org| !org.is_empty());
-    org.unwrap_or(&doc.document.source)
+fn publisher_of(doc: &Document) -> &str {
+    let org = doc.org.as_deref().map(str::trim).filter(|org| !org.is_empty());
+    org.unwrap_or(&doc.source)
 }
 
 /// Whether a sentence of this section can be boilerplate.

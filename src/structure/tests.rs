@@ -104,6 +104,9 @@ fn boilerplate_is_marked_only_in_documents_after_it_was_known() {
     let law = found.sentences[0].last().unwrap();
     assert_eq!((law.section, law.boilerplate), (Section::Disclaimer, true));
     assert_eq!(&whole(&docs[0])[law.range.start as usize..law.range.end as usize], LAW);
+    let ids = |text| ids_of(&docs[0].document, text, law.section, &quick());
+    assert!(ids(LAW).contains(&row.id), "a sentence leads to its row of the list");
+    assert!(!ids(VIEW).contains(&row.id) && ids("短。").is_empty());
     assert_eq!(found.report.facts["boilerplate_sentences"], 2);
     assert_eq!(found.report.facts["sentences"], 18);
     assert!(law.salience.tfidf.is_nan() && law.salience.novelty.is_nan());

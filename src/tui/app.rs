@@ -482,13 +482,8 @@ impl App {
 
     fn learn(&mut self, answer: Answer) {
         match answer {
-            Answer::Index(list, index) => self.corpus.take_index(list, index),
-            Answer::Part(list, part, rows) => self.corpus.take_part(list, part, rows),
-            Answer::Text(list, text) => self.corpus.take_text(list, text),
             Answer::Rejects(rejects) => self.jobs.take_rejects(rejects),
             Answer::Reports(reports) => self.jobs.take_reports(reports),
-            Answer::Hits(number, hits) => self.corpus.take_hits(number, hits),
-            Answer::Searched(number, result) => self.corpus.take_end(number, result),
         }
     }
 

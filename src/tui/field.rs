@@ -59,17 +59,16 @@ impl Field {
         width::width(&self.text[..self.cursor])
     }
 
-    /// What is seen of it in so many cells, and in which of them the cursor is; the cursor is always in sight.
+    /// What is seen of it in so many cells, and in which of them the cursor is; the cursor is always in sight. However long the text,
+    /// only what is seen of it is looked at.
     pub(crate) fn window(&self, cells: usize) -> (String, usize) {
-        let mut start = 0;
-        let mut used = self.cells_before();
-        for (at, grapheme) in self.text.grapheme_indices(true) {
-            if used < cells.max(1) {
-                start = at;
+        let (mut start, mut used) = (self.cursor, 0);
+        for (at, grapheme) in self.text[..self.cursor].grapheme_indices(true).rev() {
+            let wide = width::width(grapheme);
+            if used + wide >= cells.max(1) {
                 break;
             }
-            used -= width::width(grapheme);
-            start = at + grapheme.len();
+            (start, used) = (at, used + wide);
         }
         (width::cut(&self.text[start..], cells), used)
     }

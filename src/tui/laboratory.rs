@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::Runner;
 use crate::experiment::{Findings, Grid};
-use crate::truncate::SectionShare;
+use crate::truncate::{Layout, SectionCounts, SectionShare, View};
 
 /// The findings of all experiments, in the order of the configuration; those that were not run yet are left out.
 pub type AllFindings = Arc<dyn Fn() -> Result<Vec<Findings>> + Send + Sync>;
@@ -64,4 +64,30 @@ pub struct Kept {
     pub sections: Vec<SectionShare>,
     /// What the cell's model says of the document; none where it says nothing, or was not asked.
     pub score: Option<f64>,
+}
+
+impl Kept {
+    /// What the views of a cell's strategy keep of a document; `tokens` are the bytes of each token of the layout.
+    pub fn of(cell: usize, layout: &Layout, views: &[View], tokens: &[Range<usize>]) -> Kept {
+        let mut seen: Vec<Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
+        seen.sort_by_key(|range| range.start);
+        let mut kept: Vec<Range<usize>> = Vec::new();
+        for range in seen {
+            match kept.last_mut().filter(|last| range.start <= last.end) {
+                Some(last) => last.end = last.end.max(range.end),
+                None => kept.push(range),
+            }
+        }
+        let mut sections = SectionCounts::default();
+        sections.add(layout, views);
+        Kept {
+            cell,
+            kept: kept.iter().map(ExactSizeIterator::len).sum(),
+            ranges: kept.iter().map(|range| tokens[range.start].start..tokens[range.end - 1].end).collect(),
+            all: tokens.len(),
+            windows: views.len(),
+            sections: sections.shares(),
+            score: None,
+        }
+    }
 }

@@ -41,6 +41,7 @@ mod reading;
 mod screens;
 mod scribe;
 mod session;
+mod sentences;
 mod terminal;
 mod text;
 mod theme;
@@ -68,7 +69,7 @@ pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, Sentences
 pub use features::{
     FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
 };
-pub use forms::{Change, Entry, Fault, FormBench, Group, Sheet};
+pub use forms::{Change, ChangeSheet, Entry, Fault, FormBench, Group, ReadSheet, SaveSheet, Sheet, TrySource};
 pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
 pub use ledger::LedgerBench;
 pub use models::{
@@ -76,9 +77,12 @@ pub use models::{
     Surprised, Tool, TrainModel,
 };
 pub use onnx::{AskContextual, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
-pub use text::TextBench;
+pub use text::{
+    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy, TextSubject,
+    Tokens, Tradable,
+};
 pub use theme::{Depth, Shade};
-pub use welcome::WelcomeBench;
+pub use welcome::{Begin, WelcomeBench};
 
 /// Runs the pipeline; called on a thread of its own each time the user starts a run.
 pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
@@ -119,7 +123,7 @@ pub struct Workspace {
     pub seed: u64,
     /// How the reader cuts a text into tokens.
     pub tokeniser: Tokeniser,
-    /// Names and tone words to colour in the reader.
+    /// Names, tone words and boilerplate to mark in the reader.
     pub marker: Option<Marker>,
     /// What an earlier run said.
     pub reports: LastReports,
@@ -205,6 +209,8 @@ pub enum Meaning {
     Positive,
     /// A word of bad tone.
     Negative,
+    /// A sentence that its publisher always writes.
+    Boilerplate,
 }
 
 /// Shows on this terminal what can be done where there is no project, and opens the workbench on what the user chose.

@@ -132,6 +132,8 @@ impl Stage {
     fn work(mut self, workspace: Workspace) -> Result<()> {
         self.recorder.works_in(workspace.project.dir());
         let mut app = App::remembering(workspace, self.size()?, self.sender.clone())?;
+        // Nothing of what was shown before may shine through.
+        self.terminal.clear().context("cannot draw on this terminal")?;
         let played = catch_unwind(AssertUnwindSafe(|| self.play(&mut app)));
         let Stage { keys, screen, .. } = self;
         drop(keys);

@@ -57,7 +57,7 @@ pub(crate) static STEPS: [Step; 8] = [
     ),
     step(
         Page::Factor,
-        "因子的检验：RankIC、分层、多空净值、换手与成本。第一行写明值与收益如何对齐。试试 ← → 移动日期光标，v 换分层图。",
+        "因子的检验：RankIC、分层、多空净值、换手与成本。第一行写明值与收益如何对齐。试试 ] 换一个因子，v 换分层图。",
         "The tests of a factor: RankIC, layers, the long-short book, turnover and cost; the first line says how values meet returns. Try ] for the next factor, v for its layers.",
     ),
     step(
@@ -123,7 +123,7 @@ mod tests {
         let mut bench = Bench::open(&filled(), |_| ());
         let typing = bench.screen(SMALL, "U/回购<enter>");
         assert!(typing.contains("导览 1/8") && typing.contains("1 / 2 (9)"), "{typing}");
-        assert!(bench.screen(SMALL, "?").contains("八屏导览"));
+        assert!(bench.screen(LARGE, "?").contains("八屏导览"));
     }
 
     #[test]

@@ -58,7 +58,6 @@ words! {
     SEARCH: "搜索", "search";
     SEARCHING: "查找中…", "searching…";
     SEARCH_KEYS: " Enter 确定  Esc 取消  Ctrl-U 清空", " Enter keep  Esc leave  Ctrl-U clear";
-    TYPE_TO_SEARCH: "输入标题或代码", "type a title or a code";
 
     NO_RUN: "本次还没有运行。按 r 开始；没有变化的步骤会跳过。", "Nothing was run yet. Press r to start; stages that are up to date are skipped.";
     NOT_STARTED: "未开始", "not started";

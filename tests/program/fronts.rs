@@ -199,10 +199,49 @@ fn told_to_end_the_workbench_remembers_where_it_was() {
 }
 
 #[test]
-fn without_a_project_the_workbench_says_how_to_begin() {
+fn without_a_project_a_terminal_shows_how_to_begin() {
     let folder = tempfile::tempdir().unwrap();
-    let (drawn, code) = on_a_terminal(folder.path(), &[], |_| {});
-    assert_eq!(code, Some(2));
-    assert!(drawn.contains("inkstone demo") && drawn.contains("inkstone init"), "{drawn}");
-    assert!(!drawn.contains("\x1b[?1049h"), "no screen is taken for a message: {drawn}");
+    std::fs::write(folder.path().join("news.csv"), "title,body,date\n瑞禾电气业绩预增,正文。,2024-03-01 18:00\n")
+        .unwrap();
+    let (drawn, code) = on_a_terminal(folder.path(), &["--lang", "zh"], |keys| {
+        keys.see("看演示");
+        keys.press("o");
+        keys.see("news.csv");
+        keys.press("/news\r");
+        keys.see("接受");
+        keys.press("s");
+        keys.see("还没有语料");
+    });
+    assert_eq!(code, Some(0), "{drawn}");
+    assert!(GIVEN_BACK.iter().all(|mark| drawn.contains(mark)));
+    let written = std::fs::read_to_string(folder.path().join("workbench.toml")).unwrap();
+    assert!(written.contains("path = \"news.csv\""), "{written}");
+}
+
+#[test]
+fn without_a_project_a_pipe_is_told_how_to_begin() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &[]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("inkstone demo") && ran.stderr.contains("inkstone init"), "{}", ran.stderr);
+    assert_eq!(ran.text(), "", "no screen is taken for a message");
+}
+
+#[test]
+fn a_run_reads_what_an_editor_has_written_meanwhile() {
+    let desk = Desk::new();
+    desk.run().finished();
+    let file = desk.folder().join("workbench.toml");
+    let good = std::fs::read_to_string(&file).unwrap();
+    let (drawn, code) = on_a_terminal(desk.folder(), &["--lang", "en"], |keys| {
+        keys.see("Inkstone");
+        std::fs::write(&file, format!("{good}\n[lint]\nconfidense = 0.9\nmax_share = \"half\"\n")).unwrap();
+        keys.press("9r");
+        keys.see("confidense");
+        keys.see("max_share");
+        std::fs::write(&file, &good).unwrap();
+        keys.press("r");
+        keys.see("unchanged");
+    });
+    assert_eq!(code, Some(0), "{drawn}");
 }

@@ -42,7 +42,8 @@ fn read(file: &Path, settings: &[outline::Setting]) -> Result<Sheet> {
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let folder = std::path::absolute(file).ok();
-            let name = folder.as_deref().and_then(Path::parent).and_then(Path::file_name).map(|name| name.to_string_lossy());
+            let name =
+                folder.as_deref().and_then(Path::parent).and_then(Path::file_name).map(|name| name.to_string_lossy());
             let text = match name {
                 Some(name) => edit::set(TEMPLATE, "project.name", &edit::quoted(&name))?,
                 None => TEMPLATE.to_owned(),
@@ -91,6 +92,8 @@ fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> 
     let faults = Config::faults(&text).into_iter();
     let faults = faults.map(|fault| Fault { line: fault.line, path: fault.path, message: fault.message }).collect();
     let table: toml::Table = toml::from_str(&text).unwrap_or_default();
+    let values = edit::Written::read(&text).ok();
+    let value = |path: &str| values.as_ref()?.get(path).map(str::to_owned);
     let mut groups = Vec::new();
     let mut sections: Vec<&str> = settings.iter().map(|setting| setting.section.as_str()).collect();
     sections.dedup();
@@ -98,7 +101,7 @@ fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> 
         let keys: Vec<&outline::Setting> = settings.iter().filter(|setting| setting.section == section).collect();
         if !keys.iter().any(|setting| setting.repeated) {
             let written = table.get(section).and_then(toml::Value::as_table);
-            groups.push(group(section.to_owned(), None, &keys, written, &text));
+            groups.push(group(section.to_owned(), None, &keys, written, value));
             continue;
         }
         let items = table.get(section).and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -106,7 +109,7 @@ fn sheet_of(text: String, stood: Option<Key>, settings: &[outline::Setting]) -> 
         for (number, item) in items.iter().enumerate() {
             let written = item.as_table();
             let name = written.and_then(|table| table.get("name")?.as_str()).map(str::to_owned);
-            groups.push(group(format!("{section}[{number}]"), name, &keys, written, &text));
+            groups.push(group(format!("{section}[{number}]"), name, &keys, written, value));
         }
     }
     Sheet { text, stood, groups, faults }
@@ -117,9 +120,9 @@ fn group(
     name: Option<String>,
     keys: &[&outline::Setting],
     written: Option<&toml::Table>,
-    text: &str,
+    value: impl Fn(&str) -> Option<String>,
 ) -> Group {
-    let value = |key: &str| edit::get(text, &format!("{path}.{key}")).map(str::to_owned);
+    let value = |key: &str| value(&format!("{path}.{key}"));
     let model = written.and_then(|table| table.get("model")?.as_str()).unwrap_or_default();
     let mut entries: Vec<Entry> = keys
         .iter()

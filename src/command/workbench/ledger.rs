@@ -1,9 +1,26 @@
 //! What the page of the ledger works with.
 
+use std::sync::Arc;
+
+use chrono::Utc;
+
 use crate::command::project::Opened;
+use crate::ledger::{Book, Ledger};
+use crate::pipeline;
 use crate::tui::LedgerBench;
 
 /// Made of a project's configuration.
-pub(super) fn bench(_opened: &Opened) -> Option<LedgerBench> {
-    None
+pub(super) fn bench(opened: &Opened) -> Option<LedgerBench> {
+    let path = pipeline::project(&opened.config, &opened.base).ledger();
+    let read = path.clone();
+    Some(LedgerBench {
+        // Where there is no ledger none is made.
+        read: Arc::new(move |_| if read.exists() { Book::of(&Ledger::open(&read)?).map(Some) } else { Ok(None) }),
+        delete: Arc::new(move |number, reason| {
+            let mut ledger = Ledger::open(&path)?;
+            ledger.delete(&[number], reason, Utc::now())?;
+            Book::of(&ledger)
+        }),
+        config: opened.config_flags(),
+    })
 }

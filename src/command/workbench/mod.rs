@@ -1,18 +1,22 @@
 //! The workbench on a project: what its pages work with, made of the configuration.
 
 mod features;
+pub(crate) mod forms;
 mod ledger;
 mod models;
 mod onnx;
 mod text;
+mod words;
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+
+use words::Words;
 
 use super::project::Opened;
 use super::reader::marker;
@@ -23,8 +27,7 @@ use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::pipeline::{self, Stage};
 use crate::report::png;
-use crate::text::{Cut as JiebaCut, Mode, Segmenter};
-use crate::tui::{self, Cut, Start, Tokeniser, Workspace};
+use crate::tui::{self, Start, Workspace};
 
 /// How long a page that is drawn without a terminal may take to be complete.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -64,14 +67,25 @@ pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Sum
     Ok(summary)
 }
 
-/// What the workbench works with on a project.
-fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui::Runner>) -> Result<Workspace> {
+/// What the workbench works with on a project; `runner` is the whole pipeline unless given.
+pub(in crate::command) fn workspace(
+    opened: &Opened,
+    start: Start,
+    global: &Global,
+    runner: Option<tui::Runner>,
+) -> Result<Workspace> {
     let config = &opened.config;
     let project = pipeline::project(config, &opened.base);
+    let (before, flags, then) = (opened.clone(), global.clone(), runner.clone());
     let whole = opened.clone();
-    let run = runner
-        .unwrap_or_else(|| Arc::new(move |ctx: &Ctx| pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)));
-    let (links, reports) = (project.links(), project.clone());
+    let run = runner.unwrap_or_else(|| {
+        Arc::new(move |ctx: &Ctx| {
+            let whole = whole.again()?;
+            pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)
+        })
+    });
+    let words = Arc::new(Words::of(opened));
+    let (marker, reports) = (marker(opened, &project), project.clone());
     let staged = opened.clone();
     Ok(Workspace {
         title: config.project.name.clone(),
@@ -80,15 +94,16 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
         run,
         stages: Some(Arc::new(move |name: &str, ctx: &Ctx| {
             let last = Stage::from_str(name, false).map_err(|error| anyhow::anyhow!("{error}"))?;
+            let staged = staged.again()?;
             pipeline::run(&staged.config, &staged.base, last, ctx)
         })),
         start,
         threads: config.project.threads,
         seed: config.project.seed,
-        tokeniser: tokeniser(opened),
-        marker: Some(marker(opened, links)),
+        tokeniser: words::tokeniser(words.clone()),
+        marker: Some(marker),
         laboratory: super::experiment::laboratory(opened),
-        text: text::bench(opened),
+        text: Some(text::bench(opened, words)),
         models: models::bench(opened),
         onnx: onnx::bench(opened),
         features: features::bench(opened),
@@ -106,27 +121,13 @@ fn workspace(opened: &Opened, start: Start, global: &Global, runner: Option<tui:
         depth: config.ui.colours,
         wide_ambiguous: config.ui.ambiguous == Ambiguous::Wide,
         mouse: config.ui.mouse,
+        forms: Some(forms::bench(&opened.path)),
+        reopen: Some(Arc::new(move || workspace(&before.again()?, Start::Browse, &flags, then.clone()))),
         keys: config.ui.keys.clone(),
     })
 }
 
-/// Cuts texts as the configuration says. The dictionary is loaded with the first text, not when the workbench opens.
-fn tokeniser(opened: &Opened) -> Tokeniser {
-    let (params, base) = (opened.config.tokenizer.clone(), opened.base.clone());
-    let loaded = OnceLock::new();
-    Arc::new(move |text, cut| {
-        let load = || Segmenter::new(&params, &base).map_err(|error| format!("{error:#}"));
-        let segmenter = loaded.get_or_init(load).as_ref().map_err(|error| anyhow!("{error}"))?;
-        let mode = match cut {
-            Cut::Characters => Mode::Char,
-            Cut::Words => Mode::Jieba,
-        };
-        let tokens = segmenter.recut(mode, JiebaCut::Precise).tokens(text);
-        Ok(tokens.into_iter().map(|token| token.start..token.end).collect())
-    })
-}
-
-fn language(configured: Language, flag: Option<&str>) -> Result<tui::Language> {
+pub(in crate::command) fn language(configured: Language, flag: Option<&str>) -> Result<tui::Language> {
     match (flag, configured) {
         (Some("zh"), _) | (None, Language::Zh) => Ok(tui::Language::Zh),
         (Some("en"), _) | (None, Language::En) => Ok(tui::Language::En),

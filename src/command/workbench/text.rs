@@ -1,9 +1,303 @@
-//! What the page of one document works with.
+//! What the text page works with: the tokenisers of a project, what is known of its documents, and scores of experiments.
 
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use anyhow::{Result, anyhow};
+
+use super::words::Words;
 use crate::command::project::Opened;
-use crate::tui::TextBench;
+use crate::data::Key;
+use crate::disk;
+use crate::experiment::LengthUnit;
+use crate::extract::{Feature, Model, draw_of};
+use crate::market::{Calendar, dates_of};
+use crate::model::onnx::Output;
+use crate::pipeline;
+use crate::project::Project;
+use crate::store::Store;
+use crate::structure::{Boilerplate, Salience, Sentence, ids_of, outline, read_list, sentences_of_part};
+use crate::text::subword::Subword;
+use crate::text::{Cut, Mode, Segmenter};
+use crate::truncate::Strategy;
+use crate::tui::{About, Described, Score, TextBench, TextCut, TextStrategy, TextSubject, Tokens, Tradable};
 
-/// Made of a project's configuration.
-pub(super) fn bench(_opened: &Opened) -> Option<TextBench> {
-    None
+/// Bytes of the longest word whose part of speech is looked up.
+const LONGEST_WORD: usize = 64;
+
+/// Made of a project's configuration; `words` has its dictionary.
+pub(super) fn bench(opened: &Opened, words: Arc<Words>) -> TextBench {
+    let [about_of, scores_of] = [opened.clone(), opened.clone()];
+    TextBench {
+        tokenisers: tokenisers(opened, words),
+        strategies: strategies(opened),
+        about: Arc::new(move |subject| about(&about_of, subject)),
+        scores: Arc::new(move |place, strategies| scores(&scores_of, place, strategies)),
+    }
+}
+
+/// Characters, jieba with and without unknown words, and the pieces of each contextual model.
+fn tokenisers(opened: &Opened, words: Arc<Words>) -> Vec<TextCut> {
+    let config = &opened.config;
+    let mut flags = String::from("--mode jieba");
+    for file in &config.tokenizer.dictionaries {
+        flags += &format!(" --dict {}", quoted(&opened.base.join(file)));
+    }
+    let mut tokenisers = vec![
+        of_words("char", "--mode char", words.clone(), |all| all.recut(Mode::Char, Cut::Precise)),
+        of_words("jieba", &flags, words.clone(), |all| all.recut(Mode::Jieba, Cut::Precise).with_hmm(true)),
+        of_words("jieba no-hmm", &format!("{flags} --no-hmm"), words, |all| {
+            all.recut(Mode::Jieba, Cut::Precise).with_hmm(false)
+        }),
+    ];
+    let mut seen: Vec<PathBuf> = Vec::new();
+    for feature in config.feature.iter().filter(|feature| feature.model == Model::Onnx) {
+        let path = feature.onnx.tokenizer_path(&opened.base);
+        if !seen.contains(&path) {
+            tokenisers.push(of_pieces(&feature.name, &path));
+            seen.push(path);
+        }
+    }
+    tokenisers
+}
+
+/// The dictionary as it is used in one of its ways.
+fn of_words(name: &str, flags: &str, all: Arc<Words>, way: fn(&Segmenter) -> Segmenter) -> TextCut {
+    let known = all.clone();
+    TextCut {
+        name: name.to_owned(),
+        flags: flags.to_owned(),
+        cut: Arc::new(move |text, _| {
+            let ranges = way(all.segmenter()?).tokens(text).into_iter().map(|token| token.start..token.end).collect();
+            // Limits of models that count words have no special tokens in them.
+            Ok(Tokens { ranges, ids: Vec::new(), specials: 0 })
+        }),
+        describe: Arc::new(move |token, _| {
+            let Ok(words) = known.segmenter().map(way) else { return Described::default() };
+            if words.mode() == Mode::Char || token.len() > LONGEST_WORD {
+                return Described::default();
+            }
+            let tagged = words.tagged(token);
+            let tag = tagged.first().filter(|word| word.token.text == token).map(|word| word.tag.to_owned());
+            Described { tag, known: Some(words.knows(token)), written: None }
+        }),
+    }
+}
+
+/// The tokenizer of a model, opened when the first text is cut.
+fn of_pieces(name: &str, path: &Path) -> TextCut {
+    let opened: Arc<OnceLock<Result<Subword, String>>> = Arc::default();
+    let (flags, path) = (format!("--mode wordpiece --tokenizer {}", quoted(path)), path.to_owned());
+    let known = opened.clone();
+    TextCut {
+        name: name.to_owned(),
+        flags,
+        cut: Arc::new(move |text, _| {
+            let open = || Subword::open(&path).map_err(|error| format!("{error:#}"));
+            let subword = opened.get_or_init(open).as_ref().map_err(|error| anyhow!("{error}"))?;
+            let pieces = subword.encode(text)?;
+            let ranges = pieces.offsets.into_iter().map(|place| place.start as usize..place.end as usize).collect();
+            Ok(Tokens { ranges, ids: pieces.ids, specials: subword.specials() })
+        }),
+        describe: Arc::new(move |token, id| {
+            let subword = known.get().and_then(|opened| opened.as_ref().ok());
+            let written = subword.zip(id).and_then(|(subword, id)| subword.token(id));
+            Described { written: written.filter(|written| written != token), ..Described::default() }
+        }),
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.display().to_string();
+    let plain = path.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '\\' | ':'));
+    if plain { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+/// The strategies of all features and experiments, each once.
+fn strategies(opened: &Opened) -> Vec<TextStrategy> {
+    let mut strategies: Vec<TextStrategy> = Vec::new();
+    for feature in &opened.config.feature {
+        let strategy = TextStrategy { text: feature.truncate.to_string(), characters: false };
+        if !strategies.contains(&strategy) {
+            strategies.push(strategy);
+        }
+    }
+    for experiment in &opened.config.experiment {
+        for text in &experiment.strategies {
+            let strategy = TextStrategy { text: text.clone(), characters: experiment.unit == LengthUnit::Characters };
+            if !strategies.contains(&strategy) {
+                strategies.push(strategy);
+            }
+        }
+    }
+    strategies
+}
+
+/// Sections and boilerplate as the project found them, else sections by their headings alone; and the day of trading.
+fn about(opened: &Opened, subject: &TextSubject) -> Result<About> {
+    let config = &opened.config;
+    let project = pipeline::project(config, &opened.base);
+    let document = &subject.document;
+    let sentences = match found(&project, subject)? {
+        Some(sentences) => sentences,
+        None => outlined(subject)?,
+    };
+    let mut boilerplate = Vec::new();
+    if sentences.iter().any(|sentence| sentence.boilerplate) && project.boilerplate().exists() {
+        let list = read_list(&project.boilerplate())?;
+        for sentence in sentences.iter().filter(|sentence| sentence.boilerplate) {
+            let range = sentence.range.start as usize..sentence.range.end as usize;
+            let ids = ids_of(document, &subject.text[range.clone()], sentence.section, &config.structure);
+            let has = |row: &&Boilerplate| ids.contains(&row.id);
+            boilerplate.extend(list.iter().find(has).map(|row| (range, row.documents)));
+        }
+    }
+    Ok(About {
+        sentences,
+        boilerplate,
+        draw: draw_of(config.project.seed, &document.doc_id),
+        tradable: if document.doc_id.is_empty() { Tradable::Unknown } else { tradable(opened, &project, subject)? },
+    })
+}
+
+/// The sentences that the project found in a document; none while it has not looked, or where they are those of another text.
+fn found(project: &Project, subject: &TextSubject) -> Result<Option<Vec<Sentence>>> {
+    let Some((part, row)) = subject.place else { return Ok(None) };
+    let path = project.structure().path(part);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let sentences = sentences_of_part(&path)?.into_iter().nth(row);
+    let inside = |sentence: &Sentence| {
+        let range = sentence.range.start as usize..sentence.range.end as usize;
+        subject.text.get(range).is_some()
+    };
+    Ok(sentences.filter(|sentences| sentences.iter().all(inside)))
+}
+
+fn outlined(subject: &TextSubject) -> Result<Vec<Sentence>> {
+    let stretches = outline(&subject.text, subject.title).into_iter().map(|(range, section)| {
+        let range = u32::try_from(range.start)?..u32::try_from(range.end)?;
+        Ok(Sentence { range, section, boilerplate: false, salience: Salience::NONE })
+    });
+    stretches.collect()
+}
+
+fn tradable(opened: &Opened, project: &Project, subject: &TextSubject) -> Result<Tradable> {
+    if !project.prices().exists() {
+        return Ok(Tradable::Unknown);
+    }
+    let frame = disk::read_parquet(&project.prices(), Some(&["date"]))?;
+    let calendar = Calendar::new(dates_of(&frame, "date")?.into_iter().flatten().collect())?;
+    Ok(match calendar.tradable_from(subject.document.published_at, opened.config.market.cutoff) {
+        Ok(day) => Tradable::From(day),
+        Err(off) => Tradable::Never(off),
+    })
+}
+
+/// Whether the first thing that a feature says of a document is a score.
+fn says_a_score(feature: &Feature) -> bool {
+    match feature.model {
+        Model::Onnx => feature.onnx.output == Output::Scores,
+        _ => feature.columns().first().is_some_and(|name| matches!(name.as_str(), "tone" | "score" | "surprise")),
+    }
+}
+
+/// What models said of a document when they read what these strategies keep: of the first feature of the project that has it, else of
+/// the first one of an experiment.
+fn scores(opened: &Opened, (part, row): (usize, usize), strategies: &[Strategy]) -> Result<Vec<Option<Score>>> {
+    let config = &opened.config;
+    let project = pipeline::project(config, &opened.base);
+    let features = config.feature.iter().filter(|feature| says_a_score(feature));
+    let of_features = features
+        .filter_map(|of| Some((of.truncate.clone(), pipeline::feature_set(&project, &of.name)?, of.name.clone())));
+    let cells = pipeline::findings(config, &project).into_iter().flat_map(|findings| findings.cells);
+    let of_cells = cells.filter_map(|cell| Some((cell.strategy, cell.set?, cell.feature)));
+    let sets: Vec<(Strategy, Key, String)> = of_features.chain(of_cells).collect();
+    if !strategies.iter().any(|strategy| sets.iter().any(|set| set.0 == *strategy)) {
+        return Ok(vec![None; strategies.len()]);
+    }
+    let store = Store::open(&project.store())?;
+    let score = |strategy: &Strategy| {
+        for (_, set, feature) in sets.iter().filter(|set| set.0 == *strategy) {
+            if let Some(value) = pipeline::score_of(&store, *set, part, row)? {
+                return Ok(Some(Score { value, feature: feature.clone() }));
+            }
+        }
+        Ok(None)
+    };
+    strategies.iter().map(score).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::data::Document;
+    use crate::job::Ctx;
+    use crate::structure::Section;
+
+    fn opened(base: &Path) -> Opened {
+        let mut config = Config::default();
+        config.tokenizer.dictionaries = vec!["my words.txt".into()];
+        let mut feature = Feature { name: "bert".to_owned(), model: Model::Onnx, ..Feature::default() };
+        feature.onnx.model = "model".into();
+        let again = Feature { name: "again".to_owned(), ..feature.clone() };
+        config.feature = vec![feature, again];
+        let head = |unit| crate::experiment::Params {
+            strategies: vec!["head".to_owned(), "tail:64".to_owned()],
+            unit,
+            ..crate::experiment::Params::default()
+        };
+        config.experiment = vec![head(LengthUnit::Tokens), head(LengthUnit::Tokens), head(LengthUnit::Characters)];
+        std::fs::write(base.join("my words.txt"), "启澜生物 9 nt\n").unwrap();
+        Opened { config, base: base.to_owned(), command: String::new() }
+    }
+
+    #[test]
+    fn every_tokeniser_cuts_as_its_flags_say_and_a_broken_one_says_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let opened = opened(dir.path());
+        let words = Segmenter::new(&opened.config.tokenizer, &opened.base).unwrap();
+        let bench = bench(&opened, &words);
+        let names: Vec<&str> = bench.tokenisers.iter().map(|of| of.name.as_str()).collect();
+        assert_eq!(names, ["char", "jieba", "jieba no-hmm", "bert"], "one tokenizer of two features stands once");
+        assert_eq!(bench.tokenisers[0].flags, "--mode char");
+        let flags = &bench.tokenisers[2].flags;
+        assert!(flags.starts_with("--mode jieba --dict '") && flags.ends_with("my words.txt' --no-hmm"), "{flags}");
+        let ctx = Ctx::new(1, 1).unwrap();
+        let text = "启澜生物拟回购";
+        let cut = |of: &TextCut| -> Vec<String> {
+            let tokens = (of.cut)(text, &ctx).unwrap();
+            tokens.ranges.into_iter().map(|range| text[range].to_owned()).collect()
+        };
+        assert_eq!(cut(&bench.tokenisers[0]).len(), 7);
+        assert_eq!(cut(&bench.tokenisers[1])[0], "启澜生物");
+        let described = (bench.tokenisers[1].describe)("启澜生物", None);
+        assert_eq!(described, Described { tag: Some("nt".to_owned()), known: Some(true), written: None });
+        assert_eq!((bench.tokenisers[0].describe)("启", None), Described::default());
+        let error = format!("{:#}", (bench.tokenisers[3].cut)(text, &ctx).unwrap_err());
+        assert!(error.contains("model"), "{error}");
+        let strategies: Vec<(&str, bool)> =
+            bench.strategies.iter().map(|of| (of.text.as_str(), of.characters)).collect();
+        assert_eq!(
+            strategies,
+            [("none", false), ("head", false), ("tail:64", false), ("head", true), ("tail:64", true)]
+        );
+    }
+
+    #[test]
+    fn a_text_has_sections_before_the_project_has_looked_and_no_day_without_prices() {
+        let dir = tempfile::tempdir().unwrap();
+        let opened = opened(dir.path());
+        let text = "瑞禾电气年报点评\n订单饱满。\n风险提示：需求不及预期。".to_owned();
+        let document = Document { doc_id: "a/1".to_owned(), ..Document::default() };
+        let subject = TextSubject { place: Some((0, 0)), document, title: 24, text };
+        let about = about(&opened, &subject).unwrap();
+        let sections: Vec<Section> = about.sentences.iter().map(|sentence| sentence.section).collect();
+        assert_eq!(sections, [Section::Title, Section::Body, Section::Risk]);
+        assert_eq!((about.tradable, about.boilerplate.len()), (Tradable::Unknown, 0));
+        assert_eq!(scores(&opened, (0, 0), &["head:64".parse().unwrap()]).unwrap(), [None]);
+    }
 }

@@ -113,6 +113,15 @@ impl OnnxParams {
         self.fitted_until.and_then(|day| day.and_hms_opt(23, 59, 59))
     }
 
+    /// Where the tokenizer is: the file or folder named, else the folder of the model.
+    pub(crate) fn tokenizer_path(&self, base: &Path) -> PathBuf {
+        if !self.tokenizer.as_os_str().is_empty() {
+            return base.join(&self.tokenizer);
+        }
+        let model = base.join(&self.model);
+        if model.is_dir() { model } else { model.parent().map(Path::to_owned).unwrap_or_default() }
+    }
+
     /// The content of all files that the model's rows may depend on: those of its folder.
     pub(crate) fn files_key(&self, base: &Path) -> Result<Key> {
         let model = base.join(&self.model);

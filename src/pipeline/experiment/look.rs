@@ -50,13 +50,18 @@ pub fn look_at(config: &Config, project: &Project, experiment: &Params, number: 
 impl Looked {
     /// What a set has of the document: its first value; none where it has none.
     pub fn score(&self, store: &Store, set: Key) -> Result<Option<f64>> {
-        let Some(set) = store.set(&set)? else { return Ok(None) };
-        let batch = set.header().batches.get(self.part).context("the set has fewer parts than the corpus")?.key;
-        let Some(rows) = set.batch(&batch)? else { return Ok(None) };
-        let Values::Dense { dim, data } = rows.values else { return Ok(None) };
-        let names = set.header().meta["columns"].as_array().cloned().unwrap_or_default();
-        let column = names.iter().position(|name| name == "tone").unwrap_or(0);
-        let value = data.get(self.row * dim + column).copied().map(f64::from);
-        Ok(value.filter(|value| value.is_finite()))
+        score_of(store, set, self.part, self.row)
     }
+}
+
+/// What a set has of the document at a part and row: its tone, or else its first value; none where it has none.
+pub fn score_of(store: &Store, set: Key, part: usize, row: usize) -> Result<Option<f64>> {
+    let Some(set) = store.set(&set)? else { return Ok(None) };
+    let batch = set.header().batches.get(part).context("the set has fewer parts than the corpus")?.key;
+    let Some(rows) = set.batch(&batch)? else { return Ok(None) };
+    let Values::Dense { dim, data } = rows.values else { return Ok(None) };
+    let names = set.header().meta["columns"].as_array().cloned().unwrap_or_default();
+    let column = names.iter().position(|name| name == "tone").unwrap_or(0);
+    let value = data.get(row * dim + column).copied().map(f64::from);
+    Ok(value.filter(|value| value.is_finite()))
 }

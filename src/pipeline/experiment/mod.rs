@@ -28,7 +28,7 @@ use crate::truncate::{SectionShare, Strategy};
 use crate::{disk, factor};
 
 use cells::{counted, dense};
-pub use look::{Looked, look_at};
+pub use look::{Looked, look_at, score_of};
 
 /// Runs the experiments of a configuration, or the one of this name, and gives the reports of the stages and the findings.
 pub fn experiments(
@@ -54,7 +54,7 @@ pub fn experiments(
     if run.project.prices().exists() {
         run.market = Some(Market::read(&run.project.prices(), &securities(&run.project)?)?);
     }
-    let store = Store::open(&run.project.store())?;
+    let store = Store::open_for_run(&run.project.store())?;
     let mut findings = Vec::new();
     for params in chosen {
         let shared = Mutex::new(Vec::new());

@@ -96,6 +96,11 @@ impl Segmenter {
         Segmenter { mode, cut, ..self.clone() }
     }
 
+    /// This segmenter with or without words that no dictionary has, sharing its dictionary.
+    pub fn with_hmm(&self, hmm: bool) -> Segmenter {
+        Segmenter { hmm, ..self.clone() }
+    }
+
     /// Hash of all that tokens and terms depend on: mode and options, dictionaries, stopwords, versions of jieba and of this
     /// code. It belongs to the key of every feature.
     pub fn key(&self) -> Key {
@@ -255,7 +260,7 @@ mod tests {
                 ("search", Cut::Search, true),
                 ("search_without_hmm", Cut::Search, false),
             ] {
-                let segmenter = Segmenter { hmm, ..base.recut(Mode::Jieba, cut_of) };
+                let segmenter = base.recut(Mode::Jieba, cut_of).with_hmm(hmm);
                 for row in reference["rows"].as_array().unwrap() {
                     let text = row["text"].as_str().unwrap();
                     assert_eq!(cut(&segmenter, text), strings(&row[dictionary][name]), "{dictionary} {name}: {text}");

@@ -19,9 +19,27 @@ pub(crate) enum Action {
     // Corpus
     Open,
     Search,
+    Filter,
+    SortTable,
+    TurnOrder,
+    Fold,
+    Unfold,
+    NextHit,
+    PreviousHit,
     Cut,
+    OnTextPage,
 
     // Text
+    Focus,
+    Tokeniser,
+    PreviousToken,
+    NextToken,
+    DocumentAfter,
+    DocumentBefore,
+    OwnText,
+    AddStrategy,
+    DropStrategy,
+    Budget,
 
     // Models
     AskModel,
@@ -172,10 +190,28 @@ use Action as A;
 pub(crate) static COMMANDS: &[Command] = &[
     // Corpus
     command!("read", A::Open, ["enter"], "阅读" "read", "进入正文，j/k 滚动" "move into the text, j/k scroll it", CORPUS, |a| a.corpus.can_open(), true),
-    command!("search", A::Search, ["/"], "搜索" "search", "按标题或代码搜索，边输入边查" "search titles and codes while you type", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("search", A::Search, ["/"], "搜索" "search", "搜索标题、代码与正文，边输入边查；re: 开头为正则表达式" "search titles, codes, bodies; re: begins an expression", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("filter", A::Filter, ["f"], "筛选" "filter", "筛选：kind:研报 code:600517 2024-01.. -重复 词 拼音首字母" "filter: kind:report code:600517 2024-01.. -repeats word", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("sort-table", A::SortTable, ["s"], "排序" "sort", "按时间、代码、类型、重复、标题轮换；点表头也可" "by time, code, kind, repeats, title in turn", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("turn-order", A::TurnOrder, ["o"], "倒序" "turn", "升序与降序互换" "turn the order round", CORPUS, |a| a.corpus.has_documents(), false),
+    command!("fold", A::Fold, ["z"], "折叠" "fold", "把重复折叠进首次出现的一篇，×3 为篇数；再按展开" "fold repeats into their first mention, with their count", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("unfold", A::Unfold, ["x"], "展开" "unfold", "展开或收起光标处一篇的重复" "show what the document at the cursor stands for", CORPUS, |a| a.corpus.can_unfold(), true),
+    command!("next-hit", A::NextHit, ["n"], "下一处" "next hit", "正文中的下一处命中" "the next hit in the text", CORPUS, |a| a.corpus.has_hits(), true),
+    command!("previous-hit", A::PreviousHit, ["N"], "上一处" "hit before", "正文中的上一处命中" "the hit before in the text", CORPUS, |a| a.corpus.has_hits(), false),
+    command!("on-text-page", A::OnTextPage, ["v"], "文本页" "text page", "在文本页打开这篇：多种切词与截断" "open it on the text page: tokenisers, truncations", CORPUS, |a| a.corpus.has_selected(), true),
     command!("tokens", A::Cut, ["t"], "切词" "tokens", "正文：原样、按字、jieba 分词" "text as it is, in characters, in jieba words", CORPUS, |a| a.corpus.has_documents(), true),
 
     // Text
+    command!("text-focus", A::Focus, ["f"], "焦点" "focus", "换焦点：原文、切词、截断" "to the text, the tokens, the strategies", TEXT, |a| a.text.has_text(), true),
+    command!("tokeniser", A::Tokeniser, ["m"], "分词器" "tokeniser", "换分词器；截断按它的词元计数" "the next tokeniser; limits count its tokens", TEXT, |a| a.text.has_text(), true),
+    command!("next-token", A::NextToken, ["right", "l"], "词元" "token", "后一个词元；其他分词器同步" "the next token; all tokenisers follow", TEXT, |a| a.text.has_tokens(), true),
+    command!("previous-token", A::PreviousToken, ["left", "h"], "前一词元" "token before", "前一个词元；其他分词器同步" "the token before; all tokenisers follow", TEXT, |a| a.text.has_tokens(), false),
+    command!("next-document", A::DocumentAfter, ["]", "n"], "下一篇" "next", "语料中的下一篇文档" "the next document of the corpus", TEXT, |a| a.text.has_other_documents(), true),
+    command!("previous-document", A::DocumentBefore, ["[", "p"], "上一篇" "previous", "语料中的上一篇文档" "the document of the corpus before", TEXT, |a| a.text.has_other_documents(), false),
+    command!("own-text", A::OwnText, ["/", "i"], "输入文本" "own text", "输入或粘贴一段文本来切；Esc 回到文档" "type or paste a text to cut; Esc leads back", TEXT, |a| a.workspace.text.is_some(), true),
+    command!("add-strategy", A::AddStrategy, ["a"], "加策略" "add", "加一个截断策略，如 head+tail:128+382" "add a strategy of truncation, as tail:256", TEXT, |a| a.text.has_text(), true),
+    command!("budget", A::Budget, ["t"], "预算" "budget", "没有写长度的策略用多少词元：128 至 1024" "tokens of strategies without a limit: 128 to 1024", TEXT, |a| a.text.has_text(), true),
+    command!("drop-strategy", A::DropStrategy, ["x"], "删策略" "drop", "删去自己加的策略" "drop a strategy of your own", TEXT, |a| a.text.selects_own(), true),
 
     // Models
     command!("ask-model", A::AskModel, ["enter"], "执行" "go", "提问；以标出的词再问；表单中开始训练；训练后看模型" "ask; ask for the marked word; in the form start; then see the model", MODELS, |a| a.models.can_go(), true),

@@ -1,132 +1,136 @@
-//! A document's body as lines of the reader: wrapped by display width, tokens set apart, marked passages coloured.
+//! The reader: the document that is shown, what is asked for, and which of its lines are in sight.
 
-use std::borrow::Cow;
+use std::ops::Range;
 
-use ratatui::style::Style;
+use super::document::{Library, Shown, Wanted};
+use super::layout::{self, Line};
+use crate::tui::desk::Desk;
+use crate::tui::errand::Errand;
 
-use crate::tui::look;
-use crate::tui::reading::Text;
-use crate::tui::width::{self, Glyph};
-use crate::tui::{Mark, Meaning};
-
-/// A line: pieces of text with their colours.
-pub(crate) type ReaderLine = Vec<(String, Sort)>;
-
-/// What a piece of a line is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
-    /// Text that belongs to no token and no mark.
-    Plain,
-    /// A token; neighbours differ in the flag.
-    Token(bool),
-    /// The stroke between two tokens.
-    Stroke,
-    /// A marked passage.
-    Marked(Meaning),
+/// The reader.
+#[derive(Default)]
+pub(crate) struct Reader {
+    /// The document, or what it could not be read for.
+    shown: Option<Result<Shown, (Wanted, String)>>,
+    asked: Option<Errand<Shown>>,
+    asked_for: Option<Wanted>,
+    /// The first line in sight.
+    pub(crate) scroll: usize,
+    /// Which of the passages found was jumped to.
+    hit: Option<usize>,
 }
 
-impl Sort {
-    /// How it looks.
-    pub(crate) fn style(self, red_up: bool) -> Style {
-        match self {
-            Sort::Plain => look::PLAIN,
-            Sort::Token(even) => look::TOKENS[usize::from(even)],
-            Sort::Stroke => look::DIM,
-            Sort::Marked(Meaning::Name) => look::NAME,
-            Sort::Marked(Meaning::Positive) => look::of_sign(1.0, red_up),
-            Sort::Marked(Meaning::Negative) => look::of_sign(-1.0, red_up),
-        }
+impl Reader {
+    /// The document, as long as it is not known to be another one.
+    pub(crate) fn shown(&self) -> Option<&Shown> {
+        self.shown.as_ref()?.as_ref().ok()
     }
-}
 
-/// Wraps the body to `width` cells. With tokens, a `/` stands where one ends and the next begins without a gap.
-pub(crate) fn lay_out(text: &Text, width: usize) -> Vec<ReaderLine> {
-    let body = &text.document.body;
-    let mut glyphs: Vec<Glyph<'_>> = Vec::with_capacity(body.len() / 2);
-    let mut sorts: Vec<Sort> = Vec::with_capacity(body.len() / 2);
-    let mut token = 0;
-    for glyph in width::glyphs(body) {
-        while text.tokens.get(token).is_some_and(|t| t.end <= glyph.at) {
-            token += 1;
-        }
-        let within = text.tokens.get(token).is_some_and(|t| t.contains(&glyph.at));
-        let begins = within && text.tokens[token].start == glyph.at;
-        let inside = glyphs.last().is_some_and(|g| !g.breaks()) && !glyph.breaks();
-        if begins && inside && token > 0 && text.tokens[token - 1].end == glyph.at {
-            glyphs.push(Glyph { text: Cow::Borrowed("/"), width: 1, at: glyph.at });
-            sorts.push(Sort::Stroke);
-        }
-        let plain = if within { Sort::Token(token % 2 == 1) } else { Sort::Plain };
-        sorts.push(meaning_at(&text.marks, glyph.at).map_or(plain, Sort::Marked));
-        glyphs.push(glyph);
+    /// Why it cannot be read.
+    pub(crate) fn fault(&self) -> Option<&str> {
+        self.shown.as_ref()?.as_ref().err().map(|(_, fault)| fault.as_str())
     }
-    let mut lines = Vec::new();
-    for mut line in width::wrap(&glyphs, width) {
-        let mut pieces: ReaderLine = Vec::new();
-        // The end of a line sets tokens apart as well as a stroke does.
-        if sorts.get(line.start) == Some(&Sort::Stroke) {
-            line.start += 1;
+
+    /// Whether what was asked for has not come yet.
+    pub(crate) fn waiting(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Lines of the document.
+    pub(crate) fn lines(&self) -> usize {
+        self.shown().map_or(0, |shown| shown.layout.len())
+    }
+
+    /// A line, as it is drawn.
+    pub(crate) fn line(&self, at: usize) -> Option<Line> {
+        let shown = self.shown()?;
+        Some(layout::line(&shown.text, shown.layout.line(at)?, &shown.hits, self.hit))
+    }
+
+    /// Passages found in the body, and which of them was jumped to, from 1.
+    pub(crate) fn hits(&self) -> (Option<usize>, usize) {
+        (self.hit.map(|hit| hit + 1), self.shown().map_or(0, |shown| shown.hits.len()))
+    }
+
+    /// Goes to the passage found next, or the one before, round and round; false when there is none.
+    pub(crate) fn jump(&mut self, forward: bool, height: usize) -> bool {
+        let count = self.hits().1;
+        if count == 0 {
+            return false;
         }
-        for i in line {
-            match pieces.last_mut() {
-                Some((piece, sort)) if *sort == sorts[i] => piece.push_str(&glyphs[i].text),
-                _ => pieces.push((glyphs[i].text.clone().into_owned(), sorts[i])),
+        let next = match (self.hit, forward) {
+            (None, true) => 0,
+            (None, false) => count - 1,
+            (Some(hit), true) => (hit + 1) % count,
+            (Some(hit), false) => (hit + count - 1) % count,
+        };
+        self.hit = Some(next);
+        self.bring_into_sight(height);
+        true
+    }
+
+    /// Takes in what has come, and asks for what is wanted; `height` lines are in sight.
+    pub(crate) fn arrange(
+        &mut self,
+        wanted: Option<Wanted>,
+        library: impl FnOnce() -> Option<Library>,
+        height: usize,
+        desk: &Desk<'_>,
+    ) {
+        let Some(wanted) = wanted else {
+            *self = Reader::default();
+            return;
+        };
+        if let Some(errand) = &mut self.asked
+            && errand.look()
+        {
+            let found = errand.get().cloned();
+            let fault = errand.fault().unwrap_or_default().to_owned();
+            self.asked = None;
+            match (found, self.asked_for.take()) {
+                (Some(shown), _) => self.take(shown, height),
+                (None, Some(asked)) => self.shown = Some(Err((asked, fault))),
+                (None, None) => {}
             }
         }
-        lines.push(pieces);
-    }
-    lines
-}
-
-/// A name wins over a tone word inside it, as 平安 in a bank's name is no good news.
-fn meaning_at(marks: &[Mark], at: usize) -> Option<Meaning> {
-    let here = marks.iter().filter(|m| m.range.contains(&at)).map(|m| m.meaning);
-    here.min_by_key(|m| *m != Meaning::Name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::data::Document;
-    use crate::tui::Cut;
-
-    fn text(body: &str, tokens: &[&str]) -> Text {
-        let mut at = 0;
-        let tokens = tokens.iter().map(|t| {
-            let start = at + body[at..].find(t).unwrap();
-            at = start + t.len();
-            start..at
-        });
-        let tokens = tokens.collect();
-        let document = Document { body: body.into(), ..Document::default() };
-        Text { place: (0, 0), document, first: None, cut: Some(Cut::Words), tokens, marks: Vec::new(), fault: None }
+        let there = match &self.shown {
+            Some(Ok(shown)) => shown.wanted == wanted,
+            Some(Err((asked, _))) => *asked == wanted,
+            None => false,
+        };
+        // One at a time: who runs through documents waits for the one on the way, and then gets the one where he has arrived.
+        if !there && self.asked.is_none() {
+            // The old text stays in sight until the new one comes; an old fault would be taken for the new one's.
+            self.shown.take_if(|shown| shown.is_err());
+            let old = self.shown().cloned();
+            if let Some(library) = library() {
+                self.asked_for = Some(wanted.clone());
+                self.asked = Some(desk.errand("read a document", move |ctx| library.read(wanted, old, ctx)));
+            }
+        }
+        self.scroll = self.scroll.min(self.lines().saturating_sub(height));
     }
 
-    fn plain(lines: &[ReaderLine]) -> Vec<String> {
-        lines.iter().map(|l| l.iter().map(|p| p.0.as_str()).collect()).collect()
+    fn take(&mut self, shown: Shown, height: usize) {
+        let of = |wanted: &Wanted| (wanted.list, wanted.place);
+        let old = self.shown().filter(|old| of(&old.wanted) == of(&shown.wanted));
+        let searched_anew = old.is_none_or(|old| old.wanted.pattern != shown.wanted.pattern);
+        // The first line in sight stays so, however wide the lines are now.
+        let top: Option<Range<usize>> = old.and_then(|old| old.layout.line(self.scroll));
+        self.scroll = top.map_or(0, |top| shown.layout.line_of(top.start));
+        self.shown = Some(Ok(shown));
+        if searched_anew {
+            self.hit = None;
+            self.jump(true, height);
+        }
     }
 
-    #[test]
-    fn strokes_stand_between_touching_tokens_only() {
-        let text = text("公司拟回购 股份", &["公司", "拟", "回购", "股份"]);
-        assert_eq!(plain(&lay_out(&text, 40)), ["公司/拟/回购 股份"]);
-        let sorts: Vec<Sort> = lay_out(&text, 40)[0].iter().map(|p| p.1).collect();
-        let (even, odd) = (Sort::Token(false), Sort::Token(true));
-        assert_eq!(sorts, [even, Sort::Stroke, odd, Sort::Stroke, even, Sort::Plain, odd]);
-    }
-
-    #[test]
-    fn lines_stay_within_the_width_with_strokes_and_all() {
-        let text = text("公司拟回购股份", &["公司", "拟", "回购", "股份"]);
-        assert_eq!(plain(&lay_out(&text, 6)), ["公司/", "拟/回", "购/股", "份"]);
-    }
-
-    #[test]
-    fn a_name_wins_over_the_tone_word_in_it() {
-        let mut text = text("平安银行大涨", &[]);
-        let mark = |range, meaning| Mark { range, meaning };
-        text.marks = vec![mark(0..6, Meaning::Positive), mark(0..12, Meaning::Name), mark(12..18, Meaning::Positive)];
-        let name = ("平安银行".to_owned(), Sort::Marked(Meaning::Name));
-        assert_eq!(lay_out(&text, 40), [[name, ("大涨".to_owned(), Sort::Marked(Meaning::Positive))]]);
+    fn bring_into_sight(&mut self, height: usize) {
+        let Some(shown) = self.shown() else { return };
+        let Some(hit) = self.hit.and_then(|hit| shown.hits.get(hit)) else { return };
+        let line = shown.layout.line_of(hit.start);
+        if !(self.scroll..self.scroll + height.max(1)).contains(&line) {
+            self.scroll = line.saturating_sub(height / 3);
+        }
     }
 }

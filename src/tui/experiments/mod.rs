@@ -7,7 +7,7 @@ mod open;
 mod page;
 #[cfg(test)]
 mod screens;
-mod text;
+pub(crate) mod text;
 mod words;
 
 use std::time::Duration;

@@ -5,11 +5,11 @@ use std::ops::Range;
 use crate::width::{self, Glyph};
 
 /// A line of text: what is drawn, each with the byte at which it begins in the document.
-pub(super) type TextLine = Vec<(String, usize)>;
+pub(crate) type TextLine = Vec<(String, usize)>;
 
 /// How much of something is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Share {
+pub(crate) enum Share {
     /// All of it.
     Whole,
     /// Some of it.
@@ -26,7 +26,7 @@ pub(super) fn lay_out(text: &str, width: usize) -> Vec<TextLine> {
 }
 
 /// Whether the byte is in one of the ranges, which ascend.
-fn holds(ranges: &[Range<usize>], at: usize) -> bool {
+pub(crate) fn holds(ranges: &[Range<usize>], at: usize) -> bool {
     let next = ranges.partition_point(|range| range.end <= at);
     ranges.get(next).is_some_and(|range| range.start <= at)
 }
@@ -45,7 +45,7 @@ pub(super) fn pieces(line: &TextLine, kept: &[Range<usize>]) -> Vec<(String, boo
 }
 
 /// How much of a line is kept; spaces do not count.
-pub(super) fn share(line: &TextLine, kept: &[Range<usize>]) -> Share {
+pub(crate) fn share(line: &TextLine, kept: &[Range<usize>]) -> Share {
     let mut there = line.iter().filter(|(text, _)| !text.trim().is_empty()).map(|(_, at)| holds(kept, *at));
     match (there.clone().any(|kept| kept), there.all(|kept| kept)) {
         (false, _) => Share::None,

@@ -3,16 +3,16 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::listing::FeatureSet;
-use super::view::outstanding;
+use super::view::draw_outstanding;
 use super::words as w;
 use crate::inspect::{Column, ColumnName, Health, Month};
 use crate::store::RowKind;
 use crate::tui::app::App;
 use crate::tui::list::{self, Column as Listed};
-use crate::tui::{bars, figures, look, width};
+use crate::tui::{bars, figures, look, sentences, width};
 
 /// Lines of the summary.
 const SUMMARY: u16 = 2;
@@ -32,11 +32,10 @@ pub(super) fn areas(inner: Rect) -> [Rect; 3] {
 pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {
     let reading = app.features.health.as_ref().filter(|reading| Some(reading.set) == set.id);
     let Some(reading) = reading else {
-        let text = Paragraph::new(app.say(w::ASK_HEALTH)).wrap(Wrap { trim: false });
-        return frame.render_widget(text, inner);
+        return sentences::draw([(app.say(w::ASK_HEALTH), look::PLAIN)], frame, inner);
     };
-    if let Some(lines) = outstanding(app, &set.name, reading, inner.width) {
-        return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+    if draw_outstanding(app, &set.name, reading, frame, inner) {
+        return;
     }
     let Some(health) = reading.errand.get() else { return };
     let [summary, columns, months] = areas(inner);
@@ -140,7 +139,7 @@ fn draw_months(app: &App, months: &[Month], frame: &mut Frame<'_>, area: Rect) {
     let mut drawn = bars::upright(&shares, 1.0, rows, cells, gap);
     if let Some(lowest) = drawn.last_mut() {
         // A month without any value is told from one that the corpus does not have.
-        let none = |at: usize| at % step == 0 && shares.get(at / step) == Some(&0.0);
+        let none = |at: usize| at.is_multiple_of(step) && shares.get(at / step) == Some(&0.0);
         *lowest = lowest.chars().enumerate().map(|(at, bar)| if none(at) { '·' } else { bar }).collect();
     }
     for (row, bars) in drawn.into_iter().enumerate() {

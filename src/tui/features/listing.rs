@@ -58,7 +58,7 @@ pub enum FeatureState {
     Missing,
     /// The linter or an experiment made it.
     OfChecks,
-    /// Nothing refers to it any more; compacting the store drops it.
+    /// Nothing that is configured reads it any more.
     Unused,
 }
 

@@ -164,19 +164,30 @@ impl Features {
         Some((set.id?, set.rows.unwrap_or(0)))
     }
 
-    /// Reads what the view shows, unless it is there already, on its way, or has failed.
+    /// Reads what the view shows, unless it is there already, on its way, or has failed. While a job runs it has the store, and the
+    /// reading waits until it has ended.
     fn read(&mut self, desk: &Desk<'_>) {
-        let Some(bench) = desk.workspace.features.clone().filter(|_| !desk.busy) else { return };
-        let Some((set, rows)) = self.readable() else { return };
         self.interrupted = false;
+        let Some(bench) = desk.workspace.features.clone() else { return };
+        let Some((set, rows)) = self.readable().filter(|(set, _)| !self.is_read(*set)) else { return };
         match self.view {
-            View::Health if self.health.as_ref().is_none_or(|health| health.set != set) => {
+            View::Files => {}
+            _ if desk.busy => self.interrupted = true,
+            View::Health => {
                 self.columns = Cursor::default();
                 let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| (bench.health)(set, progress, ctx);
                 self.health = Some(Reading::start(desk, "health of a feature set", set, rows, work));
             }
             View::Near => self.near.read(desk, &bench, set, rows),
-            _ => {}
+        }
+    }
+
+    /// Whether what the view shows of this set was asked for.
+    fn is_read(&self, set: Key) -> bool {
+        match self.view {
+            View::Health => self.health.as_ref().is_some_and(|health| health.set == set),
+            View::Near => self.near.neighbours(set).is_some() || self.near.found.is_some(),
+            View::Files => true,
         }
     }
 
@@ -229,7 +240,6 @@ impl PageState for Features {
             Action::FeatureReread => {
                 self.reload(desk);
                 self.forget_faults();
-                self.interrupted = false;
             }
             Action::FeatureView => {
                 let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
@@ -276,9 +286,9 @@ impl PageState for Features {
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
-        if self.asked.as_mut().is_some_and(Errand::look)
-            && let Some(Some(listing)) = self.asked.as_ref().map(|asked| asked.get().cloned())
-        {
+        let asked = self.asked.as_mut();
+        let came = asked.and_then(|asked| if asked.look() { asked.get_mut() } else { None }).map(std::mem::take);
+        if let Some(listing) = came {
             let place = self.wanted.take().and_then(|name| listing.sets.iter().position(|set| set.name == name));
             self.sets.at = place.unwrap_or(self.sets.at);
             self.listing = Some(listing);
@@ -297,7 +307,9 @@ impl PageState for Features {
                 self.health = None;
                 self.interrupted = true;
             }
-        } else if !self.interrupted {
+        } else if self.interrupted {
+            self.read(desk);
+        } else {
             self.read_if_small(desk);
         }
         let rows = list::rows(view::list_below(self, area));

@@ -20,7 +20,7 @@ const MOST_FOUND: usize = 200;
 /// State of the pane.
 #[derive(Default)]
 pub(super) struct NearPane {
-    /// The document asked for; none: the first that has a row.
+    /// The document asked for; none: the latest that has a row.
     pub(super) place: Option<(usize, usize)>,
     pub(super) measure: Measure,
     /// Whether documents count that came later.
@@ -54,11 +54,8 @@ impl NearPane {
         self.reading.as_ref().filter(|(query, reading)| reading.set == set && *query == self.query()).map(|(_, r)| r)
     }
 
-    /// Looks for the neighbours, unless they are there already, on their way, or looking for them has failed.
+    /// Looks for the neighbours.
     pub(super) fn read(&mut self, desk: &Desk<'_>, bench: &FeatureBench, set: Key, rows: u64) {
-        if self.neighbours(set).is_some() || self.found.is_some() {
-            return;
-        }
         let (query, of, asked) = (self.query(), bench.neighbours.clone(), self.query());
         let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| of(set, &asked, progress, ctx);
         // The one before ends first: its store has to be closed when this one opens it.
@@ -134,7 +131,7 @@ impl NearPane {
         self.field = Some(Field::of(words));
     }
 
-    /// Looks for documents with the words typed; without words the first document is asked for.
+    /// Looks for documents with the words typed; without words the latest document is asked for.
     pub(super) fn search(&mut self, desk: &Desk<'_>) {
         let Some(field) = self.field.take() else { return };
         let words = field.text().trim().to_owned();

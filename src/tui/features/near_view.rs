@@ -3,11 +3,11 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::Features;
 use super::listing::FeatureSet;
-use super::view::outstanding;
+use super::view::draw_outstanding;
 use super::words as w;
 use crate::inspect::{Document, Measure, Neighbours, Nothing};
 use crate::store::RowKind;
@@ -16,7 +16,7 @@ use crate::tui::desk::Desk;
 use crate::tui::field::Field;
 use crate::tui::list::{self, Column};
 use crate::tui::page::Table;
-use crate::tui::{figures, look, width, words};
+use crate::tui::{figures, look, sentences, width, words};
 
 /// Lines above the list.
 const HEAD: u16 = 2;
@@ -35,11 +35,10 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
         return draw_found(app, frame, inner);
     }
     let Some(reading) = set.id.and_then(|id| near.neighbours(id)) else {
-        let text = Paragraph::new(app.say(w::ASK_NEAR)).wrap(Wrap { trim: false });
-        return frame.render_widget(text, inner);
+        return sentences::draw([(app.say(w::ASK_NEAR), look::PLAIN)], frame, inner);
     };
-    if let Some(lines) = outstanding(app, &set.name, reading, inner.width) {
-        return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+    if draw_outstanding(app, &set.name, reading, frame, inner) {
+        return;
     }
     let Some(neighbours) = reading.errand.get() else { return };
     let [head, below] = areas(inner);
@@ -59,7 +58,7 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
             Nothing::NoRow => w::NO_ROW,
             Nothing::Alone => w::ALONE,
         });
-        return frame.render_widget(Paragraph::new(text).style(look::NOTE).wrap(Wrap { trim: false }), below);
+        return sentences::draw([(text, look::NOTE)], frame, below);
     }
     let columns = [
         Column::number("#", 3),
@@ -133,15 +132,12 @@ fn draw_found(app: &App, frame: &mut Frame<'_>, inner: Rect) {
     let Some((text, found)) = &near.found else { return };
     let [head, below] = areas(inner);
     let room = inner.width as usize;
-    let note = |line: Line<'static>, frame: &mut Frame<'_>| {
-        frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
-    };
     let found = match (found.get(), found.fault()) {
-        (_, Some(fault)) => return note(Line::styled(fault.to_owned(), look::BAD), frame),
-        (None, None) => return note(Line::styled(app.say(w::FINDING), look::DIM), frame),
+        (_, Some(fault)) => return sentences::draw([(fault, look::BAD)], frame, inner),
+        (None, None) => return sentences::draw([(app.say(w::FINDING), look::DIM)], frame, inner),
         (Some(found), None) if found.documents.is_empty() => {
-            let line = format!("{} {:?}", app.say(w::NONE_FOUND), width::cut(text, room));
-            return note(Line::styled(line, look::NOTE), frame);
+            let text = format!("{} {:?}", app.say(w::NONE_FOUND), width::cut(text, room));
+            return sentences::draw([(&*text, look::NOTE)], frame, inner);
         }
         (Some(found), None) => found,
     };

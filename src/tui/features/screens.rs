@@ -310,9 +310,13 @@ fn a_long_reading_shows_how_far_it_is_and_gives_way_to_a_job() {
     bench.press_at_once("9r5");
     bench.wait_until(|_| stopped.load(Ordering::Relaxed));
     let screen = bench.picture(SMALL);
-    assert!(screen.contains("读取已让位给它"), "{screen}");
+    assert!(screen.contains("读取让位给它"), "{screen}");
+    // It is read as soon as the run has ended.
+    bench.app.workspace.features.as_mut().unwrap().health = fake().health;
     bench.press_at_once("cy");
     bench.finish();
+    let screen = bench.picture(SMALL);
+    assert!(screen.contains("重复行 1,121"), "{screen}");
 }
 
 #[test]

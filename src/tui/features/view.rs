@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::listing::{FeatureListing, FeatureSet, FeatureState};
 use super::words as w;
@@ -17,7 +17,7 @@ use crate::tui::errand::Errand;
 use crate::tui::list::{self, Column};
 use crate::tui::page::Table;
 use crate::tui::words::Word;
-use crate::tui::{figures, look, width, words};
+use crate::tui::{figures, look, sentences, width, words};
 
 /// Columns from which keys and folds are listed.
 const WIDE: u16 = 110;
@@ -56,12 +56,10 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let state = &app.features;
     let fault = state.asked.as_ref().and_then(Errand::fault);
     let text = match (&state.listing, fault) {
-        _ if app.workspace.features.is_none() => vec![Line::raw(app.say(w::NO_BENCH))],
-        (None, Some(fault)) => {
-            vec![Line::styled(fault.to_owned(), look::BAD), Line::styled(app.say(w::AGAIN), look::NOTE)]
-        }
-        (None, None) => vec![Line::styled(app.say(words::READING), look::DIM)],
-        (Some(listing), None) if listing.sets.is_empty() => vec![Line::raw(app.say(w::NO_FEATURES))],
+        _ if app.workspace.features.is_none() => vec![(app.say(w::NO_BENCH), look::PLAIN)],
+        (None, Some(fault)) => vec![(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)],
+        (None, None) => vec![(app.say(words::READING), look::DIM)],
+        (Some(listing), None) if listing.sets.is_empty() => vec![(app.say(w::NO_FEATURES), look::PLAIN)],
         (Some(listing), _) => {
             let [above, below] = panes(state, page);
             draw_sets(app, listing, fault, frame, above);
@@ -69,7 +67,8 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         }
     };
     let block = look::pane(format!(" {} ", app.say(w::SETS)), true);
-    frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }).block(block), page);
+    sentences::draw(text, frame, block.inner(page));
+    frame.render_widget(block, page);
 }
 
 fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &mut Frame<'_>, area: Rect) {
@@ -199,9 +198,8 @@ fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: 
             near_view::draw(app, set, frame, inner);
         }
         (Some(note), _) => {
-            let mut lines = vec![Line::styled(app.say(note), look::NOTE)];
-            lines.extend(listing.fault.as_ref().map(|fault| Line::styled(fault.as_str(), look::DIM)));
-            frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+            let fault = listing.fault.as_deref().map(|fault| (fault, look::DIM));
+            sentences::draw([(app.say(note), look::NOTE)].into_iter().chain(fault), frame, inner);
         }
         (None, View::Health) => health::draw(app, set, frame, inner),
         (None, View::Near) => near_view::draw(app, set, frame, inner),
@@ -209,21 +207,26 @@ fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: 
     }
 }
 
-/// What is said while a reading is under way, or why it failed; none where it has come.
-pub(super) fn outstanding<T>(app: &App, name: &str, reading: &Reading<T>, cells: u16) -> Option<Vec<Line<'static>>> {
+/// Says that a reading is under way, or why it failed; false where it has come.
+pub(super) fn draw_outstanding<T>(
+    app: &App,
+    name: &str,
+    reading: &Reading<T>,
+    frame: &mut Frame<'_>,
+    inner: Rect,
+) -> bool {
     if let Some(fault) = reading.errand.fault() {
-        let again = Line::styled(app.say(w::AGAIN), look::NOTE);
-        return Some(vec![Line::styled(fault.to_owned(), look::BAD), again]);
-    }
-    reading.errand.waiting().then(|| {
+        sentences::draw([(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)], frame, inner);
+    } else if reading.errand.waiting() {
         let (done, total) = reading.progress();
         let (done_text, total_text) = (figures::count(done), figures::count(total));
         let text = format!("{} {name}: {done_text} / {total_text} {}", app.say(w::READING), app.say(w::OF_ROWS));
-        let room = usize::from(cells.min(60)) as u64;
+        let room = u64::from(inner.width.min(60));
         let full = (done * room).checked_div(total).unwrap_or(0).min(room);
         let bar = "█".repeat(full as usize) + &"░".repeat((room - full) as usize);
-        vec![Line::raw(width::cut(&text, cells as usize)), Line::styled(bar, look::KEY)]
-    })
+        sentences::draw([(&*text, look::PLAIN), (&*bar, look::KEY)], frame, inner);
+    }
+    reading.errand.get().is_none()
 }
 
 fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {

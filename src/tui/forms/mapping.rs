@@ -240,7 +240,7 @@ impl Mapping {
         let lacking = self.seen.as_ref().is_none_or(|seen| !seen.missing.is_empty());
         self.refused = match () {
             () if self.asked.waiting() => Some(words::STILL_TRYING),
-            () if self.fault.is_some() || lacking => Some(words::NOT_YET),
+            () if self.fault.is_some() || lacking => Some(words::SEE_RESULT),
             () if !self.said.is_empty() => Some(words::NOT_YET),
             () => return Mapped::Done(Box::new(self.draft.clone())),
         };
@@ -285,33 +285,32 @@ impl Mapping {
     fn give(&mut self, part: Part, text: &str) {
         let optional = || (!text.is_empty()).then(|| text.to_owned());
         let mut draft = self.draft.clone();
-        let unknown = || Err(format!("{text:?}: {}", choices(part).join(", ")));
-        let given = match part {
-            Part::Name => Ok(draft.name = text.to_owned()),
-            Part::Path => Ok(draft.path = text.to_owned()),
-            Part::Table => chosen(&TABLES, text).map_or_else(unknown, |table| Ok(draft.table = table)),
-            Part::Kind => chosen(&KINDS, text).map_or_else(unknown, |kind| Ok(draft.kind = kind)),
-            Part::Format if text.is_empty() => Ok(draft.format = Format::Auto),
-            Part::Format => chosen(&FORMATS, text).map_or_else(unknown, |format| Ok(draft.format = format)),
-            Part::Encoding => Ok(draft.encoding = optional()),
-            Part::Delimiter => {
-                Ok(draft.delimiter = optional().map(|text| if text == "tab" { "\t".to_owned() } else { text }))
-            }
-            Part::Sheet => Ok(draft.sheet = optional()),
-            Part::TimeFormat => Ok(draft.time_format = optional()),
-            Part::DefaultTime => Ok(draft.published_at_default = optional()),
-            Part::Field(_) => self.column(text).map(|column| {
-                let Some(field) = self.field_name(part) else { return };
-                match column {
-                    Some(column) => drop(draft.columns.insert(field.to_owned(), column)),
-                    None => drop(draft.columns.remove(field)),
-                }
-            }),
-        };
-        let problems = match given {
-            Ok(()) => draft.problems(),
-            Err(problem) => vec![problem],
-        };
+        let mut known = true;
+        let mut fault = None;
+        match part {
+            Part::Name => draft.name = text.to_owned(),
+            Part::Path => draft.path = text.to_owned(),
+            Part::Table => known = put(&TABLES, text, &mut draft.table),
+            Part::Kind => known = put(&KINDS, text, &mut draft.kind),
+            Part::Format if text.is_empty() => draft.format = Format::Auto,
+            Part::Format => known = put(&FORMATS, text, &mut draft.format),
+            Part::Encoding => draft.encoding = optional(),
+            Part::Delimiter if text == "tab" => draft.delimiter = Some("\t".to_owned()),
+            Part::Delimiter => draft.delimiter = optional(),
+            Part::Sheet => draft.sheet = optional(),
+            Part::TimeFormat => draft.time_format = optional(),
+            Part::DefaultTime => draft.published_at_default = optional(),
+            Part::Field(_) => match (self.column(text), self.field_name(part)) {
+                (Ok(Some(column)), Some(field)) => drop(draft.columns.insert(field.to_owned(), column)),
+                (Ok(None), Some(field)) => drop(draft.columns.remove(field)),
+                (Ok(_), None) => {}
+                (Err(why), _) => fault = Some(why),
+            },
+        }
+        if !known {
+            fault = Some(format!("{text:?}: {}", choices(part).join(", ")));
+        }
+        let problems = fault.map_or_else(|| draft.problems(), |fault| vec![fault]);
         // What was wrong before this line was typed is no reason to refuse it.
         let known = self.draft.problems();
         self.said = problems.into_iter().filter(|problem| !known.contains(problem)).collect();
@@ -359,8 +358,10 @@ fn choices(part: Part) -> Vec<String> {
     }
 }
 
-fn chosen<T: Copy + serde::Serialize>(all: &[T], text: &str) -> Option<T> {
-    all.iter().find(|choice| plain(*choice) == text).copied()
+/// Puts the choice of this name into its place; false where there is none.
+fn put<T: Copy + serde::Serialize>(all: &[T], name: &str, into: &mut T) -> bool {
+    let found = all.iter().find(|choice| plain(*choice) == name);
+    found.map(|choice| *into = *choice).is_some()
 }
 
 fn turned<T: Copy + PartialEq>(all: &[T], now: T, by: isize) -> T {

@@ -4,10 +4,10 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::mapping::{Mapping, Part, plain};
-use super::{draw_field, key_line, words};
+use super::{draw_field, key_line, words, wrapped};
 use crate::ingest::{Preview, Table};
 use crate::tui::list::{self, Column};
 use crate::tui::{Language, figures, look, width};
@@ -76,8 +76,7 @@ impl Mapping {
                 let [first, rest] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(about);
                 draw_field("›", field, frame, first);
                 let said = self.said.join(" · ");
-                let said = Paragraph::new(Line::styled(width::cut(&said, cells * 2), look::BAD));
-                frame.render_widget(said.wrap(Wrap { trim: true }), rest);
+                frame.render_widget(Paragraph::new(in_lines(&said, cells, look::BAD)), rest);
             }
             None => {
                 let (text, style) = match (&self.refused, self.said.is_empty()) {
@@ -85,8 +84,7 @@ impl Mapping {
                     (Some(word), false) => (format!("{} {}", say(*word), self.said.join(" · ")), look::BAD),
                     (None, _) => (say(words::of_part(self.part(), self.field_name(self.part()))).to_owned(), look::DIM),
                 };
-                let text = Paragraph::new(Line::styled(width::cut(&text, cells * 3), style)).wrap(Wrap { trim: true });
-                frame.render_widget(text, about);
+                frame.render_widget(Paragraph::new(in_lines(&text, cells, style)), about);
             }
         }
     }
@@ -110,7 +108,7 @@ impl Mapping {
             Part::Encoding => seen.encoding.as_ref().map(|encoded| {
                 let sure =
                     if encoded.sure < 1.0 { format!(" {} %", (encoded.sure * 100.0).round()) } else { String::new() };
-                format!("{} ({}{sure})", encoded.name, encoded.by)
+                format!("{}{sure}", encoded.name)
             }),
             Part::Delimiter => seen.delimiter.map(|one| if one == '\t' { "tab".to_owned() } else { one.to_string() }),
             Part::TimeFormat => seen.times.iter().max_by_key(|time| time.1).map(|(form, _)| form.clone()),
@@ -139,18 +137,21 @@ impl Mapping {
         let inner = block.inner(area);
         frame.render_widget(block, area);
         let lines = match (&self.fault, &self.seen) {
-            (Some(fault), _) => vec![Line::styled(fault.as_str(), look::BAD)],
+            (Some(fault), _) => in_lines(fault, inner.width.into(), look::BAD),
             (None, None) => vec![Line::styled(say(crate::tui::words::READING), look::DIM)],
             (None, Some(seen)) if !seen.missing.is_empty() => {
                 let mut lines = vec![Line::styled(format!("✗ {}", say(words::LACKING)), look::BAD)];
-                lines.extend(seen.missing.iter().map(|missing| Line::raw(format!("  {missing}"))));
-                lines.push(Line::styled(say(words::MAP_THEM), look::DIM));
+                let missing = seen.missing.iter();
+                lines.extend(
+                    missing.flat_map(|missing| in_lines(&format!("· {missing}"), inner.width.into(), look::PLAIN)),
+                );
+                lines.extend(in_lines(say(words::MAP_THEM), inner.width.into(), look::DIM));
                 lines
             }
             (None, Some(seen)) if seen.tried == 0 => vec![Line::raw(say(words::NO_ROWS))],
             (None, Some(seen)) => result(seen, self.draft.table, inner.width.into(), language),
         };
-        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+        frame.render_widget(Paragraph::new(lines), inner);
     }
 
     fn draw_rows(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
@@ -190,6 +191,11 @@ impl Mapping {
     }
 }
 
+/// A text in lines of this look.
+fn in_lines(text: &str, cells: usize, style: Style) -> Vec<Line<'static>> {
+    wrapped(text, cells).into_iter().map(|line| Line::styled(line, style)).collect()
+}
+
 fn cell(row: &[Option<String>], at: usize) -> String {
     row.get(at).cloned().flatten().unwrap_or_default()
 }
@@ -217,7 +223,10 @@ fn result<'a>(seen: &'a Preview, table: Table, cells: usize, language: Language)
         lines.push(Line::styled(text, look::NOTE));
     }
     for (row, column, reason, value) in &seen.examples {
-        let text = format!("{} {} · {column} · {reason} · {value}", say(words::ROW), figures::count(*row));
+        let row = format!("{} {}", say(words::ROW), figures::count(*row));
+        let parts: Vec<&str> =
+            [row.as_str(), column, reason, value].into_iter().filter(|part| !part.is_empty()).collect();
+        let text = parts.join(" · ");
         lines.push(Line::styled(width::cut(&text, cells), look::DIM));
     }
     if table == Table::Documents && rejected == 0 {

@@ -4,6 +4,7 @@
 //! tries a source on its first rows. A text on the screen is saved only when it has no fault, and never over a file that
 //! somebody else has changed meanwhile.
 
+mod folder;
 mod mapping;
 mod mapping_view;
 mod picker;
@@ -12,6 +13,7 @@ mod screens;
 mod settings;
 mod settings_view;
 mod sourcing;
+mod value;
 pub(crate) mod words;
 
 use std::path::PathBuf;
@@ -31,6 +33,18 @@ use crate::job::Ctx;
 pub(crate) use settings::{Outcome, Settings};
 pub(crate) use sourcing::{Sourcing, Step};
 
+/// Reads a configuration.
+pub type ReadSheet = Arc<dyn Fn() -> Result<Sheet> + Send + Sync>;
+
+/// Changes the text of a configuration.
+pub type ChangeSheet = Arc<dyn Fn(&Sheet, &Change) -> Result<Sheet> + Send + Sync>;
+
+/// Writes the text of a configuration.
+pub type SaveSheet = Arc<dyn Fn(&Sheet) -> Result<Sheet> + Send + Sync>;
+
+/// Tries a source on its first rows.
+pub type TrySource = Arc<dyn Fn(&Source, &Ctx) -> Result<Preview> + Send + Sync>;
+
 /// What the forms work with.
 #[derive(Clone)]
 pub struct FormBench {
@@ -41,13 +55,13 @@ pub struct FormBench {
     /// The folder that paths in the configuration are relative to.
     pub folder: PathBuf,
     /// Reads the configuration; where there is none, the template.
-    pub read: Arc<dyn Fn() -> Result<Sheet> + Send + Sync>,
+    pub read: ReadSheet,
     /// The text after a change. Fails when the change cannot be made; a text with faults is none the less given.
-    pub change: Arc<dyn Fn(&Sheet, &Change) -> Result<Sheet> + Send + Sync>,
+    pub change: ChangeSheet,
     /// Writes the text, whole or not at all. Fails when the file is not as it was read.
-    pub save: Arc<dyn Fn(&Sheet) -> Result<Sheet> + Send + Sync>,
+    pub save: SaveSheet,
     /// Tries a source on its first rows.
-    pub preview: Arc<dyn Fn(&Source, &Ctx) -> Result<Preview> + Send + Sync>,
+    pub preview: TrySource,
 }
 
 /// The text of a configuration and what there is to say of it.

@@ -2,13 +2,12 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
-use serde::Deserialize;
 
+use super::value::{Editing, numbered, plain, quoted, section_of};
 use super::{Change, Entry, FormBench, Group, Sheet, Sourcing, Step, is_below, settings_view, words};
 use crate::language::Word;
 use crate::tui::commands::Action;
 use crate::tui::errand::{Errand, Messenger};
-use crate::tui::field::Field;
 use crate::tui::list::Cursor;
 
 /// What a key did to the form.
@@ -28,15 +27,6 @@ pub(super) enum Said {
     Good(Word),
     Bad(Word),
     Fault(String),
-}
-
-/// A value that is typed.
-pub(super) struct Editing {
-    pub(super) field: Field,
-    /// Whether the value is a text: it is typed without quotes.
-    textual: bool,
-    /// What is wrong with it as it stands.
-    pub(super) faults: Vec<String>,
 }
 
 /// The form.
@@ -113,7 +103,7 @@ impl Settings {
 
     /// Name of the file.
     pub(super) fn file(&self) -> String {
-        self.bench.file.display().to_string()
+        self.bench.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// Whether the file is being written.
@@ -136,6 +126,8 @@ impl Settings {
         match Errand::arrived(&mut self.saving) {
             Some(Ok(sheet)) => {
                 self.on_disk.clone_from(&sheet.text);
+                // What was before is now a change of what is in the file.
+                self.past.iter_mut().for_each(|past| past.stood = sheet.stood);
                 (self.sheet, self.said) = (Some(sheet), Some(Said::Good(words::SAVED)));
                 saved = true;
             }
@@ -224,11 +216,13 @@ impl Settings {
             KeyCode::PageUp => self.step(Action::PageUp, page),
             KeyCode::Home | KeyCode::Char('g') => self.step(Action::First, page),
             KeyCode::End | KeyCode::Char('G') => self.step(Action::Last, page),
-            KeyCode::Tab => self.in_keys = !self.in_keys,
-            KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => self.in_keys = true,
+            KeyCode::Tab => self.in_keys = !self.in_keys && !self.entries().is_empty(),
+            KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => {
+                self.in_keys = !self.entries().is_empty();
+            }
             KeyCode::Enter | KeyCode::Char(' ') => self.edit(true),
             KeyCode::Char('e') => self.edit(false),
-            KeyCode::Char('d') | KeyCode::Delete => self.to_default(),
+            KeyCode::Char('d') | KeyCode::Delete => self.take_default(),
             KeyCode::Char('a') => self.add(),
             KeyCode::Char('D') => self.remove(),
             KeyCode::Char('v') => self.all = !self.all,
@@ -292,8 +286,7 @@ impl Settings {
             Some(next) => drop(self.set(path, next)),
             None => {
                 let text = written.map(|written| if textual { plain(written) } else { written.to_owned() });
-                let field = Field::of(text.unwrap_or_default());
-                self.editing = Some(Editing { field, textual, faults: Vec::new() });
+                self.editing = Some(Editing::of(text.unwrap_or_default(), textual));
             }
         }
     }
@@ -352,7 +345,7 @@ impl Settings {
         }
     }
 
-    fn to_default(&mut self) {
+    fn take_default(&mut self) {
         let Some((entry, path)) = self.entry().filter(|(entry, _)| self.in_keys && entry.value.is_some()) else {
             return;
         };
@@ -405,45 +398,4 @@ impl Settings {
         let save = self.bench.save.clone();
         self.saving = Some(self.messenger.send("save the configuration", move |_| save(&sheet)));
     }
-}
-
-impl Editing {
-    /// What is typed as a value of TOML.
-    fn value(&self) -> String {
-        let text = self.field.text();
-        let table = text.trim_start().starts_with('{') && read(text.trim()).is_some();
-        if self.textual && !table { quoted(text) } else { text.trim().to_owned() }
-    }
-}
-
-#[derive(Deserialize)]
-struct One {
-    value: toml::Value,
-}
-
-fn read(value: &str) -> Option<toml::Value> {
-    toml::from_str::<One>(&format!("value = {value}")).ok().map(|one| one.value)
-}
-
-/// A text without its quotes; other values as they are written.
-pub(super) fn plain(value: &str) -> String {
-    match read(value) {
-        Some(toml::Value::String(text)) => text,
-        _ => value.to_owned(),
-    }
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
-/// The name of the section that a path is in.
-pub(super) fn section_of(path: &str) -> &str {
-    path.split(['[', '.']).next().unwrap_or(path)
-}
-
-/// Name and number of one of several sections.
-fn numbered(path: &str) -> Option<(&str, usize)> {
-    let (name, rest) = path.split_once('[')?;
-    Some((name, rest.strip_suffix(']')?.parse().ok()?))
 }

@@ -2,10 +2,11 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::widgets::{Clear, Paragraph};
 
-use super::settings::{Said, Settings, plain, section_of};
+use super::settings::{Said, Settings};
+use super::value::{plain, section_of};
 use super::{Entry, Group, draw_field, key_line, words, wrapped};
 use crate::language::Word;
 use crate::tui::list::{self, Column};
@@ -148,7 +149,8 @@ impl Settings {
         frame.render_widget(block, area);
         let entries = self.entries();
         if entries.is_empty() {
-            return frame.render_widget(Line::raw(say(words::NO_KEYS)), inner);
+            let none = self.group().is_none_or(|group| group.count == Some(0));
+            return frame.render_widget(Line::raw(say(if none { words::NO_KEYS } else { words::CHOOSE_ONE })), inner);
         }
         let wide = if inner.width >= 70 { 30 } else { 20 };
         let columns = [

@@ -35,7 +35,7 @@ words! {
     TRIED: "试读", "tried";
     ACCEPTED: "接受", "taken";
     REFUSED: "拒收", "set aside";
-    ROW: "第", "row";
+    ROW: "行", "row";
     TIMES: "时间格式", "times";
     FILES_IN_ALL: "文件数", "files:";
     NO_ROWS: "文件里没有数据行。", "The file has no rows.";
@@ -44,6 +44,7 @@ words! {
     MISSING: "缺少", "missing";
     STILL_TRYING: "还在试读，请稍候再保存。", "Still trying: save in a moment.";
     NOT_YET: "还不能保存：", "Not yet:";
+    SEE_RESULT: "还不能保存：原因见右侧。", "Not yet: the reason stands at the right.";
     TAKE_SOURCE: "保存", "save";
     CHANGE: "更改", "change";
     TYPE: "输入", "type";
@@ -90,6 +91,7 @@ words! {
     CHOICES: "可选", "one of";
     ABSENT: "未设置", "not set";
     NO_KEYS: "还没有。按 a 添加一个。", "There is none yet. Press a to add one.";
+    CHOOSE_ONE: "在左侧选中其中一个；按 a 再添加一个。", "Mark one of them at the left; a adds another.";
     EDIT: "修改", "edit";
     SAVE: "保存", "save";
     ADD: "添加", "add";

@@ -29,13 +29,19 @@ use crate::ledger::{Book, BookTrial};
 use shelf::{By, Shelf};
 use words as w;
 
+/// Reads the ledger; none where there is none yet.
+type LedgerReading = Arc<dyn Fn(&Ctx) -> Result<Option<Book>> + Send + Sync>;
+
+/// Deletes an entry, with the reason, and reads the ledger anew.
+type LedgerDeletion = Arc<dyn Fn(u64, &str) -> Result<Book> + Send + Sync>;
+
 /// What the page works with, as the front hands it in. The ledger is open only meanwhile.
 #[derive(Clone)]
 pub struct LedgerBench {
     /// Reads the ledger; none where there is none yet.
-    pub read: Arc<dyn Fn(&Ctx) -> Result<Option<Book>> + Send + Sync>,
+    pub read: LedgerReading,
     /// Deletes an entry, with the reason, and reads the ledger anew.
-    pub delete: Arc<dyn Fn(u64, &str) -> Result<Book> + Send + Sync>,
+    pub delete: LedgerDeletion,
     /// The flags that name the configuration on the command line: `-c workbench.toml`.
     pub config: String,
 }
@@ -165,9 +171,10 @@ impl Ledger {
     /// Takes in what came of a deletion, and says that it hides nothing.
     fn look_at_deletion(&mut self, desk: &Desk<'_>) {
         let Some(deletion) = &mut self.deletion else { return };
-        let came = deletion.errand.as_mut().is_some_and(Errand::look);
-        let Some(shelf) = deletion.errand.as_ref().and_then(|errand| errand.get()).filter(|_| came) else { return };
-        let (shelf, entry) = (shelf.clone(), deletion.entry);
+        let errand = deletion.errand.as_mut();
+        let came = errand.and_then(|errand| if errand.look() { errand.get_mut() } else { None });
+        let Some(shelf) = came.map(std::mem::take) else { return };
+        let entry = deletion.entry;
         let trials = figures::count(shelf.book.totals.trials);
         let (said, unit) = (desk.say(w::IS_DELETED), desk.say(w::TRIALS));
         desk.order(Order::Say(format!("#{entry} {said} {trials} {unit}")));
@@ -216,9 +223,9 @@ impl PageState for Ledger {
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
-        if self.asked.as_mut().is_some_and(Errand::look)
-            && let Some(shelf) = self.asked.as_ref().and_then(|asked| asked.get().cloned())
-        {
+        let asked = self.asked.as_mut();
+        let came = asked.and_then(|asked| if asked.look() { asked.get_mut() } else { None }).map(std::mem::take);
+        if let Some(shelf) = came {
             self.take(shelf);
         }
         self.look_at_deletion(desk);

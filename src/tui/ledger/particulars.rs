@@ -12,7 +12,7 @@ use super::words as w;
 use crate::language::Language;
 use crate::ledger::{BookTrial, Series};
 use crate::tui::app::App;
-use crate::tui::{figures, look, width};
+use crate::tui::{figures, look, sentences};
 
 /// Lines from which the curve stands below the text; with fewer it stands beside it.
 const TALL: u16 = 16;
@@ -21,7 +21,7 @@ const TALL: u16 = 16;
 pub(super) fn areas(inner: Rect, trial: &BookTrial) -> [Rect; 2] {
     let kept = returns(trial).is_some();
     if inner.height >= TALL {
-        let curve = Constraint::Length(if kept { (inner.height / 2).min(9) } else { 0 });
+        let curve = Constraint::Length(if kept { (inner.height / 2).min(8) } else { 0 });
         return Layout::vertical([Constraint::Min(0), curve]).areas(inner);
     }
     let curve = Constraint::Length(if kept { inner.width * 2 / 5 } else { 0 });
@@ -49,11 +49,11 @@ pub(super) fn draw(app: &App, trial: &BookTrial, scroll: usize, frame: &mut Fram
 pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<String> {
     let say = |word: crate::tui::words::Word| word.to(language);
     let entry = &trial.entry;
-    let times = |n: u64| format!("{} {}", figures::count(n), say(w::TIMES));
     let mut lines = vec![format!("#{} {}", entry.number, called(language, trial))];
     let when = entry.when.format("%Y-%m-%d %H:%M:%S");
     lines.push(format!("{} · {when} UTC · {}", say(kind(entry.kind)), rules(language, trial)));
-    lines.push(format!("{} {} · {} {}", say(w::RAN), times(trial.runs), say(w::KEPT), times(trial.kept)));
+    let (runs, kept) = (figures::count(trial.runs), figures::count(trial.kept));
+    lines.push(format!("{} {runs} · {} {kept}", say(w::RAN), say(w::KEPT)));
     if entry.group != entry.number {
         lines.push(format!("{} #{}", say(w::GROUP), entry.group));
     }
@@ -69,8 +69,7 @@ pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<
         }
         for (horizon, summary) in &details.figures.rank_ic {
             lines.push(format!(
-                "{} {horizon}d  RankIC {}  ICIR {}  t {}  n {}",
-                say(w::HORIZON),
+                "{horizon}d RankIC {} ICIR {} t {} n {}",
                 signed(summary.mean, 4),
                 signed(summary.icir, 2),
                 signed(summary.t_nw, 2),
@@ -78,38 +77,23 @@ pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<
             ));
         }
         let book = &details.figures.long_short;
-        lines.push(format!(
-            "{} {}  {} {}  {} {}  {} {}",
-            say(w::ANNUAL),
-            figures::percent(book.annual_return),
-            say(w::VOLATILITY),
-            figures::percent(book.volatility),
-            say(w::DRAWDOWN),
-            figures::percent(book.max_drawdown),
-            say(w::TURNOVER),
-            figures::percent(details.figures.turnover)
-        ));
+        let [annual, volatility, fall, turnover] =
+            [book.annual_return, book.volatility, book.max_drawdown, details.figures.turnover].map(figures::percent);
+        lines.push(format!("{} {annual}  {} {volatility}", say(w::ANNUAL), say(w::VOLATILITY)));
+        lines.push(format!("{} {fall}  {} {turnover}", say(w::DRAWDOWN), say(w::TURNOVER)));
     }
-    lines.push(format!(
-        "{} {}  {} {}  {} {}  {} {}",
-        say(w::SHARPE),
-        signed(looks.sharpe, 2),
-        say(w::LUCK),
-        number(looks.expected_best, 2),
-        say(w::PSR),
-        number(looks.probabilistic_sharpe, 3),
-        say(w::DSR),
-        number(looks.deflated_sharpe, 3)
-    ));
-    lines.push(format!(
-        "p {}  q(BH) {}  q(BY) {}  {} {}",
-        small(looks.p),
-        small(looks.q),
-        small(looks.q_dependent),
-        say(w::NEEDED),
-        number(looks.days_needed, 0)
-    ));
+    let (sharpe, luck) = (signed(looks.sharpe, 2), number(looks.expected_best, 2));
+    lines.push(format!("{} {sharpe}  {} {luck}", say(w::SHARPE), say(w::LUCK)));
+    let (sure, deflated) = (number(looks.probabilistic_sharpe, 3), number(looks.deflated_sharpe, 3));
+    // Days after which a ratio stands are whole and positive; more than a century says no more than that.
+    let needed =
+        if looks.days_needed.is_finite() { figures::count(looks.days_needed.ceil() as u64) } else { "–".to_owned() };
+    lines.push(format!("{} {sure}  {} {deflated}  {} {needed}", say(w::PSR), say(w::DSR), say(w::NEEDED)));
+    lines.push(format!("p {}  q(BH) {}  q(BY) {}", small(looks.p), small(looks.q), small(looks.q_dependent)));
     if let Some(details) = &entry.details {
+        if details.returns.is_none() {
+            lines.push(say(w::NO_RETURNS).to_owned());
+        }
         lines.extend(details.inputs.iter().map(|(name, key)| format!("{} {name} {}", say(w::INPUTS), key.hex())));
         lines.push(format!("{} {}", say(w::VERSION), details.version));
     }
@@ -119,12 +103,7 @@ pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<
         lines.push(format!("{}:", say(w::PARAMETERS)));
         flatten("", &details.parameters, &mut lines);
     }
-    let wrapped = |line: &String| {
-        let glyphs: Vec<width::Glyph<'_>> = width::glyphs(line).collect();
-        let text = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>();
-        width::wrap(&glyphs, cells.max(2)).into_iter().map(text).collect::<Vec<_>>()
-    };
-    lines.iter().flat_map(wrapped).collect()
+    lines.iter().flat_map(|line| sentences::wrap(line, cells)).collect()
 }
 
 /// A p or q: with four decimals, or its size where it has none of them.

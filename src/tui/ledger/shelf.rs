@@ -71,7 +71,7 @@ impl By {
 }
 
 /// A ledger, and what is searched of each of its trials.
-#[derive(Clone)]
+#[derive(Default)]
 pub(super) struct Shelf {
     pub(super) book: Book,
     texts: Vec<String>,

@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::shelf::Shelf;
 use super::words as w;
@@ -16,7 +16,7 @@ use crate::tui::desk::Desk;
 use crate::tui::errand::Errand;
 use crate::tui::list::{self, Column};
 use crate::tui::page::Table;
-use crate::tui::{figures, look, width};
+use crate::tui::{figures, look, sentences, width};
 
 /// Columns and rows from which all panes stand side by side.
 const LARGE: (u16, u16) = (110, 28);
@@ -80,18 +80,17 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let state = &app.ledger;
     let fault = state.asked.as_ref().and_then(Errand::fault);
     let text = match (&state.shelf, fault) {
-        _ if app.workspace.ledger.is_none() => vec![Line::raw(app.say(w::NO_BENCH))],
-        (None, Some(fault)) => {
-            vec![Line::styled(fault.to_owned(), look::BAD), Line::styled(app.say(w::AGAIN), look::NOTE)]
-        }
-        (None, None) => vec![Line::styled(app.say(w::READING), look::DIM)],
+        _ if app.workspace.ledger.is_none() => vec![(app.say(w::NO_BENCH), look::PLAIN)],
+        (None, Some(fault)) => vec![(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)],
+        (None, None) => vec![(app.say(w::READING), look::DIM)],
         (Some(Some(shelf)), _) if !shelf.book.trials.is_empty() || !shelf.book.problems.is_empty() => {
             return draw_all(app, shelf, fault, frame, page);
         }
-        (Some(_), _) => vec![Line::raw(app.say(w::NO_LEDGER))],
+        (Some(_), _) => vec![(app.say(w::NO_LEDGER), look::PLAIN)],
     };
     let block = look::pane(format!(" {} ", app.say(w::LEDGER)), true);
-    frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: false }).block(block), page);
+    sentences::draw(text, frame, block.inner(page));
+    frame.render_widget(block, page);
 }
 
 fn draw_all(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_>, page: Rect) {
@@ -196,8 +195,7 @@ fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_
     let inner = block.inner(area);
     frame.render_widget(block, area);
     if state.rows.is_empty() {
-        let text = Paragraph::new(app.say(w::NOTHING_LEFT)).wrap(Wrap { trim: false });
-        return frame.render_widget(text, inner);
+        return sentences::draw([(app.say(w::NOTHING_LEFT), look::PLAIN)], frame, inner);
     }
     let wide = area.width >= LARGE.0;
     let number = |word, cells| Column::number(app.say(word), cells);
@@ -316,27 +314,25 @@ fn draw_deletion(app: &App, deletion: &Deletion, frame: &mut Frame<'_>, area: Re
     let block = look::pane(Line::styled(format!(" {title} "), look::STRONG), true);
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let name = format!("{} /", app.say(w::REASON));
+    let name = format!("{}: ", app.say(w::REASON));
     let before = width::width(&name);
     let (seen, at) = deletion.reason.window((inner.width as usize).saturating_sub(before + 1));
-    let mut lines = vec![
-        Line::from(vec![Span::raw(name), Span::styled(seen, look::KEY)]),
-        Line::styled(app.say(w::TYPE_REASON), look::DIM),
-        Line::raw(""),
-        Line::raw(app.say(w::WHAT_GOES)),
-        Line::raw(app.say(w::WHAT_STAYS)),
+    let [head, below] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
+    frame.render_widget(Line::from(vec![Span::raw(name), Span::styled(seen, look::KEY)]), head);
+    let others = format!("{} {}", app.say(w::OTHER_RUNS), deletion.others);
+    let end = match &deletion.errand {
+        None => (app.say(w::HOW), look::NOTE),
+        Some(errand) => errand.fault().map_or((app.say(w::DELETING), look::DIM), |fault| (fault, look::BAD)),
+    };
+    let mut texts = vec![
+        (app.say(w::TYPE_REASON), look::DIM),
+        ("", look::PLAIN),
+        (app.say(w::WHAT_GOES), look::PLAIN),
+        (app.say(w::WHAT_STAYS), look::PLAIN),
     ];
-    if deletion.others > 0 {
-        lines.push(Line::raw(format!("{} {}", app.say(w::OTHER_RUNS), deletion.others)));
-    }
-    lines.push(match &deletion.errand {
-        None => Line::styled(app.say(w::HOW), look::NOTE),
-        Some(errand) => match errand.fault() {
-            Some(fault) => Line::styled(fault.to_owned(), look::BAD),
-            None => Line::styled(app.say(w::DELETING), look::DIM),
-        },
-    });
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+    texts.extend((deletion.others > 0).then_some((&*others, look::PLAIN)));
+    texts.push(end);
+    sentences::draw(texts, frame, below);
     if deletion.errand.is_none() {
         let x = u16::try_from(before + at).unwrap_or(u16::MAX);
         let x = inner.x.saturating_add(x).min(inner.right().saturating_sub(1));

@@ -21,7 +21,7 @@ words! {
     BY_T: "按 t", "by t";
     BY_NAME: "按名称", "by name";
     NUMBER: "号", "id";
-    WHEN: "记录(UTC)", "noted (UTC)";
+    WHEN: "记录(UTC)", "noted UTC";
     NAME: "名称", "name";
     KIND: "种类", "kind";
     BACKTEST: "回测", "backtest";
@@ -43,12 +43,10 @@ words! {
     PARTICULARS: "详情", "particulars";
     SUMMARY: "总评", "worth";
     HISTOGRAM: "分布", "histogram";
-    RAN: "运行", "ran";
+    RAN: "运行次数", "runs";
     KEPT: "其中保留", "kept in full";
-    TIMES: "次", "times";
     VERSION: "版本", "version";
     LOOKAHEAD: "⚠ 未来函数：数字不可用", "⚠ LOOK-AHEAD: do not trust the figures";
-    HORIZON: "持有", "held";
     ANNUAL: "年化", "annual";
     VOLATILITY: "波动", "volatility";
     DRAWDOWN: "回撤", "drawdown";
@@ -74,8 +72,7 @@ words! {
     NEEDS_REASON: "先写理由：删除会连同理由留在账本里", "a reason first: a deletion stands in the ledger with it";
     DELETING: "正在删除…", "deleting…";
     IS_DELETED: "已删除；仍计入", "is deleted; it goes on counting among";
-    MARK_LUCK: "▲ 零假设下最好者的期望", "▲ best expected under the null";
-    MARK_SELECTED: "◆ 选中", "◆ selected";
+    MARK_LUCK: "▲ 零假设下最好者的期望", "▲ best under the null";
     ALL_SHARPES: "全部尝试的年化夏普", "annual Sharpe ratios of all trials";
     NO_SHARPES: "还没有一次尝试有多空收益。", "No trial has long-short returns yet.";
     TALLEST: "最高", "tallest";

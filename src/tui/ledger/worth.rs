@@ -3,14 +3,14 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::shelf::Shelf;
 use super::words as w;
 use crate::language::Language;
 use crate::ledger::BookTrial;
 use crate::tui::app::App;
-use crate::tui::{bars, figures, look, width};
+use crate::tui::{bars, figures, look, sentences, width};
 
 /// Rate of false discoveries at which trials are counted.
 const RATE: f64 = 0.05;
@@ -35,11 +35,9 @@ pub(super) fn lines(language: Language, shelf: &Shelf, selected: Option<&BookTri
     };
     sentences.push(w::discoveries(language, &found(|trial| trial.looks.q), &found(|trial| trial.looks.q_dependent)));
     let wrapped = |sentence: &String| {
-        let glyphs: Vec<width::Glyph<'_>> = width::glyphs(sentence).collect();
-        let text = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>();
         // The first line of each stands out, so that they are told apart without empty lines.
-        let lines = width::wrap(&glyphs, cells.saturating_sub(2).max(2)).into_iter().map(text);
-        lines.enumerate().map(|(at, line)| format!("{} {line}", if at == 0 { "•" } else { " " })).collect::<Vec<_>>()
+        let lines = sentences::wrap(sentence, cells.saturating_sub(2)).into_iter().enumerate();
+        lines.map(|(at, line)| format!("{} {line}", if at == 0 { "•" } else { " " })).collect::<Vec<_>>()
     };
     sentences.iter().flat_map(wrapped).collect()
 }
@@ -83,8 +81,7 @@ pub(super) fn draw_histogram(
     let sharpes: Vec<f64> = sharpes.collect();
     let rows = inner.height.saturating_sub(AROUND) as usize;
     if sharpes.is_empty() || rows == 0 {
-        let text = Paragraph::new(app.say(w::NO_SHARPES)).wrap(Wrap { trim: false });
-        return frame.render_widget(text, inner);
+        return sentences::draw([(app.say(w::NO_SHARPES), look::PLAIN)], frame, inner);
     }
     let luck = shelf.book.totals.expected_best;
     let step = 2;
@@ -96,7 +93,10 @@ pub(super) fn draw_histogram(
     let mut marks = vec![' '; cells];
     let mut mark = |value: f64, sign: char| {
         if value.is_finite() {
-            marks[bins.place(value, cells / step) * step] = sign;
+            // Two marks of one bar stand side by side.
+            let place = bins.place(value, cells / step) * step;
+            let free = if matches!(marks[place], ' ' | '0') { place } else { place + 1 };
+            marks[free] = sign;
         }
     };
     mark(0.0, '0');
@@ -111,7 +111,7 @@ pub(super) fn draw_histogram(
     lines.push(Line::styled(axis, look::DIM));
     let mut legend = format!("{} {}", app.say(w::MARK_LUCK), figures::number(luck, 2));
     if let Some(trial) = selected.filter(|trial| trial.looks.sharpe.is_finite()) {
-        legend += &format!(" · {} {}", app.say(w::MARK_SELECTED), figures::signed(trial.looks.sharpe, 2));
+        legend += &format!(" · ◆ #{} {}", trial.entry.number, figures::signed(trial.looks.sharpe, 2));
     }
     legend += &format!(" · {} {top}", app.say(w::TALLEST));
     lines.push(Line::from(Span::raw(width::cut(&legend, inner.width.into()))));

@@ -14,7 +14,10 @@ const POINTS: usize = 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Done,
+    /// With this chain of errors.
     Failed(String),
+    /// Its thread never began, or broke off without a word.
+    Lost,
     Cancelled,
 }
 
@@ -66,11 +69,13 @@ impl Course {
         if self.end.is_some() {
             return;
         }
+        // Whoever works holds its half of what is shared; asked first, for it tells its end before it lets go.
+        let left = Arc::strong_count(&self.shared) == 1;
         let (progress, end) = {
             let shared = lock(&self.shared);
             (shared.progress.clone(), shared.end.clone())
         };
-        self.end = end;
+        self.end = end.or_else(|| left.then_some(End::Lost));
         let Some(stages) = progress.map(|progress| progress.stages()) else { return };
         let running = |stage: &&StageProgress| matches!(stage.state, StageState::Running);
         let told = |stage: &&StageProgress| loss_of(&stage.note).is_some();
@@ -136,7 +141,7 @@ mod tests {
     #[test]
     fn the_curve_follows_the_stage_that_trains_and_stays_bounded() {
         let ctx = Ctx::new(1, 1).unwrap();
-        let (mut course, _) = Course::new("word2vec", String::new(), String::new(), Arc::new(|_| Ok(Vec::new())));
+        let (mut course, run) = Course::new("word2vec", String::new(), String::new(), Arc::new(|_| Ok(Vec::new())));
         lock(&course.shared).progress = Some(ctx.progress().clone());
         let stage = |name: &str, course: &mut Course, steps: usize| {
             let trained = ctx.stage(name, "words", Some(steps as u64), || {
@@ -154,5 +159,8 @@ mod tests {
         stage("second", &mut course, 3000);
         assert!(course.curve.len() <= POINTS && course.curve[0].0 == 1.0, "{}", course.curve.len());
         assert_eq!(course.epoch(), Some(1));
+        drop(run);
+        course.look();
+        assert_eq!(course.end, Some(End::Lost));
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, are
     let mut block = look::pane(format!(" {title} "), true);
     let after = match course.end {
         Some(End::Done) => Some(words::AFTER_DONE),
-        Some(End::Failed(_) | End::Cancelled) => Some(words::AFTER_FAILED),
+        Some(End::Failed(_) | End::Lost | End::Cancelled) => Some(words::AFTER_FAILED),
         None => None,
     };
     if let Some(word) = after {
@@ -109,8 +109,13 @@ pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, are
     }
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    if let Some(End::Failed(why)) = &course.end {
-        let lines = vec![Line::styled(app.say(words::FAILED), look::BAD), Line::styled(why.clone(), look::BAD)];
+    let why = match &course.end {
+        Some(End::Failed(why)) => Some(why.as_str()),
+        Some(End::Lost) => Some(app.say(words::LOST)),
+        _ => None,
+    };
+    if let Some(why) = why {
+        let lines = vec![Line::styled(app.say(words::FAILED), look::BAD), Line::styled(why, look::BAD)];
         return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
     }
     let [head, curve] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner);
@@ -125,11 +130,12 @@ pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, are
 /// How it stands, how far it is, how fast it goes.
 fn about<'a>(app: &App, course: &Course, wide: usize) -> Vec<Line<'a>> {
     let (word, style) = match &course.end {
-        None if course.curve.is_empty() => (words::READING_TEXT, look::KEY),
+        // The text is read before anybody knows how many words it has.
+        None if course.stage.as_ref().is_none_or(|stage| stage.total.is_none()) => (words::READING_TEXT, look::KEY),
         None => (words::TRAINING, look::KEY),
         Some(End::Done) => (words::DONE, look::GOOD),
         Some(End::Cancelled) => (words::CANCELLED, look::NOTE),
-        Some(End::Failed(_)) => (words::FAILED, look::BAD),
+        Some(End::Failed(_) | End::Lost) => (words::FAILED, look::BAD),
     };
     let mut state = vec![Span::styled(app.say(word), style.patch(look::STRONG))];
     if let Some(epoch) = course.epoch() {

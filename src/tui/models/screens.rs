@@ -24,7 +24,7 @@ fn opened(change: impl FnOnce(&mut Workspace)) -> Bench {
 
 /// A picture without times and rates, which no two runs share.
 fn without_times(picture: &str) -> String {
-    let time = Regex::new(r"\d+(\.\d+)?[kM]?/s|–(?: \S+ · )|\d+\.\d+s|\d+m\d\ds").unwrap();
+    let time = Regex::new(r"(\d+(\.\d+)?[kM]?|–)( \S+)?/s|\d+\.\d+s|\d+m\d\ds").unwrap();
     picture.lines().map(|line| time.replace_all(line, "T").trim_end_matches([' ', '│']).to_owned() + "\n").collect()
 }
 
@@ -220,6 +220,10 @@ fn a_training_that_fails_says_why_and_what_to_press() {
     bench.finish();
     insta::assert_snapshot!("training_failed", bench.screen(SMALL, ""));
     assert!(bench.screen(SMALL, "<enter>").contains("‹ word2vec ›"), "back in the form");
+    let mut bench = models(cards(), Arc::new(|_| panic!("no such matrix")));
+    bench.press("t<enter>");
+    bench.finish();
+    assert!(bench.screen(SMALL, "").contains("任务没有开始，或中途断掉"));
     let mut bench = models(cards(), counts());
     bench.press("t<enter>");
     bench.finish();

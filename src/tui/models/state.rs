@@ -79,9 +79,10 @@ impl Models {
         }
     }
 
-    /// Whether the marked model can be asked so.
+    /// Whether the marked model can be asked so; not from within a form, whose keys should not lead out of it.
     pub(crate) fn offers(&self, tool: Tool) -> bool {
-        self.card().is_some_and(|card| card.tools.contains(&tool))
+        let asks = matches!(self.below, Below::Card | Below::Tool(_));
+        asks && self.card().is_some_and(|card| card.tools.contains(&tool))
     }
 
     /// Whether there is something to do with Enter.
@@ -251,8 +252,7 @@ impl Models {
     /// What the next session begins with.
     pub(super) fn memory(&self) -> Value {
         let texts: Vec<&str> = self.fields.iter().map(Field::text).collect();
-        let tool = self.tool().map(|tool| tool as usize);
-        serde_json::json!({"model": self.card().map(|card| &card.path), "tool": tool, "texts": texts})
+        serde_json::json!({"model": self.card().map(|card| &card.path), "texts": texts})
     }
 
     /// Begins where an earlier session was.

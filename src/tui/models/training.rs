@@ -86,7 +86,7 @@ impl Models {
                 self.cursor.at = at.unwrap_or(self.cursor.at);
                 self.below = Below::Card;
             }
-            Some(End::Failed(_) | End::Cancelled) => self.open_training(desk),
+            Some(End::Failed(_) | End::Lost | End::Cancelled) => self.open_training(desk),
             None => {}
         }
     }

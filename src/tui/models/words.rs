@@ -88,7 +88,8 @@ words! {
     READING_TEXT: "正在读取语料", "reading the text";
     DONE: "训练完成", "trained";
     FAILED: "训练失败", "the training failed";
-    CANCELLED: "训练已停止；检查点保留，同样的参数再训练会从那里继续", "the training was stopped; train again with the same settings to go on from its checkpoint";
+    LOST: "任务没有开始，或中途断掉；见任务页", "the job never began, or broke off; see the page of jobs";
+    CANCELLED: "训练已停止；若留有检查点，以同样的参数再训练会从那里继续", "the training was stopped; where it left a checkpoint, the same settings go on from there";
     AFTER_DONE: "Enter 看这个模型", "Enter shows the model";
     AFTER_FAILED: "按 t 改参数再试", "press t to change it and try again";
     NO_LOSS: "这种训练只计数，没有损失曲线", "this training counts, it has no loss";

@@ -23,17 +23,20 @@ use super::event::Event;
 use super::forms::{FormBench, Sourcing, Step};
 use super::terminal::Scene;
 use super::theme::{Depth, Shade, Theme};
-use super::{Language, Workspace};
+use super::{Language, Reopen, Workspace};
 use crate::ingest::Source;
 use guide::Guide;
+
+/// Opens a project that begins with a source.
+pub type Begin = Arc<dyn Fn(&Source) -> Result<Workspace> + Send + Sync>;
 
 /// What the first screen works with.
 #[derive(Clone)]
 pub struct WelcomeBench {
     /// Opens the demo.
-    pub demo: Arc<dyn Fn() -> Result<Workspace> + Send + Sync>,
+    pub demo: Reopen,
     /// Writes a configuration with this source and opens it.
-    pub begin: Arc<dyn Fn(&Source) -> Result<Workspace> + Send + Sync>,
+    pub begin: Begin,
     /// What the forms work with, on the configuration that is not there yet.
     pub forms: FormBench,
     /// Language to begin with; a key changes it.

@@ -33,7 +33,7 @@ fn draw_choices(welcome: &Welcome, frame: &mut Frame<'_>, screen: Rect) {
         let glyphs: Vec<_> = width::glyphs(text).collect();
         for range in width::wrap(&glyphs, cells.saturating_sub(indent).max(2)) {
             let line: String = glyphs[range].iter().map(|glyph| &*glyph.text).collect();
-            lines.push((format!("{}{}", " ".repeat(indent), line.trim_start()), style));
+            lines.push((format!("{}{line}", " ".repeat(indent)), style));
         }
     };
     add(say(words::WHAT), look::PLAIN, 0);
@@ -49,8 +49,8 @@ fn draw_choices(welcome: &Welcome, frame: &mut Frame<'_>, screen: Rect) {
         };
         let marked = at == welcome.marked;
         let sign = if marked { "▶" } else { " " };
-        add(&format!("{sign} {key}   {}", say(name)), if marked { look::SELECTED } else { look::STRONG }, 0);
-        add(say(help), look::PLAIN, 6);
+        add(&format!("{sign}  {key}    {}", say(name)), if marked { look::SELECTED } else { look::STRONG }, 0);
+        add(say(help), look::PLAIN, 8);
         add("", look::PLAIN, 0);
     }
     match (&welcome.opening, &welcome.fault) {
@@ -61,7 +61,7 @@ fn draw_choices(welcome: &Welcome, frame: &mut Frame<'_>, screen: Rect) {
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2).min(screen.height.saturating_sub(1));
     let [body, keys] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(screen);
     let area = body.centered(Constraint::Length(wide), Constraint::Length(height));
-    let block = look::pane(Line::styled(format!(" {} ", say(words::NAME)), look::STRONG), true);
+    let block = look::pane(Line::styled(format!(" {} ", words::NAME), look::STRONG), true);
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let text = Rect { x: inner.x + 2, width: inner.width.saturating_sub(4), ..inner };

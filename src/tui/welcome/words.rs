@@ -3,7 +3,6 @@
 use crate::language::{Word, words};
 
 words! {
-    NAME: "砚 Inkstone", "砚 Inkstone";
     WHAT: "中文金融文本研究工作台：从原始新闻与研报到经过检验的因子", "A workbench for research on Chinese finance text: from raw news and reports to a tested factor";
     NO_PROJECT: "这个文件夹里还没有项目（workbench.toml）：", "There is no project (workbench.toml) in this folder yet:";
     DEMO: "看演示", "See the demo";
@@ -20,6 +19,9 @@ words! {
     CHOOSE: "选择", "choose";
     LEAVE: "退出", "leave";
 }
+
+/// The name of the product.
+pub(super) const NAME: &str = "砚 Inkstone";
 
 /// The name of the other language, in that language.
 pub(super) const LANGUAGE: Word = Word("English", "中文");

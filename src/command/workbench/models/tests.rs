@@ -103,6 +103,14 @@ fn n_grams_foretell_words_and_are_surprised() {
 }
 
 #[test]
+fn vectorizers_whose_threads_share_the_reader_come_to_an_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let card = trained(dir.path(), "tfidf", &["--min-df", "1"]);
+    assert_eq!((&*card.kind, card.documents, card.tools.len()), ("tfidf", Some(60), 0));
+    assert!(card.words.unwrap() > 5 && card.fitted_until.is_some());
+}
+
+#[test]
 fn arguments_are_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let clean = shown(project(dir.path()).clean().folder());

@@ -1,0 +1,37 @@
+//! The first run: a folder without a configuration, and what can be made of it.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Result, bail, ensure};
+
+use super::demo;
+use super::project::Opened;
+use super::workbench::{forms, language, workspace};
+use crate::cli::{Demo, Global};
+use crate::config::Language;
+use crate::tui::{self, Change, Start, WelcomeBench};
+
+/// Shows the first screen, and then the workbench on what was chosen.
+pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
+    let forms = forms::bench(path);
+    let (to_begin, file, flags, flags_of_demo) = (forms.clone(), path.to_owned(), global.clone(), global.clone());
+    tui::welcome(WelcomeBench {
+        demo: Arc::new(move || demo::workspace(&Demo { scale: 1.0, dir: "demo".into() }, &flags_of_demo)),
+        begin: Arc::new(move |source| {
+            let sheet = (to_begin.read)()?;
+            ensure!(sheet.stood.is_none(), "{} has come to be there meanwhile; nothing was written", file.display());
+            let sheet = (to_begin.change)(&sheet, &Change::Source(Box::new(source.clone())))?;
+            if let Some(fault) = sheet.faults.first() {
+                bail!("{}: {}", fault.path, fault.message);
+            }
+            (to_begin.save)(&sheet)?;
+            workspace(&Opened::read(&file, "run", &flags)?, Start::Browse, &flags, None)
+        }),
+        forms,
+        language: language(Language::Auto, global.lang.as_deref())?,
+        threads: global.threads.unwrap_or(0),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
