@@ -90,7 +90,7 @@ fn a_demo_ends_on_its_factor_unless_a_key_was_pressed() {
 #[test]
 fn the_command_goes_to_the_clipboard_once() {
     let mut bench = Bench::open(&filled(), |_| ());
-    assert!(bench.screen(SMALL, "1y").contains("已送往剪贴板: inkstone run --headless"));
+    assert!(bench.screen(SMALL, "8y").contains("已送往剪贴板: inkstone run --headless"));
     assert_eq!(bench.app.take_clipboard().as_deref(), Some("inkstone run --headless"));
     assert_eq!(bench.app.take_clipboard(), None);
     assert!(bench.screen(SMALL, "8").contains("无界面等价命令: inkstone run --headless"));

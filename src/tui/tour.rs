@@ -123,7 +123,7 @@ mod tests {
         let mut bench = Bench::open(&filled(), |_| ());
         let typing = bench.screen(SMALL, "U/回购<enter>");
         assert!(typing.contains("导览 1/8") && typing.contains("1 / 2 (9)"), "{typing}");
-        assert!(bench.screen(LARGE, "?").contains("八屏导览"));
+        assert!(bench.screen(LARGE, "?<pgdn><pgdn><pgdn>").contains("八屏导览"));
     }
 
     #[test]

@@ -176,7 +176,7 @@ fn the_order_goes_round_and_what_does_not_exist_comes_last() {
 fn a_filter_looks_at_names_parameters_and_reasons() {
     let (_dir, mut bench) = full();
     insta::assert_snapshot!("filtering", bench.screen(SMALL, "8/to"));
-    let screen = bench.screen(SMALL, "<back><back>\"seed\":7<enter>");
+    let screen = bench.screen(SMALL, "<backspace><backspace>\"seed\":7<enter>");
     assert!(screen.contains("surprise") && !screen.contains("learned"), "{screen}");
     assert!(bench.screen(SMALL, "/无<enter>").contains("没有符合筛选的条目"));
     bench.press("v<enter>jk<esc>d");

@@ -65,12 +65,12 @@ fn words_are_asked_for_and_walked_along() {
     assert!(bench.app.command().contains("inkstone nearest --model models/word2vec.model --words 回购 -k 40"));
     let walked = bench.screen(SMALL, "<enter>");
     assert!(walked.contains("word › 股份回购"), "{walked}");
-    let unknown = bench.screen(SMALL, "/<back><back><back><back>回沟<enter>");
+    let unknown = bench.screen(SMALL, "/<backspace><backspace><backspace><backspace>回沟<enter>");
     assert!(unknown.contains("the model does not know: 回沟") && unknown.contains("回购"), "{unknown}");
     assert!(bench.screen(SMALL, "<enter>").contains("word › 回购"), "a word that is proposed can be taken");
-    let made = bench.screen(SMALL, "/<back><back>生造词<enter>");
+    let made = bench.screen(SMALL, "/<backspace><backspace>生造词<enter>");
     assert!(made.contains("生造词: not among its words"), "{made}");
-    let nothing = bench.screen(SMALL, "/<back><back><back>\u{1f5ff}\u{1b}[31m<enter>");
+    let nothing = bench.screen(SMALL, "/<backspace><backspace><backspace>\u{1f5ff}\u{1b}[31m<enter>");
     assert!(nothing.contains("Nothing is written alike") && !nothing.contains('\u{1b}'), "{nothing}");
     // Three words, no more and no fewer.
     assert!(bench.screen(SMALL, "a/涨 大涨<enter>").contains("an analogy takes three words"));

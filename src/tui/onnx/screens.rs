@@ -91,7 +91,7 @@ fn masks_are_filled_in() {
     insta::assert_snapshot!("filled", bench.screen(SMALL, "<enter>"));
     insta::assert_snapshot!(
         "filled_twice_large_english",
-        bench.screen(LARGE, "L/<back><back><back><back><back><back>[MASK]，订单饱[MASK]<enter>")
+        bench.screen(LARGE, "L/<backspace><backspace><backspace><backspace><backspace><backspace>[MASK]，订单饱[MASK]<enter>")
     );
     let command = bench.app.command();
     let wanted = "printf '%s\\n' '瑞禾电气净利润同比增[MASK]，订单饱[MASK]' | inkstone eval --model \
@@ -112,7 +112,7 @@ fn a_model_answers_with_what_it_can() {
     let compared = bench.screen(SMALL, "/ | 净利润增长<enter>");
     assert!(compared.contains("余弦 +0.8731"), "{compared}");
     assert!(bench.app.command().contains("'瑞禾电气订单饱满\t净利润增长' | inkstone eval"), "{}", bench.app.command());
-    assert!(bench.screen(SMALL, "/<back><back><back><back><back>空<enter>").contains("没有余弦"));
+    assert!(bench.screen(SMALL, "/<backspace><backspace><backspace><backspace><backspace>空<enter>").contains("没有余弦"));
     // The encoder has no head for masks and says so; it compares.
     bench.press("<esc>j");
     assert!(!bench.screen(SMALL, "").contains("余弦 +"), "the answer was another model's");
@@ -130,7 +130,7 @@ fn a_model_answers_with_what_it_can() {
 fn an_answer_that_fails_is_told() {
     let mut bench = bench(|_| ());
     insta::assert_snapshot!("ask_failed", bench.screen(SMALL, "/坏<enter>"));
-    assert!(bench.screen(SMALL, "/<back> <enter>").contains("请输入一句话"));
+    assert!(bench.screen(SMALL, "/<backspace> <enter>").contains("请输入一句话"));
     let long = "研".repeat(400_000);
     bench.app.onnx.typed = long;
     bench.screen(SMALL, "/");

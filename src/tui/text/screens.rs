@@ -182,7 +182,7 @@ fn strategies_are_added_dropped_and_refused_at_once() {
     insta::assert_snapshot!("strategy_refused", screen);
     bench.press("<enter>");
     assert!(bench.app.typing(), "what is no strategy is not taken");
-    let screen = bench.screen(SMALL, "<back><back><back><back><back>tail:4<enter>");
+    let screen = bench.screen(SMALL, "<backspace><backspace><backspace><backspace><backspace>tail:4<enter>");
     assert!(screen.contains("tail:4") && screen.contains("4/40") && screen.contains("截断 7/8"), "{screen}");
     assert!(bench.screen(SMALL, "atail:4<enter>").contains("tail:4: 已经列出"));
     let screen = bench.screen(SMALL, "x");
