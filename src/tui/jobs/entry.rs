@@ -45,7 +45,8 @@ pub(crate) struct Entry {
     /// Time at work at the last look; pauses are left out.
     pub(crate) worked: Duration,
     writes: bool,
-    run: Runner,
+    /// The work, until it begins: what it holds goes when it has ended.
+    run: Option<Runner>,
     job: Option<Job<Vec<Report>>>,
     /// By stage: whether its end was noted in the log.
     told: Vec<bool>,
@@ -65,7 +66,7 @@ impl Entry {
             stages: Vec::new(),
             worked: Duration::ZERO,
             writes,
-            run,
+            run: Some(run),
             job: None,
             told: Vec::new(),
         }
@@ -108,7 +109,8 @@ impl Entry {
 
     /// Begins it on a thread of its own. One that writes holds the project's lock meanwhile.
     pub(super) fn begin(&mut self, workspace: &Workspace) {
-        let (run, name) = (self.run.clone(), self.name.clone());
+        let Some(run) = self.run.take() else { return };
+        let name = self.name.clone();
         let project = self.writes.then(|| workspace.project.clone());
         let work = move |ctx: &Ctx| {
             let _held = project.map(|project| lock::writing(&project, &name)).transpose()?;
