@@ -84,6 +84,7 @@ impl Bench {
             language_given: false,
             note: Some("合成数据".to_owned()),
             command: "inkstone run --headless".to_owned(),
+            flags: String::new(),
             red_up: true,
             pictures: dir.path().join("pictures"),
             shade: super::Shade::Dark,

@@ -75,13 +75,10 @@ impl<'a> Desk<'a> {
         word.to(self.language)
     }
 
-    /// The command of the workspace with these words in the place of its own, and further flags: `inkstone lint -c demo.toml --headless`.
+    /// A command on this project, with further flags: `inkstone lint -c demo/workbench.toml --headless`.
     pub(crate) fn headless(&self, words: &str, flags: &str) -> String {
-        let of_workspace = self.workspace.command.split(' ').skip(2);
-        let flags = flags.split(' ').filter(|flag| !flag.is_empty());
-        let (all, last): (Vec<&str>, Vec<&str>) = of_workspace.partition(|word| *word != "--headless");
-        let parts: Vec<&str> = ["inkstone", words].into_iter().chain(all).chain(flags).chain(last).collect();
-        parts.join(" ")
+        let parts = ["inkstone", words, &self.workspace.flags, flags, "--headless"];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     /// Does something on a thread of its own; the page is arranged anew when it has ended.

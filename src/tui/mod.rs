@@ -151,6 +151,8 @@ pub struct Workspace {
     pub note: Option<String>,
     /// The command that does the same without a screen.
     pub command: String,
+    /// What names the project on the command line: `-c demo/workbench.toml`.
+    pub flags: String,
     /// Whether gains are red and losses green (the Chinese custom); otherwise the other way round.
     pub red_up: bool,
     /// Folder into which pictures are saved.

@@ -218,6 +218,40 @@ fn without_a_project_a_terminal_shows_how_to_begin() {
     assert!(written.contains("path = \"news.csv\""), "{written}");
 }
 
+/// From an empty folder to an exported factor, by keys alone.
+#[test]
+fn the_whole_way_from_the_first_screen_to_an_exported_factor_goes_by_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = folder.path().join("demo");
+    let (drawn, code) = on_a_terminal(folder.path(), &["--lang", "zh"], |keys| {
+        keys.see("看演示");
+        keys.press("d");
+        keys.see("整条流水线");
+        // The factor is shown as soon as all has been run.
+        keys.see("演示已就绪");
+        // From a bar of the layers down to the words.
+        keys.press("f\r");
+        keys.see("按日期");
+        keys.press("\r");
+        keys.see("贡献最大");
+        keys.press("\r");
+        keys.see("已知于");
+        keys.press("\r");
+        keys.see("推动得分的词");
+        keys.press("\x1b");
+        // A command found by its initials: 账本.
+        keys.press(":zb\r");
+        keys.see("封条完好");
+        // And the export, over one that is no longer there.
+        std::fs::remove_dir_all(demo.join("exports")).unwrap();
+        keys.press("7e");
+        wait_until("the export", || demo.join("exports/manifest.json").exists());
+    });
+    assert_eq!(code, Some(0), "{drawn}");
+    assert!(GIVEN_BACK.iter().all(|mark| drawn.contains(mark)));
+    assert!(std::fs::read_dir(demo.join("exports/long")).unwrap().count() > 0);
+}
+
 #[test]
 fn without_a_project_a_pipe_is_told_how_to_begin() {
     let folder = tempfile::tempdir().unwrap();

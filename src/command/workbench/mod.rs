@@ -115,6 +115,7 @@ pub(in crate::command) fn workspace(
         language_given: global.lang.is_some(),
         note: (!config.project.note.is_empty()).then(|| config.project.note.clone()),
         command: opened.command.clone(),
+        flags: opened.config_flags(),
         red_up: config.ui.red_up,
         pictures: opened.base.join("pictures"),
         shade: config.ui.theme,

@@ -238,7 +238,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("look-into-set", A::FeatureOpen, ["enter"], "读集" "look", "读选中的特征集；近邻中打开那篇文档" "look into the set; among neighbours open the document", FEATURES, |a| a.features.has_sets(), true),
     command!("feature-view", A::FeatureView, ["v"], "视图" "view", "体检、近邻、文件轮换" "health, neighbours, files in turn", FEATURES, |a| a.features.has_sets(), true),
     command!("find-document", A::FeatureFind, ["/"], "找文档" "find", "按标题、编号或代码找一篇文档，看它的近邻" "find a document by title, id or code for its neighbours", FEATURES, |a| a.features.has_sets(), true),
-    command!("measure", A::FeatureMeasure, ["e"], "度量" "measure", "近邻：余弦或欧氏距离" "neighbours by cosine or by Euclidean distance", FEATURES, |a| a.features.shows_neighbours(), true),
+    command!("distance", A::FeatureMeasure, ["e"], "度量" "measure", "近邻：余弦或欧氏距离" "neighbours by cosine or by Euclidean distance", FEATURES, |a| a.features.shows_neighbours(), true),
     command!("past-only", A::FeaturePast, ["p"], "只看过去" "past only", "近邻：只看更早发布的文档，或不论先后" "neighbours: earlier documents alone, or all", FEATURES, |a| a.features.shows_neighbours(), true),
     command!("reread-features", A::FeatureReread, ["u"], "重读" "reread", "再读一次特征存储" "read the feature store again", FEATURES, ALWAYS, true),
 

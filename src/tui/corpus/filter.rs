@@ -35,7 +35,7 @@ enum What {
     /// Published in one of these times: microseconds since 1970.
     Times(Vec<Range<i64>>),
     Repeats,
-    Word(Regex, Option<Initials>),
+    Word(Regex, Option<Box<Initials>>),
 }
 
 /// What a filter cannot be read for.
@@ -215,7 +215,7 @@ fn condition(word: Written) -> Result<Condition, Fault> {
 }
 
 fn free(text: &str) -> What {
-    let initials = text.bytes().any(|b| b.is_ascii_alphabetic()).then(|| Initials::new(text)).flatten();
+    let initials = text.bytes().any(|b| b.is_ascii_alphabetic()).then(|| Initials::new(text)).flatten().map(Box::new);
     What::Word(literal(text), initials)
 }
 

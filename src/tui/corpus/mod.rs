@@ -388,8 +388,7 @@ impl PageState for Corpus {
 
     fn command(&self, desk: &Desk<'_>) -> Option<String> {
         // Cleaning makes what the page lists; the rest of the pipeline goes on from there.
-        let rest = desk.workspace.command.strip_prefix("inkstone run")?;
-        Some(format!("inkstone clean{rest}"))
+        Some(desk.headless("clean", ""))
     }
 
     fn remember(&self) -> Value {

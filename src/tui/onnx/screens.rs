@@ -91,7 +91,10 @@ fn masks_are_filled_in() {
     insta::assert_snapshot!("filled", bench.screen(SMALL, "<enter>"));
     insta::assert_snapshot!(
         "filled_twice_large_english",
-        bench.screen(LARGE, "L/<backspace><backspace><backspace><backspace><backspace><backspace>[MASK]，订单饱[MASK]<enter>")
+        bench.screen(
+            LARGE,
+            "L/<backspace><backspace><backspace><backspace><backspace><backspace>[MASK]，订单饱[MASK]<enter>"
+        )
     );
     let command = bench.app.command();
     let wanted = "printf '%s\\n' '瑞禾电气净利润同比增[MASK]，订单饱[MASK]' | inkstone eval --model \
@@ -112,7 +115,9 @@ fn a_model_answers_with_what_it_can() {
     let compared = bench.screen(SMALL, "/ | 净利润增长<enter>");
     assert!(compared.contains("余弦 +0.8731"), "{compared}");
     assert!(bench.app.command().contains("'瑞禾电气订单饱满\t净利润增长' | inkstone eval"), "{}", bench.app.command());
-    assert!(bench.screen(SMALL, "/<backspace><backspace><backspace><backspace><backspace>空<enter>").contains("没有余弦"));
+    assert!(
+        bench.screen(SMALL, "/<backspace><backspace><backspace><backspace><backspace>空<enter>").contains("没有余弦")
+    );
     // The encoder has no head for masks and says so; it compares.
     bench.press("<esc>j");
     assert!(!bench.screen(SMALL, "").contains("余弦 +"), "the answer was another model's");

@@ -1,5 +1,7 @@
 //! Pictures of the screen: as text, as SVG, and in files beside the charts of a page.
 
+mod shapes;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -75,8 +77,16 @@ pub(crate) fn svg(buffer: &Buffer, theme: Theme) -> String {
             let end = at + row[at..].iter().take_while(|(_, cell)| looks(theme, cell) == look).count();
             let begin = row[at].0;
             let cells = row.get(end).map_or(columns, |(column, _)| *column) - begin;
-            let text: String = row[at..end].iter().map(|(_, cell)| cell.symbol()).collect();
-            piece(&mut svg, &text, &look, &ground, (begin, line, cells));
+            if look.1 != ground {
+                let (x, y, wide) = (begin * CELL.0, line * CELL.1, cells * CELL.0);
+                // Nothing fails that is written to a string.
+                let _ = writeln!(
+                    svg,
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{}\" fill=\"{}\"/>",
+                    CELL.1, look.1
+                );
+            }
+            letters(&mut svg, &row[at..end], &look, line);
             at = end;
         }
     }
@@ -100,18 +110,37 @@ fn hex(theme: Theme, colour: Color, ground: bool) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-fn piece(svg: &mut String, text: &str, look: &Look, ground: &str, (column, line, cells): (usize, usize, usize)) {
-    let (x, y, wide) = (column * CELL.0, line * CELL.1, cells * CELL.0);
-    // Nothing fails that is written to a string.
-    if look.1 != ground {
-        let _ = writeln!(svg, "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{}\" fill=\"{}\"/>", CELL.1, look.1);
+/// Draws cells of one look: shapes one by one, letters in runs without blanks. The length of a run is fixed: fonts differ, columns must
+/// not.
+fn letters(svg: &mut String, cells: &[(usize, &Cell)], look: &Look, line: usize) {
+    let y = line * CELL.1;
+    let mut run: Option<(usize, usize, String)> = None;
+    for (column, cell) in cells {
+        let symbol = cell.symbol();
+        let wide = width::width(symbol).max(1);
+        let alone = symbol.chars().next().filter(|_| symbol.chars().count() == 1);
+        let place = (column * CELL.0, y, wide * CELL.0, CELL.1);
+        if symbol.trim().is_empty() || alone.is_some_and(|alone| shapes::draw(svg, alone, &look.0, place)) {
+            write_run(svg, run.take(), look, y);
+            continue;
+        }
+        match &mut run {
+            // Wide and narrow characters are runs of their own: stretched together neither would be in its column.
+            Some((from, end, text)) if *end == *column && (*end - *from == text.chars().count()) == (wide == 1) => {
+                *end += wide;
+                text.push_str(symbol);
+            }
+            _ => write_run(svg, run.replace((*column, column + wide, symbol.to_owned())), look, y),
+        }
     }
-    if text.trim().is_empty() {
-        return;
-    }
+    write_run(svg, run, look, y);
+}
+
+fn write_run(svg: &mut String, run: Option<(usize, usize, String)>, look: &Look, y: usize) {
+    let Some((from, end, text)) = run else { return };
     let bold = if look.2 { " font-weight=\"bold\"" } else { "" };
     let under = if look.3 { " text-decoration=\"underline\"" } else { "" };
-    let letters = html_escape::encode_text(text);
+    let (x, wide, letters) = (from * CELL.0, (end - from) * CELL.0, html_escape::encode_text(&text));
     let _ = writeln!(
         svg,
         "<text x=\"{x}\" y=\"{}\" textLength=\"{wide}\" lengthAdjust=\"spacingAndGlyphs\" fill=\"{}\"{bold}{under}>{letters}</text>",
@@ -152,10 +181,17 @@ mod tests {
     fn a_picture_keeps_letters_columns_and_colours() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 8, 2));
         buffer.set_string(0, 0, "涨<5%", Style::new().fg(Color::Red));
+        buffer.set_string(0, 1, "─▄⠁", Style::new());
         buffer.set_string(6, 1, "跌", Style::new().add_modifier(Modifier::REVERSED));
-        assert_eq!(text(&buffer), "涨<5%\n      跌\n");
+        assert_eq!(text(&buffer), "涨<5%\n─▄⠁   跌\n");
         let svg = svg(&buffer, Theme::new(Shade::Dark, Depth::True, |_| None));
-        assert!(svg.contains("fill=\"#e86a62\">涨&lt;5%</text>"), "{svg}");
+        assert!(svg.contains(
+            "<text x=\"0\" y=\"14\" textLength=\"18\" lengthAdjust=\"spacingAndGlyphs\" fill=\"#e86a62\">涨</text>"
+        ));
+        assert!(svg.contains("fill=\"#e86a62\">&lt;5%</text>"), "{svg}");
+        assert!(svg.contains("<path d=\"M4.5 28.5L0 28.5\" stroke"), "a line of a frame: {svg}");
+        assert!(svg.contains("<rect x=\"9\" y=\"28.5\" width=\"9\" height=\"9.5\""), "half a block: {svg}");
+        assert_eq!(svg.matches("<circle").count(), 1, "one dot: {svg}");
         assert!(svg.contains("<rect x=\"54\" y=\"19\" width=\"18\" height=\"19\" fill=\"#d3d7de\"/>"), "{svg}");
     }
 }
