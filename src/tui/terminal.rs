@@ -19,6 +19,7 @@ use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
 use crossterm::{cursor, event, execute};
 use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal};
 
 use super::app::App;
@@ -132,8 +133,9 @@ impl Stage {
     fn work(mut self, workspace: Workspace) -> Result<()> {
         self.recorder.works_in(workspace.project.dir());
         let mut app = App::remembering(workspace, self.size()?, self.sender.clone())?;
-        // Nothing of what was shown before may shine through.
-        self.terminal.clear().context("cannot draw on this terminal")?;
+        // Nothing of what was shown before may shine through. (To clear a terminal asks it where its cursor is, and not all answer.)
+        let (width, height) = self.size()?;
+        self.terminal.resize(Rect::new(0, 0, width, height)).context("cannot draw on this terminal")?;
         let played = catch_unwind(AssertUnwindSafe(|| self.play(&mut app)));
         let Stage { keys, screen, .. } = self;
         drop(keys);
