@@ -239,7 +239,6 @@ fn the_whole_way_from_the_first_screen_to_an_exported_factor_goes_by_keys() {
         keys.see("已知于");
         keys.press("\r");
         keys.see("推动得分的词");
-        keys.press("\x1b");
         // A command found by its initials: 账本.
         keys.press(":zb\r");
         keys.see("封条完好");
