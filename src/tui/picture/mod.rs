@@ -154,7 +154,7 @@ pub(crate) fn save(charts: &[Chart], folder: &Path) -> Result<String> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let mut names = Vec::new();
     for chart in charts {
-        let path = folder.join(format!("{}.svg", chart.name));
+        let path = folder.join(format!("{}.svg", file_name(&chart.name)));
         disk::write_atomic(&path, |out| Ok(out.write_all(chart.svg.as_bytes())?))?;
         // A machine without Chinese fonts draws no bitmap, and says which to install; the chart is there all the same.
         let kinds = match png(&chart.svg, SCALE) {
@@ -167,6 +167,12 @@ pub(crate) fn save(charts: &[Chart], folder: &Path) -> Result<String> {
         names.push(format!("{} ({kinds})", chart.name));
     }
     Ok(format!("{}: {}", folder.display(), names.join(", ")))
+}
+
+/// A name as a file can bear it: names of factors and experiments are free text.
+fn file_name(name: &str) -> String {
+    let kept = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ') { c } else { '-' };
+    name.chars().map(kept).collect::<String>().trim_matches(['.', ' ']).to_owned()
 }
 
 #[cfg(test)]
@@ -193,5 +199,17 @@ mod tests {
         assert!(svg.contains("<rect x=\"9\" y=\"28.5\" width=\"9\" height=\"9.5\""), "half a block: {svg}");
         assert_eq!(svg.matches("<circle").count(), 1, "one dot: {svg}");
         assert!(svg.contains("<rect x=\"54\" y=\"19\" width=\"18\" height=\"19\" fill=\"#d3d7de\"/>"), "{svg}");
+    }
+
+    #[test]
+    fn charts_of_any_name_stay_in_their_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let chart = Chart {
+            name: "../长文 <截断>/frontier".to_owned(),
+            svg: "<svg xmlns=\"http://www.w3.org/2000/svg\"/>".to_owned(),
+        };
+        save(&[chart], &dir.path().join("pictures")).unwrap();
+        assert!(dir.path().join("pictures/-长文 -截断--frontier.svg").exists());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }
