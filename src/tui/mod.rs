@@ -42,6 +42,8 @@ mod screens;
 mod scribe;
 mod sentences;
 mod session;
+#[cfg(test)]
+mod states;
 mod terminal;
 mod text;
 mod theme;

@@ -234,11 +234,8 @@ impl PageState for Features {
         self.asked = Some(desk.errand("feature sets", move |ctx| of(ctx)));
     }
 
-    fn shown(&mut self, _desk: &Desk<'_>) {
-        self.visited = true;
-    }
-
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        self.visited = true;
         match action {
             Action::FeatureReread => {
                 self.reload(desk);
@@ -348,6 +345,7 @@ impl PageState for Features {
     }
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+        self.visited = true;
         let (above, below) = (view::list_above(self, area), view::list_below(self, area));
         let line = |list: Rect| (at.y > list.y && at.y < list.bottom()).then(|| usize::from(at.y - list.y) - 1);
         if at.y <= above.bottom() {
