@@ -163,7 +163,8 @@ fn what_is_under_way_is_told_and_keeps_nobody_waiting() {
     bench.app.take(Event::Resize(LARGE.0, LARGE.1));
     bench.press_at_once("2");
     let until = Instant::now() + SOON;
-    let others_are_there = |text: &Text| text.shown.as_ref().is_some_and(|shown| shown.tokens(2).is_some());
+    let others_are_there =
+        |text: &Text| text.shown.as_ref().is_some_and(|shown| [0, 2].iter().all(|of| shown.tokens(*of).is_some()));
     while !others_are_there(&bench.app.text) {
         assert!(Instant::now() < until, "a document never came");
         std::thread::sleep(Duration::from_millis(1));
