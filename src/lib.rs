@@ -9,6 +9,7 @@ pub mod job;
 mod language;
 pub mod lock;
 pub mod project;
+mod shell;
 mod simd;
 mod stats;
 mod width;

@@ -18,6 +18,7 @@ use crate::job::Ctx;
 use crate::lint::{Standing, Verdict};
 use crate::lock::{self, Lock};
 use crate::pipeline::{self, Judged, Stage};
+use crate::shell::quoted;
 use crate::store::Store;
 use crate::tui::Start;
 
@@ -48,7 +49,7 @@ impl Opened {
         let mut config = Config::read(path)?;
         flags(&mut config)?;
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let command = format!("inkstone {command} -c {} --headless", path.display());
+        let command = format!("inkstone {command} -c {} --headless", quoted(&path.display().to_string()));
         Ok(Opened { config, path: path.to_owned(), base: base.to_owned(), command, flags })
     }
 
@@ -61,7 +62,7 @@ impl Opened {
 
     /// The flags that name the configuration on the command line.
     pub(super) fn config_flags(&self) -> String {
-        format!("-c {}", self.path.display())
+        format!("-c {}", quoted(&self.path.display().to_string()))
     }
 
     /// Puts further flags over the configuration, now and whenever it is read again.

@@ -1,4 +1,4 @@
-//! Bars in block characters: upright ones in eighths of a cell.
+//! Bars in block characters, upright ones and those that lie, in eighths of a cell.
 
 /// Blocks that fill no eighth to eight eighths of a cell.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -26,6 +26,13 @@ pub(crate) fn small(counts: &[u32], cells: usize) -> String {
     upright(&sums, top, 1, 1, 0).pop().unwrap_or_default()
 }
 
+/// A bar from the left, as long as a share of so many cells; what is no number has none.
+pub(crate) fn lying(share: f64, cells: usize) -> String {
+    const BEGUN: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64).round() as usize;
+    "█".repeat(eighths / 8) + BEGUN[eighths % 8]
+}
+
 fn eighths(value: f64, top: f64, rows: usize) -> usize {
     if value.is_nan() || value <= 0.0 || top <= 0.0 {
         return 0;
@@ -42,6 +49,12 @@ mod tests {
         assert_eq!(upright(&[0.0, 0.001, 0.5, 0.75, 9.0, f64::NAN], 1.0, 2, 1, 0), ["   ▄█ ", " ▁███ "]);
         assert_eq!(upright(&[1.0, 0.5], 1.0, 1, 2, 1), ["██ ▄▄ "]);
         assert_eq!(upright(&[1.0], 0.0, 1, 1, 0), [" "]);
+    }
+
+    #[test]
+    fn bars_that_lie_are_as_long_as_the_share() {
+        assert_eq!([0.0, 0.5, 0.53125, 1.0, 2.0].map(|share| lying(share, 4)), ["", "██", "██▏", "████", "████"]);
+        assert_eq!([lying(f64::NAN, 4), lying(-1.0, 4), lying(0.5, 0)], ["", "", ""]);
     }
 
     #[test]

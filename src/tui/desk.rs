@@ -90,27 +90,3 @@ impl<'a> Desk<'a> {
         Errand::start(name, self.workspace, self.events, work)
     }
 }
-
-/// A word as a shell reads it: in quotes where it has signs that a shell takes for its own.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./:=@,+%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_cut_them() {
-        assert_eq!(quoted("300731.SZ"), "300731.SZ");
-        assert_eq!(quoted("启澜生物"), "启澜生物");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's; rm"), r"'it'\''s; rm'");
-        assert_eq!(quoted(""), "''");
-    }
-}

@@ -15,6 +15,7 @@ use crate::market::{Calendar, dates_of};
 use crate::model::onnx::Output;
 use crate::pipeline;
 use crate::project::Project;
+use crate::shell::quoted;
 use crate::store::Store;
 use crate::structure::{Boilerplate, Salience, Sentence, ids_of, outline, read_list, sentences_of_part};
 use crate::text::subword::Subword;
@@ -41,7 +42,7 @@ fn tokenisers(opened: &Opened, words: Arc<Words>) -> Vec<TextCut> {
     let config = &opened.config;
     let mut flags = String::from("--mode jieba");
     for file in &config.tokenizer.dictionaries {
-        flags += &format!(" --dict {}", quoted(&opened.base.join(file)));
+        flags += &format!(" --dict {}", quoted(&opened.base.join(file).display().to_string()));
     }
     let mut tokenisers = vec![
         of_words("char", "--mode char", words.clone(), |all| all.recut(Mode::Char, Cut::Precise)),
@@ -87,7 +88,8 @@ fn of_words(name: &str, flags: &str, all: Arc<Words>, way: fn(&Segmenter) -> Seg
 /// The tokenizer of a model, opened when the first text is cut.
 fn of_pieces(name: &str, path: &Path) -> TextCut {
     let opened: Arc<OnceLock<Result<Subword, String>>> = Arc::default();
-    let (flags, path) = (format!("--mode wordpiece --tokenizer {}", quoted(path)), path.to_owned());
+    let (flags, path) =
+        (format!("--mode wordpiece --tokenizer {}", quoted(&path.display().to_string())), path.to_owned());
     let known = opened.clone();
     TextCut {
         name: name.to_owned(),
@@ -105,13 +107,6 @@ fn of_pieces(name: &str, path: &Path) -> TextCut {
             Described { written: written.filter(|written| written != token), ..Described::default() }
         }),
     }
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let path = path.display().to_string();
-    let plain = path.chars().all(|c| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '\\' | ':'));
-    if plain { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 /// The strategies of all features and experiments, each once.

@@ -23,12 +23,13 @@ pub use tracing::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, Sentence
 pub(crate) use view::draw;
 
 use super::commands::Action;
-use super::desk::{Desk, Order, Work, quoted};
+use super::desk::{Desk, Order, Work};
 use super::errand::Errand;
 use super::page::{Chart, PageState, Table};
 use crate::job::Ctx;
 use crate::language::Word;
 use crate::report::{FactorPage, factor_charts};
+use crate::shell::quoted;
 use checks::Checks;
 use drill::Drill;
 use memory::{Memory, Way};

@@ -15,7 +15,7 @@ use crate::tui::app::App;
 use crate::tui::commands::Key;
 use crate::tui::page::{Page, Table};
 use crate::tui::words::{self as common, Word};
-use crate::tui::{figures, look, width};
+use crate::tui::{bars, figures, look, width};
 
 /// The stages, and what is said of one of them.
 fn split(jobs: &Jobs, area: Rect) -> [Rect; 2] {
@@ -168,18 +168,11 @@ fn stage_line<'a>(
 
 /// A bar of `columns` cells in eighths; without a known total, a mark that wanders with the time.
 pub(super) fn bar(share: Option<f64>, millis: u128, columns: usize) -> String {
-    const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let Some(share) = share else {
         let at = usize::try_from(millis / 200).unwrap_or(0) % columns.max(1);
         return (0..columns).map(|i| if i == at { '█' } else { '·' }).collect();
     };
-    let eighths = (share.clamp(0.0, 1.0) * 8.0 * columns as f64) as usize;
-    let mut bar: String = std::iter::repeat_n('█', eighths / 8).collect();
-    if eighths / 8 < columns {
-        bar.push(EIGHTHS[eighths % 8]);
-        bar.extend(std::iter::repeat_n(' ', columns - eighths / 8 - 1));
-    }
-    bar
+    width::left(&bars::lying(share, columns), columns)
 }
 
 /// What the selected stage said: its losses by reason and its findings; or why the job failed.

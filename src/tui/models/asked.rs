@@ -3,6 +3,7 @@
 use super::bench::{Answer, ModelCard, Question, Tool};
 use super::words;
 use crate::language::{Language, Word};
+use crate::shell::quoted;
 use crate::tui::page::Table;
 
 /// Neighbours and continuations that are asked for.
@@ -43,14 +44,14 @@ pub(super) fn question(tool: Tool, text: &str) -> Result<Option<Question>, Word>
 
 /// The command that asks the same without a screen.
 pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Answer>) -> String {
-    let model = shell(&card.path.display().to_string());
-    let list = |words: &[String]| shell(&words.join(","));
+    let model = quoted(&card.path.display().to_string());
+    let list = |words: &[String]| quoted(&words.join(","));
     let text = if card.says_text { " --format text" } else { "" };
     match question {
-        Question::Nearest(word, k) => format!("inkstone nearest --model {model} --words {} -k {k}", shell(word)),
+        Question::Nearest(word, k) => format!("inkstone nearest --model {model} --words {} -k {k}", quoted(word)),
         Question::Analogy([a, b, c], k) => {
             let plus = list(&[b.clone(), c.clone()]);
-            format!("inkstone nearest --model {model} --words {plus} --minus {} -k {k}", shell(a))
+            format!("inkstone nearest --model {model} --words {plus} --minus {} -k {k}", quoted(a))
         }
         Question::MostFrequent(n) => {
             format!("inkstone projection --model {model} --top {n} --output projection.svg")
@@ -63,27 +64,17 @@ pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Ans
             format!("inkstone projection --model {model} --words {} --output projection.svg", list(&shown))
         }
         Question::Following(after, k) => {
-            format!("inkstone sample --model {model}{text} --after {} --top-k {k}", shell(after))
+            format!("inkstone sample --model {model}{text} --after {} --top-k {k}", quoted(after))
         }
         Question::Surprise(sentence) => {
-            format!("inkstone explain --model {model}{text} --text {} --top 0", shell(sentence))
+            format!("inkstone explain --model {model}{text} --text {} --top 0", quoted(sentence))
         }
     }
 }
 
 /// Arguments as a line of a shell.
 pub(super) fn shell_line(arguments: &[String]) -> String {
-    arguments.iter().map(|argument| shell(argument)).collect::<Vec<_>>().join(" ")
-}
-
-/// An argument as a shell takes it: as it is where nothing in it means anything there, else in single quotes.
-fn shell(argument: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./,:=+%@".contains(c);
-    if !argument.is_empty() && argument.chars().all(plain) {
-        argument.to_owned()
-    } else {
-        format!("'{}'", argument.replace('\'', r"'\''"))
-    }
+    arguments.iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ")
 }
 
 /// An answer as a table, numbers as they are.
@@ -145,6 +136,5 @@ mod tests {
         let card = ModelCard { path: "models/w.model".into(), ..ModelCard::default() };
         let line = "inkstone nearest --model models/w.model --words 大涨,跌 --minus 涨 -k 40";
         assert_eq!(command(&card, &asked, None), line);
-        assert_eq!(shell(""), "''");
     }
 }

@@ -15,10 +15,7 @@ use super::{heat, plane, words};
 use crate::language::Word;
 use crate::tui::app::App;
 use crate::tui::list::{self, Column};
-use crate::tui::{figures, look, width};
-
-/// Eighths of a cell, for the end of a bar.
-const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+use crate::tui::{bars, figures, look, width};
 
 /// Draws a tool.
 pub(super) fn draw(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, area: Rect) {
@@ -155,15 +152,9 @@ fn draw_bars(
     ];
     let line = |at: usize| {
         let (word, number, share) = row(at);
-        (vec![(at + 1).to_string(), word, number, bar(share, bar_cells)], Style::new())
+        (vec![(at + 1).to_string(), word, number, bars::lying(share, bar_cells)], Style::new())
     };
     list::draw(&columns, count, models.result, line, frame, area);
-}
-
-/// A bar of a share of so many cells.
-fn bar(share: f64, cells: usize) -> String {
-    let eighths = (share.clamp(0.0, 1.0) * cells as f64 * 8.0).round() as usize;
-    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
 fn draw_unknown(app: &App, models: &Models, word: &str, alike: &[String], frame: &mut Frame<'_>, area: Rect) {
@@ -178,14 +169,4 @@ fn draw_unknown(app: &App, models: &Models, word: &str, alike: &[String], frame:
     let columns = [Column::number("#", 4), Column::text(app.say(words::ALIKE), 0)];
     let line = |at: usize| (vec![(at + 1).to_string(), alike[at].clone()], Style::new());
     list::draw(&columns, alike.len(), models.result, line, frame, list);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bars_are_as_long_as_their_share() {
-        assert_eq!([bar(1.0, 4), bar(0.5, 3), bar(-1.0, 4), bar(0.0, 0)], ["████", "█▌", "", ""]);
-    }
 }

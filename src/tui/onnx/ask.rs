@@ -8,7 +8,6 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::view::bar;
 use super::{Onnx, words};
 use crate::language::Word;
 use crate::model::onnx::{Answered, Description, Head, Question, Reply};
@@ -16,7 +15,7 @@ use crate::tui::app::App;
 use crate::tui::desk::Desk;
 use crate::tui::errand::Errand;
 use crate::tui::page::Table;
-use crate::tui::{figures, look, width};
+use crate::tui::{bars, figures, look, width};
 
 /// How masks are written, whatever the model's own token.
 const MASKS: [&str; 2] = ["[MASK]", "<mask>"];
@@ -208,7 +207,7 @@ fn draw_reply(app: &App, reply: &Reply, frame: &mut Frame<'_>, area: Rect) {
         Reply::Compare(cosine) => {
             let head = format!("{} {}  ", app.say(words::COSINE), figures::signed(*cosine, 4));
             let room = cells.min(64).saturating_sub(width::width(&head));
-            let bar = bar(cosine.max(0.0), room);
+            let bar = bars::lying(cosine.max(0.0), room);
             vec![Line::from(vec![Span::styled(head, look::STRONG), Span::styled(bar, look::KEY)])]
         }
         Reply::Names(names) if names.is_empty() => vec![Line::styled(app.say(words::NO_NAMES), look::DIM)],
@@ -229,7 +228,7 @@ fn draw_reply(app: &App, reply: &Reply, frame: &mut Frame<'_>, area: Rect) {
 fn probability(name: &str, p: f64, label: usize, cells: usize, best: bool) -> Vec<Span<'static>> {
     let number = if p.is_nan() { "–".to_owned() } else { format!("{:.2} %", 100.0 * p) };
     let text = format!("{} {} ", width::left(name, label), width::right(&number, 8));
-    let bar = width::left(&bar(p, cells.saturating_sub(label + 12)), cells.saturating_sub(label + 10));
+    let bar = width::left(&bars::lying(p, cells.saturating_sub(label + 12)), cells.saturating_sub(label + 10));
     let style = if best { look::STRONG } else { look::PLAIN };
     vec![Span::styled(text, style), Span::styled(bar, if best { look::GOOD } else { look::KEY })]
 }

@@ -3,6 +3,7 @@
 use super::{Onnx, OnnxBench, Pane};
 use crate::model::onnx::runtime::MEND;
 use crate::model::onnx::{Device, Head, Listed, OnnxParams, Output, Question};
+use crate::shell::quoted;
 
 /// The command of what is shown: what mends the machine where there is no library; else of the model that is marked.
 pub(super) fn command(onnx: &Onnx, bench: &OnnxBench) -> String {
@@ -103,27 +104,4 @@ fn flags(params: OnnxParams, output: Output) -> String {
         Output::Surprise => flags += " --read surprise",
     }
     flags
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(quoted("model/model.onnx"), "model/model.onnx");
-        assert_eq!(quoted("公司[MASK]"), "'公司[MASK]'");
-        assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
-        assert_eq!(quoted(""), "''");
-    }
 }

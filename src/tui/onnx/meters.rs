@@ -7,7 +7,6 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::view::bar;
 use super::{Onnx, Pane, words};
 use crate::model::onnx::{Metered, Round, Until};
 use crate::tui::app::App;
@@ -16,7 +15,7 @@ use crate::tui::errand::Errand;
 use crate::tui::event::Event;
 use crate::tui::list::{self, Column, Cursor};
 use crate::tui::page::Table;
-use crate::tui::{figures, look, width};
+use crate::tui::{bars, figures, look, width};
 
 /// Tokens of the texts that are measured with; none: texts of the corpus.
 pub(super) const LENGTHS: [Option<usize>; 5] = [None, Some(32), Some(128), Some(256), Some(512)];
@@ -114,7 +113,7 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         let round = &measured.rounds[at];
         let rate = round.texts_per_second();
         let mut row = shown(round).to_vec();
-        row.push(bar(if most > 0.0 { rate / most } else { 0.0 }, room));
+        row.push(bars::lying(if most > 0.0 { rate / most } else { 0.0 }, room));
         (row, if rate == most { look::GOOD } else { look::PLAIN })
     };
     let unmarked = Cursor { at: usize::MAX, top: measured.rounds.len().saturating_sub(list::rows(table)) };

@@ -60,13 +60,6 @@ pub(super) fn list_rows(onnx: &Onnx, page: Rect) -> usize {
     list::rows(list_areas(onnx, panes(onnx, page).0)[0])
 }
 
-/// A share of 1 as a bar of at most so many cells, in eighths of a cell.
-pub(super) fn bar(share: f64, cells: usize) -> String {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64).round() as usize;
-    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
-}
-
 /// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let onnx = &app.onnx;

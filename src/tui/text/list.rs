@@ -13,7 +13,7 @@ use crate::tui::app::App;
 use crate::tui::errand::Errand;
 use crate::tui::list::{self, Column};
 use crate::tui::words as shared;
-use crate::tui::{Kept, figures, look, width};
+use crate::tui::{Kept, bars, figures, look, width};
 
 /// Columns of a pane from which names of strategies have more room.
 const WIDE: u16 = 100;
@@ -71,7 +71,7 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
                 let share = kept.kept as f64 / kept.all.max(1) as f64;
                 cells.push(format!("{}/{}", count(kept.kept), count(kept.all)));
                 cells.push(format!("{:.0}", 100.0 * share));
-                cells.push(bar(share, BAR));
+                cells.push(bars::lying(share, BAR));
                 let score = score.as_ref().map_or_else(|| "–".to_owned(), |score| figures::signed(score.value, 3));
                 cells.extend(scored.then_some(score));
                 cells.push(sections(app, kept));
@@ -114,13 +114,6 @@ fn sections(app: &App, kept: &Kept) -> String {
     said.collect::<Vec<_>>().join(" ")
 }
 
-/// A share as a bar in eighths of a cell.
-fn bar(share: f64, cells: usize) -> String {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (share.clamp(0.0, 1.0) * 8.0 * cells as f64).round() as usize;
-    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
-}
-
 /// Draws the line of a strategy that is typed, and what is wrong with it.
 fn draw_field(app: &App, typing: &Typing, frame: &mut Frame<'_>, area: Rect) {
     let prompt = app.say(words::STRATEGY_PROMPT);
@@ -137,15 +130,4 @@ fn draw_field(app: &App, typing: &Typing, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
     let x = u16::try_from(before + at).unwrap_or(u16::MAX);
     frame.set_cursor_position(Position::new(area.x.saturating_add(x).min(area.right().saturating_sub(1)), area.y));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bar;
-
-    #[test]
-    fn bars_are_as_long_as_the_share() {
-        assert_eq!([bar(0.0, 4), bar(0.5, 4), bar(0.53125, 4), bar(1.0, 4)], ["", "██", "██▏", "████"]);
-        assert_eq!(bar(f64::NAN, 4), "");
-    }
 }

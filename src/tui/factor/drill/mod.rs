@@ -18,8 +18,9 @@ use ratatui::layout::{Position, Rect};
 pub(super) use view::{draw, mark};
 
 use super::memory::Way;
+use crate::shell::quoted;
 use crate::tui::commands::Action;
-use crate::tui::desk::{Desk, quoted};
+use crate::tui::desk::Desk;
 use crate::tui::errand::Errand;
 use crate::tui::page::Table;
 use days::Days;
