@@ -2,6 +2,8 @@
 //!
 //! Of encodings with two-byte characters the second bytes are passed over ([`step`]): they may look like a delimiter.
 
+use crate::ingest::limits::COLUMNS;
+
 /// Where the reading of a row stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
@@ -65,12 +67,13 @@ pub(super) fn ends_in_quotes(bytes: &[u8], delimiter: u8, wide: bool) -> bool {
     walk(bytes, delimiter, wide, |_| {}).at == At::Quoted
 }
 
-/// The fields of a row, unquoted.
+/// The fields of a row, unquoted; of more than any table has, the last holds all that follows.
 pub(super) fn split_row(bytes: &[u8], delimiter: u8, wide: bool) -> Vec<Vec<u8>> {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
     let mut fields = vec![Vec::new()];
     walk(bytes, delimiter, wide, |piece| match piece {
+        None if fields.len() > COLUMNS => {}
         None => fields.push(Vec::new()),
         Some(piece) => fields.last_mut().into_iter().for_each(|f| f.extend_from_slice(piece)),
     });

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::corpus::PART_ROWS;
 use crate::data::Key;
@@ -39,13 +40,16 @@ pub(super) struct Content {
     pub(super) grown: bool,
     /// Hashes of the files that are one document each.
     pub(super) members: Vec<Key>,
+    /// When a table was last changed, where the system tells.
+    pub(super) changed_at: Option<SystemTime>,
 }
 
 /// The units of all sources, in the order of the corpus, and the files of folders that are in no known format.
 pub(super) fn find<'a>(sources: &'a [Source], base: &Path) -> Result<(Vec<Unit<'a>>, Vec<String>)> {
     let (mut units, mut passed_over) = (Vec::new(), Vec::new());
     for source in sources {
-        let (files, root) = files_of(source, base)?;
+        let (files, root, skipped) = files_of(source, base)?;
+        passed_over.extend(skipped.iter().map(|path| shown(path, base)));
         let single = root.is_none();
         let (mut papers, mut others) = (Vec::new(), Vec::new());
         for path in files {
@@ -89,8 +93,12 @@ fn hint(source: &Source) -> String {
     }
 }
 
-/// The files of a source, sorted, and the folder that they are found in when it is not one file alone.
-fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBuf>)> {
+/// The files of a source, sorted, the folder that they are found in when it is not one file alone, and what was passed over.
+///
+/// Symbolic links are followed, to wherever they lead; one that leads back to a folder above itself, or nowhere, is passed over,
+/// as are pipes, sockets and devices.
+fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBuf>, Vec<PathBuf>)> {
+    let mut skipped = Vec::new();
     let path = base.join(&source.path);
     let at = || format!("[[source]] {:?}: path {:?}", source.name, source.path);
     if path.is_dir() {
@@ -99,15 +107,23 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
         let shown = |e: &walkdir::DirEntry| e.depth() == 0 || !e.file_name().to_string_lossy().starts_with('.');
         for entry in walkdir::WalkDir::new(&path).follow_links(true).sort_by_file_name().into_iter().filter_entry(shown)
         {
-            let entry = entry.with_context(at)?;
-            if entry.file_type().is_file() {
-                files.push(entry.into_path());
+            match entry {
+                Ok(entry) if entry.file_type().is_file() => files.push(entry.into_path()),
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) => skipped.push(entry.into_path()),
+                Err(error) => match error.path() {
+                    Some(link) if link.is_symlink() && (error.loop_ancestor().is_some() || !link.exists()) => {
+                        skipped.push(link.to_owned());
+                    }
+                    _ => return Err(error).with_context(at),
+                },
             }
         }
-        return Ok((files, Some(path)));
+        return Ok((files, Some(path), skipped));
     }
     if path.exists() {
-        return Ok((vec![path], None));
+        ensure!(path.is_file(), "{}: is a pipe, a socket or a device; a source is a file, so copy it into one", at());
+        return Ok((vec![path], None, skipped));
     }
     if !source.path.contains(['*', '?', '[']) {
         bail!("{}: there is no such file or folder ({})", at(), path.display());
@@ -119,11 +135,13 @@ fn files_of(source: &Source, base: &Path) -> Result<(Vec<PathBuf>, Option<PathBu
         let found = found.with_context(at)?;
         if found.is_file() {
             files.push(found);
+        } else if !found.is_dir() {
+            skipped.push(found);
         }
     }
     files.sort();
     let fixed: PathBuf = path.iter().take_while(|part| !part.to_string_lossy().contains(['*', '?', '['])).collect();
-    Ok((files, Some(fixed)))
+    Ok((files, Some(fixed), skipped))
 }
 
 /// A path relative to `base` where it is below it, with `/` on every system.
@@ -148,12 +166,7 @@ impl Unit<'_> {
 
     /// Looks at the content, beside what the log knows of it.
     pub(super) fn content(&self, known: Option<&FileEntry>, ctx: &Ctx) -> Result<Content> {
-        let hash = |path: &Path, length: u64| -> Result<Key> {
-            let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-            let read = disk::hash_reader(&mut Watched { input: file.take(length), ctx });
-            ctx.check()?;
-            read.with_context(|| format!("cannot read {}", path.display()))
-        };
+        let hash = |path: &Path, length: u64| hash_of(path, length, ctx);
         let mut size = 0;
         let path = match &self.content {
             Files::Papers(files) => {
@@ -163,16 +176,32 @@ impl Unit<'_> {
                     hashes.push((file.id.as_str(), hash(&file.path, u64::MAX)?));
                 }
                 let members = hashes.iter().map(|(_, hash)| *hash).collect();
-                return Ok(Content { size, hash: Key::of_json(&hashes), grown: false, members });
+                return Ok(Content { size, hash: Key::of_json(&hashes), grown: false, members, changed_at: None });
             }
             Files::Table(path) => path,
         };
+        let changed_at = changed_at(path)?;
         size += length_of(path)?;
         let grown = match known.filter(|k| k.size < size && k.resume().is_some()) {
             Some(known) => hash(path, known.size)? == known.hash,
             None => false,
         };
-        Ok(Content { size, hash: hash(path, size)?, grown, members: Vec::new() })
+        Ok(Content { size, hash: hash(path, size)?, grown, members: Vec::new(), changed_at })
+    }
+
+    /// Fails when a table is no longer, or no longer begins with, what [`Unit::content`] saw: its rows may be of both. One that has
+    /// grown meanwhile is read on by the next run.
+    pub(super) fn check_unchanged(&self, seen: &Content, ctx: &Ctx) -> Result<()> {
+        let Files::Table(path) = &self.content else { return Ok(()) };
+        if seen.changed_at.is_some() && changed_at(path)? == seen.changed_at {
+            return Ok(());
+        }
+        ensure!(
+            hash_of(path, seen.size, ctx)? == seen.hash,
+            "{} was changed while it was read; nothing of it was kept: run again when it is at rest",
+            path.display()
+        );
+        Ok(())
     }
 }
 
@@ -183,6 +212,19 @@ fn is_lock(path: &Path) -> bool {
 
 fn length_of(path: &Path) -> Result<u64> {
     Ok(std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len())
+}
+
+/// When a file was last changed, where the system tells.
+fn changed_at(path: &Path) -> Result<Option<SystemTime>> {
+    Ok(std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.modified().ok())
+}
+
+/// The content hash of the first `length` bytes of a file.
+fn hash_of(path: &Path, length: u64, ctx: &Ctx) -> Result<Key> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let read = disk::hash_reader(&mut Watched { input: file.take(length), ctx });
+    ctx.check()?;
+    read.with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// A reader that stops when the run is cancelled.

@@ -268,7 +268,7 @@ impl Mapping {
             bail!(
                 "columns are missing: {}; the columns are: {}; map them in `columns` of [[source]] {:?}",
                 missing.join(", "),
-                columns.iter().map(|c| format!("{c:?}")).collect::<Vec<_>>().join(", "),
+                listed(columns),
                 source.name
             );
         }
@@ -392,6 +392,16 @@ impl Mapping {
         };
         self.fields.iter().zip(&self.picks).filter_map(|(f, p)| Some(((*f).to_owned(), describe(p)?))).collect()
     }
+}
+
+/// The first columns by name, and how many there are beside these.
+fn listed(columns: &[String]) -> String {
+    let cut = |name: &String| format!("{:?}", name.chars().take(60).collect::<String>());
+    let mut listed: Vec<String> = columns.iter().take(60).map(cut).collect();
+    if columns.len() > 60 {
+        listed.push(format!("and {} more", columns.len() - 60));
+    }
+    listed.join(", ")
 }
 
 /// A date column beside a column with the time of day, when neither was mapped by hand.

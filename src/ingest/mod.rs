@@ -19,6 +19,7 @@ mod documents;
 mod encoding;
 mod fields;
 mod files;
+pub mod limits;
 mod log;
 mod mapping;
 pub mod papers;

@@ -212,7 +212,7 @@ fn read_unit<T: Send>(
         loop {
             let batch = convert_all(&mut opened)?;
             if batch.is_empty() {
-                return Ok(());
+                return unit.check_unchanged(content, ctx);
             }
             ctx.advance(batch.len() as u64)?;
             for (row, result) in batch {

@@ -7,18 +7,19 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 use crate::ingest::encoding::{self, Charset, Encoded, Utf16Reader};
 use crate::ingest::fields::split_row;
 use crate::ingest::papers::{PaperFile, PaperRows, Reading};
 use crate::ingest::parquet::ParquetRows;
-use crate::ingest::reason;
 use crate::ingest::records::{Cut, Record, Records};
 use crate::ingest::sheets::SheetRows;
 use crate::ingest::source::{Format, Source};
+use crate::ingest::{limits, reason};
 
 /// Rows of a batch at the most.
 const BATCH_ROWS: usize = 2048;
@@ -106,6 +107,7 @@ impl<'a> Opened<'a> {
         let format = format_of(path, source)?;
         if format == Format::Parquet {
             let rows = ParquetRows::open(path)?;
+            check_columns(rows.columns().len()).with_context(|| path.display().to_string())?;
             return Ok(Opened { columns: rows.columns(), format, encoded: None, rows: Rows::Parquet(rows) });
         }
         if format == Format::Xlsx {
@@ -266,6 +268,7 @@ impl ByteRows {
             let names: Option<Vec<String>> =
                 names.iter().map(|n| charset.decode(n).map(|n| n.trim().to_owned())).collect();
             let names = names.context("the header row is not in the file's encoding")?;
+            check_columns(names.len())?;
             let mut rows =
                 ByteRows { records, layout: Layout { cut, charset, width: names.len() }, first_row: None, number: 0 };
             rows.expect_width();
@@ -374,32 +377,67 @@ fn delimiter_of(header: &str) -> u8 {
 
 /// What kind of mistake a text has that is no JSON.
 fn not_json(error: &serde_json::Error) -> &'static str {
-    if error.is_eof() { reason::JSON_CUT_SHORT } else { reason::JSON_SYNTAX }
+    match error {
+        error if error.is_eof() => reason::JSON_CUT_SHORT,
+        // The reader has no kind of its own for it.
+        error if error.to_string().starts_with("recursion limit") => reason::JSON_TOO_DEEP,
+        _ => reason::JSON_SYNTAX,
+    }
 }
 
 /// The names that the first elements have, in the order of their first appearance.
 fn json_columns(mut records: Records<Bytes>, charset: Charset) -> Result<Vec<String>> {
-    let mut columns: Vec<String> = Vec::new();
+    let mut names = Names::default();
     for _ in 0..JSON_SAMPLE {
         let Some(record) = records.next()? else { break };
         let text = charset.decode_lossy(&record.bytes);
         if let Ok(value) = serde_json::from_str::<Value>(&text) {
-            name_all(&value, "", &mut columns);
+            names.add_all(&value, "");
+            check_columns(names.columns.len())?;
         }
     }
-    Ok(columns)
+    Ok(names.columns)
 }
 
-fn name_all(value: &Value, prefix: &str, columns: &mut Vec<String>) {
-    let mut add = |name: String, value: &Value| match value {
-        Value::Object(_) => name_all(value, &format!("{name}."), columns),
-        _ if !columns.contains(&name) => columns.push(name),
-        _ => {}
-    };
-    match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| add(format!("{prefix}{key}"), value)),
-        Value::Array(items) => items.iter().enumerate().for_each(|(i, value)| add(format!("{prefix}{i}"), value)),
-        _ => {}
+/// Refuses a table with more columns than any has.
+fn check_columns(columns: usize) -> Result<()> {
+    ensure!(
+        columns <= limits::COLUMNS,
+        "more than {} columns: no table has as many (is `format`, and for CSV `delimiter`, of its [[source]] right?)",
+        limits::COLUMNS
+    );
+    Ok(())
+}
+
+/// Names of columns in the order of their first appearance, one more than a table may have at the most.
+#[derive(Default)]
+struct Names {
+    columns: Vec<String>,
+    known: FxHashSet<String>,
+}
+
+impl Names {
+    fn add_all(&mut self, value: &Value, prefix: &str) {
+        match value {
+            Value::Object(map) => map.iter().for_each(|(key, value)| self.add(prefix, key, value)),
+            Value::Array(items) => {
+                let within = items.iter().enumerate().take(limits::COLUMNS + 1);
+                within.for_each(|(i, value)| self.add(prefix, &i.to_string(), value));
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, prefix: &str, key: &str, value: &Value) {
+        if prefix.len() + key.len() > limits::COLUMN_NAME || self.columns.len() > limits::COLUMNS {
+            return;
+        }
+        let name = format!("{prefix}{key}");
+        if let Value::Object(_) = value {
+            self.add_all(value, &format!("{name}."));
+        } else if self.known.insert(name.clone()) {
+            self.columns.push(name);
+        }
     }
 }
 

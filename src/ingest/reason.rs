@@ -15,8 +15,13 @@ pub const FUTURE_TIME: &str = "time in the future";
 pub const FIELD_COUNT: &str = "wrong number of fields";
 /// A JSON text that ends too early.
 pub const JSON_CUT_SHORT: &str = "not JSON: cut short";
+/// A JSON text in which more is nested than its reader follows.
+pub const JSON_TOO_DEEP: &str = "not JSON: nested more than 127 deep";
 /// A text that is no JSON for another reason.
 pub const JSON_SYNTAX: &str = "not JSON: syntax";
+
+/// A row, line or element, or a text or HTML file, that is longer than any.
+pub const RECORD_TOO_LONG: &str = "record over 8 MB";
 
 /// How the reasons of [`not_in`] begin.
 pub const NOT_IN: &str = "bytes that are not ";
@@ -34,6 +39,8 @@ pub const NEEDS_OCR: &str = "no text (a scan?): needs OCR";
 pub const DAMAGED_PDF: &str = "damaged or unsupported PDF";
 /// A document that is no Office Open XML.
 pub const DAMAGED_DOCX: &str = "damaged or unsupported DOCX";
+/// A DOCX whose elements stand in one another without measure.
+pub const XML_TOO_DEEP: &str = "nested more than 1000 deep";
 /// A packed file whose content has no measure.
 pub const UNPACKS_TOO_LARGE: &str = "unpacks to more than 256 MB";
 /// A file that holds one document and is larger than any document.

@@ -13,9 +13,8 @@ use std::io::{self, Read};
 
 use crate::ingest::encoding::Charset;
 use crate::ingest::fields::{At, Walked, ends_in_quotes, line_end, split_row, step, walk};
+use crate::ingest::{limits, reason};
 
-/// Bytes of a record at the most.
-pub(super) const RECORD_LIMIT: usize = 8 << 20;
 /// Bytes asked of the file at a time.
 const CHUNK: usize = 1 << 18;
 /// Bytes of a row with a bad quote at the most; lines behind them are judged for themselves.
@@ -52,7 +51,7 @@ impl Broken {
         match self {
             Broken::OpenQuote => "quote never closes",
             Broken::StrayQuote => "text behind a closing quote",
-            Broken::TooLong => "record over 8 MB",
+            Broken::TooLong => reason::RECORD_TOO_LONG,
             Broken::CutShort => "file ends in the middle of the array",
             Broken::NotAnArray => "not one JSON array",
         }
@@ -98,7 +97,7 @@ impl<R: Read> Records<R> {
             input,
             cut,
             charset,
-            limit: RECORD_LIMIT,
+            limit: limits::RECORD,
             buffer: Vec::new(),
             start: 0,
             eof: false,
@@ -258,7 +257,7 @@ impl<R: Read> Records<R> {
                     }
                     self.read_more()?;
                 }
-                record.bytes.truncate(1 << 16);
+                record.bytes.truncate(limits::RECORD_KEPT);
                 Ok(record)
             }
         }

@@ -2,45 +2,57 @@
 //!
 //! The first row that is not empty is the header. Rows are numbered by their place below it, so that row `n` stands `n` rows below
 //! the header in Excel too; empty rows are passed over. Dates are written as `2024-03-01` or `2024-03-01 15:00:00`, whole
-//! numbers without a decimal point; errors (`#N/A`) are absent values. A sheet is held in memory whole.
+//! numbers without a decimal point; errors (`#N/A`) are absent values. A sheet is held in memory whole, within the limits of [`limits`].
 
+mod legacy;
+
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::vec::IntoIter;
 
 use anyhow::{Context, Result, bail, ensure};
-use calamine::{Data, ExcelDateTime, Range, Reader, Sheets, Xls, Xlsx};
+use calamine::{Data, DataRef, ExcelDateTime, Reader, Xls, Xlsx};
 use chrono::{Duration, NaiveDate};
 
+use crate::ingest::limits;
 use crate::ingest::reader::{Cells, Row};
 use crate::job;
 
-/// Bytes that the parts of a workbook may unpack to.
-const UNPACKED_LIMIT: u64 = 4 << 30;
 /// Rows of a batch.
 const BATCH_ROWS: usize = 2048;
+/// The way out for what is too large for a workbook.
+const CSV: &str = "save the sheet as CSV (UTF-8)";
 /// How compound files begin: workbooks of before 2007, and encrypted ones.
 const COMPOUND: [u8; 4] = [0xd0, 0xcf, 0x11, 0xe0];
 
 /// The rows of a sheet.
 pub(super) struct SheetRows {
     columns: Vec<String>,
-    range: Range<Data>,
-    /// Rows given so far, the header included.
-    given: usize,
+    /// The rows below the header that have cells, with their place below it.
+    rows: IntoIter<(u64, Vec<Data>)>,
 }
 
 impl SheetRows {
     /// Opens a sheet by its name, or the first one.
     pub(super) fn open(path: &Path, sheet: Option<&str>) -> Result<SheetRows> {
-        let range = job::contained(|| range_of(path, sheet))
+        let grid = job::contained(|| grid_of(path, sheet))
             .unwrap_or_else(|panic| bail!("damaged or unsupported workbook ({})", job::panic_text(panic.as_ref())))
             .with_context(|| format!("cannot read {}", path.display()))?;
-        let Some(header) = range.rows().next() else {
+        let mut rows = grid.rows.into_iter();
+        let Some((top, header)) = rows.next() else {
             bail!("{}: the sheet is empty", path.display());
         };
-        let columns = header.iter().map(|cell| text_of(cell).unwrap_or_default().trim().to_owned()).collect();
-        Ok(SheetRows { columns, range, given: 1 })
+        // What stands to the left of all cells is no column.
+        let left = grid.left as usize;
+        let columns: Vec<String> =
+            (left..grid.width).map(|i| header.get(i).and_then(text_of).unwrap_or_default().trim().to_owned()).collect();
+        let below = |(row, mut cells): (u32, Vec<Data>)| {
+            cells.drain(..left.min(cells.len()));
+            (u64::from(row - top), cells)
+        };
+        Ok(SheetRows { columns, rows: rows.map(below).collect::<Vec<_>>().into_iter() })
     }
 
     pub(super) fn columns(&self) -> Vec<String> {
@@ -49,49 +61,114 @@ impl SheetRows {
 
     /// The next rows, empty at the end; only the cells in `used` are written out.
     pub(super) fn next_batch(&mut self, used: &[bool]) -> Vec<Row> {
-        let mut batch = Vec::new();
-        for row in self.range.rows().skip(self.given) {
-            if batch.len() == BATCH_ROWS {
-                break;
-            }
-            self.given += 1;
-            if row.iter().all(|cell| matches!(cell, Data::Empty)) {
-                continue;
-            }
-            let cells: Cells =
-                row.iter().zip(used).map(|(cell, used)| if *used { text_of(cell) } else { None }).collect();
-            batch.push(Row { number: self.given as u64 - 1, cells: Ok(cells), bytes: Vec::new() });
-        }
-        batch
+        let row = |(number, cells): (u64, Vec<Data>)| {
+            let text = |(i, used): (usize, &bool)| if *used { cells.get(i).and_then(text_of) } else { None };
+            let cells: Cells = used.iter().enumerate().map(text).collect();
+            Row { number, cells: Ok(cells), bytes: Vec::new() }
+        };
+        self.rows.by_ref().take(BATCH_ROWS).map(row).collect()
     }
 }
 
-fn range_of(path: &Path, sheet: Option<&str>) -> Result<Range<Data>> {
+/// The cells of a sheet by row, as far to the right as each row goes.
+#[derive(Default)]
+struct Grid {
+    rows: BTreeMap<u32, Vec<Data>>,
+    /// The first column with a cell, and the number of columns up to the last.
+    left: u32,
+    width: usize,
+    cells: usize,
+    text: u64,
+}
+
+impl Grid {
+    /// Puts a cell in its place, as long as no limit is passed.
+    fn put(&mut self, (row, column): (u32, u32), cell: Data) -> Result<()> {
+        let (at, old) = (column as usize, self.width);
+        ensure!(at < limits::COLUMNS, "more than {} columns; {CSV}", limits::COLUMNS);
+        self.left = if old == 0 { column } else { self.left.min(column) };
+        self.width = old.max(at + 1);
+        self.text += match &cell {
+            Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.len() as u64,
+            _ => 0,
+        };
+        ensure!(self.text <= limits::WORKBOOK, "more than {} MB of text; {CSV}", limits::WORKBOOK >> 20);
+        let cells = self.rows.entry(row).or_default();
+        if at >= cells.len() {
+            self.cells += at + 1 - cells.len();
+            ensure!(self.cells <= limits::CELLS, "more than {} cells; {CSV}", limits::CELLS);
+            cells.resize(at + 1, Data::Empty);
+        }
+        cells[at] = cell;
+        Ok(())
+    }
+}
+
+fn grid_of(path: &Path, sheet: Option<&str>) -> Result<Grid> {
     let mut file = File::open(path)?;
     let mut mark = [0; 4];
     let marked = file.read_exact(&mut mark).is_ok();
     ensure!(marked, "the file is empty");
     file.seek(SeekFrom::Start(0))?;
-    let mut workbook = if mark == COMPOUND {
-        let old = Xls::new(BufReader::new(file));
-        Sheets::Xls(old.context("a workbook that is encrypted (save it without a password) or no .xls")?)
-    } else {
-        let mut archive = zip::ZipArchive::new(BufReader::new(file.try_clone()?)).context("no Excel workbook")?;
-        let unpacked: u64 =
-            (0..archive.len()).filter_map(|i| archive.by_index_raw(i).ok().map(|part| part.size())).sum();
-        ensure!(unpacked <= UNPACKED_LIMIT, "it unpacks to {unpacked} bytes; save the sheet as CSV (UTF-8)");
+    let mut grid = Grid::default();
+    if mark == COMPOUND {
+        legacy::check(&file)?;
         file.seek(SeekFrom::Start(0))?;
-        Sheets::Xlsx(Xlsx::new(BufReader::new(file)).context("no .xlsx workbook")?)
-    };
-    let names = workbook.sheet_names();
-    let name = match sheet {
-        Some(name) if names.iter().any(|n| n == name) => name.to_owned(),
+        let old = Xls::new(BufReader::new(file));
+        let mut workbook = old.context("a workbook that is encrypted (save it without a password) or no .xls")?;
+        let name = name_of(&workbook.sheet_names(), sheet)?;
+        let range = workbook.worksheet_range(&name)?;
+        let (top, left) = range.start().unwrap_or_default();
+        for (row, column, cell) in range.used_cells() {
+            grid.put((top + row as u32, left + column as u32), cell.clone())?;
+        }
+        return Ok(grid);
+    }
+    check_unpacked(&file)?;
+    file.seek(SeekFrom::Start(0))?;
+    let mut workbook: Xlsx<_> = Xlsx::new(BufReader::new(file)).context("no .xlsx workbook")?;
+    let name = name_of(&workbook.sheet_names(), sheet)?;
+    let mut cells = workbook.worksheet_cells_reader(&name)?;
+    while let Some(cell) = cells.next_cell()? {
+        if !matches!(cell.get_value(), DataRef::Empty) {
+            // What many cells share is counted for each, as each has its own.
+            grid.put(cell.get_position(), cell.get_value().clone().into())?;
+        }
+    }
+    Ok(grid)
+}
+
+/// The name of the sheet that is asked for, or of the first.
+fn name_of(names: &[String], sheet: Option<&str>) -> Result<String> {
+    match sheet {
+        Some(name) if names.iter().any(|n| n == name) => Ok(name.to_owned()),
         Some(name) => {
             bail!("there is no sheet {name:?} (sheets: {}); mend `sheet` of its [[source]]", names.join(", "))
         }
-        None => names.first().context("the workbook has no sheets")?.clone(),
-    };
-    Ok(workbook.worksheet_range(&name)?)
+        None => names.first().context("the workbook has no sheets").cloned(),
+    }
+}
+
+/// Unpacks every part of a workbook once and forgets it, so that what the reader will hold is known, whatever headers say.
+fn check_unpacked(file: &File) -> Result<()> {
+    limits::check_archive(BufReader::new(file.try_clone()?))?;
+    let mut archive = zip::ZipArchive::new(BufReader::new(file.try_clone()?)).context("no Excel workbook")?;
+    let (mut buffer, mut unpacked) = (vec![0; 1 << 16], 0);
+    for i in 0..archive.len() {
+        // A part that cannot be unpacked is the reader's to judge, which may not need it.
+        let Ok(mut part) = archive.by_index(i) else { continue };
+        let texts = part.name().is_ok_and(|name| name.to_ascii_lowercase().ends_with("sharedstrings.xml"));
+        let mut tags = 0;
+        while let Ok(n @ 1..) = part.read(&mut buffer) {
+            unpacked += n as u64;
+            ensure!(unpacked <= limits::WORKBOOK, "it unpacks to more than {} MB; {CSV}", limits::WORKBOOK >> 20);
+            if texts {
+                tags += buffer[..n].iter().filter(|b| **b == b'<').count() as u64;
+                ensure!(tags <= limits::SHARED_TAGS, "more than {} texts; {CSV}", limits::SHARED_TAGS / 4);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A cell as text; `None` when it is empty.

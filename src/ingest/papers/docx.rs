@@ -10,8 +10,8 @@ use super::dates;
 use super::flow::Flow;
 use super::pdf::sensible_title;
 use super::quality::Census;
-use super::{FILE_LIMIT, Limits, Paper, Refused};
-use crate::ingest::reason;
+use super::{Limits, Paper, Refused};
+use crate::ingest::{limits, reason};
 
 /// Characters of a first paragraph that may be a title.
 const TITLE: usize = 60;
@@ -23,8 +23,10 @@ pub(super) fn read(bytes: &[u8], name: &str, limits: &Limits) -> Result<Paper, R
         return Err(Refused::new(reason::ENCRYPTED, "or a .doc file of before 2007"));
     }
     let damaged = |error: &dyn std::fmt::Display| Refused::new(reason::DAMAGED_DOCX, error.to_string());
+    limits::check_archive(bytes).map_err(|error| damaged(&error))?;
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
     let xml = part(&mut archive, "word/document.xml")?;
+    check_depth(&xml)?;
     let document = Document::of(&xml).map_err(|error| damaged(&error))?;
     let record = match part(&mut archive, "docProps/core.xml") {
         Ok(xml) => Record::of(&xml).unwrap_or_default(),
@@ -53,11 +55,31 @@ fn part(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<String, R
     let damaged = |error: &dyn std::fmt::Display| Refused::new(reason::DAMAGED_DOCX, format!("{name}: {error}"));
     let file = archive.by_name(name).map_err(|error| damaged(&error))?;
     let mut bytes = Vec::new();
-    file.take(FILE_LIMIT + 1).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
-    if bytes.len() as u64 > FILE_LIMIT {
+    file.take(limits::FILE + 1).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
+    if bytes.len() as u64 > limits::FILE {
         return Err(Refused::new(reason::UNPACKS_TOO_LARGE, name));
     }
     String::from_utf8(bytes).map_err(|error| damaged(&error))
+}
+
+/// Refuses elements that stand in one another deeper than in any document, of which the reader would remember every name.
+fn check_depth(xml: &str) -> Result<(), Refused> {
+    let mut reader = Reader::from_str(xml);
+    reader.config_mut().check_end_names = false;
+    let mut depth = 0usize;
+    // What is ill-formed is for the reading proper to name.
+    while let Ok(event) = reader.read_event() {
+        match event {
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth = depth.saturating_sub(1),
+            Event::Eof => break,
+            _ => {}
+        }
+        if depth > limits::XML_DEPTH {
+            return Err(Refused::new(reason::XML_TOO_DEEP, ""));
+        }
+    }
+    Ok(())
 }
 
 /// What the body of a document holds.
@@ -252,7 +274,7 @@ mod tests {
         assert_eq!(reason(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), reason::ENCRYPTED);
         assert_eq!(reason(b"PK\x03\x04 and then nothing"), reason::DAMAGED_DOCX);
         assert_eq!(reason(&packed("<w:document><w:body></w:document>")), reason::DAMAGED_DOCX);
-        let bomb = document(&" ".repeat(FILE_LIMIT as usize));
+        let bomb = document(&" ".repeat(limits::FILE as usize));
         assert!(bomb.len() < 1 << 20);
         assert_eq!(reason(&bomb), reason::UNPACKS_TOO_LARGE);
     }

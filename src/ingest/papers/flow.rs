@@ -1,6 +1,7 @@
 //! Text of HTML and DOCX as it flows: lines, rows of tables, links, and the main part of a page.
 
 use super::letters::is_wide;
+use crate::ingest::limits::TABLE_DEPTH;
 
 /// Characters of a row of a table at the most; a longer one is layout, and its cells are texts of their own.
 const ROW: usize = 300;
@@ -87,9 +88,12 @@ impl Flow {
         }
     }
 
+    /// Opens what is no deeper than any page has it; beyond, text goes on where it was.
     fn push(&mut self, frame: Frame) {
         self.close_link();
-        self.open.push((frame, String::new()));
+        if self.open.len() < TABLE_DEPTH {
+            self.open.push((frame, String::new()));
+        }
         self.space = false;
     }
 

@@ -16,8 +16,7 @@ use super::flow::{Flow, Text};
 use super::quality::Census;
 use super::{Limits, Paper, Refused};
 use crate::ingest::encoding::{self, Charset, Encoded};
-use crate::ingest::records::RECORD_LIMIT;
-use crate::ingest::{reason, times};
+use crate::ingest::{limits, reason, times};
 
 /// Elements whose text is none of the page's.
 const HIDDEN: [&str; 15] = [
@@ -128,8 +127,8 @@ const HEAD_LINES: usize = 30;
 
 /// Reads a page.
 pub(super) fn read(bytes: &[u8], name: &str, declared: Option<Charset>, limits: &Limits) -> Result<Paper, Refused> {
-    if bytes.len() > RECORD_LIMIT {
-        return Err(Refused::new("record over 8 MB", ""));
+    if bytes.len() > limits::RECORD {
+        return Err(Refused::new(reason::RECORD_TOO_LONG, ""));
     }
     let (html, encoding) = decode(bytes, declared)?;
     let mut page = Page::of(&html, true);
@@ -200,8 +199,7 @@ impl Page {
         let mut captured: Option<(&'static str, String)> = None;
         let mut emitter = DefaultEmitter::default();
         emitter.naively_switch_states(true);
-        let Ok(tokens) = Tokenizer::new_with_emitter(html, emitter).collect::<Result<Vec<_>, _>>();
-        for token in tokens {
+        for Ok(token) in Tokenizer::new_with_emitter(html, emitter) {
             match token {
                 Token::StartTag(tag) => {
                     let name = String::from_utf8_lossy(&tag.name).into_owned();

@@ -17,7 +17,8 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 use anyhow::Result;
@@ -26,16 +27,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::ingest::encoding::Charset;
 use crate::ingest::source::{Format, Source};
-use crate::ingest::{reader, reason};
+use crate::ingest::{limits, reader, reason};
 use crate::job::Ctx;
 
 pub use dates::{Dated, Origin};
 pub(super) use kept::Kept;
 pub use quality::Quality;
 pub(super) use rows::{PaperFile, PaperRows, Reading};
-
-/// Bytes of a file at the most; of packed ones also when unpacked.
-const FILE_LIMIT: u64 = 256 << 20;
 
 /// What a document may be at the most.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,20 +159,27 @@ pub fn read_file(path: &Path, limits: &Limits, ctx: &Ctx) -> Result<Result<Paper
         Ok(_) => return Ok(Err(Refused::new("a table: rows of tables are read by ingest", ""))),
         Err(error) => return Ok(Err(Refused::new("unknown format", format!("{error:#}")))),
     };
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > FILE_LIMIT => {
-            return Ok(Err(Refused::new(reason::FILE_TOO_LARGE, format!("{} bytes", metadata.len()))));
-        }
-        Ok(_) => {}
-        Err(error) => return Ok(Err(Refused::new("cannot read the file", error.to_string()))),
-    }
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
+    let bytes = match bytes_of(path) {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(refused)) => return Ok(Err(refused)),
         Err(error) => return Ok(Err(Refused::new("cannot read the file", error.to_string()))),
     };
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let read = read(bytes, format, &name, None, limits, &|| ctx.is_cancelled());
     read.or_else(|Stopped| ctx.check().map_err(Into::into).map(|()| Err(Refused::new("reading stopped", ""))))
+}
+
+/// The bytes of a file, when it is one and has no more than a document.
+fn bytes_of(path: &Path) -> io::Result<Result<Vec<u8>, Refused>> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Ok(Err(Refused::new("no regular file: a pipe, a socket, a device or a folder", "")));
+    }
+    let mut bytes = Vec::new();
+    // It may grow while it is read.
+    let within = metadata.len() <= limits::FILE
+        && File::open(path)?.take(limits::FILE + 1).read_to_end(&mut bytes)? as u64 <= limits::FILE;
+    Ok(if within { Ok(bytes) } else { Err(Refused::new(reason::FILE_TOO_LARGE, format!("{} bytes", metadata.len()))) })
 }
 
 /// Reads the bytes of a file. `name` is its name without the extension; `cancelled` is asked while a long file is read.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 
 use super::kept::Kept;
-use super::{FILE_LIMIT, Limits, Origin, Paper, Published, Refused, Stopped, written};
+use super::{Limits, Origin, Paper, Published, Refused, Stopped, bytes_of, written};
 use crate::data::Key;
 use crate::ingest::encoding::Charset;
 use crate::ingest::reader::{Cells, Fault, Row};
@@ -146,11 +146,10 @@ impl Reading<'_> {
     /// The document of a file, and of a text file its bytes, which a reject shows.
     fn paper(&self, file: &PaperFile) -> Result<(Result<Paper, Refused>, Vec<u8>)> {
         self.ctx.check()?;
-        let size = fs::metadata(&file.path).map_or(0, |m| m.len());
-        if size > FILE_LIMIT {
-            return Ok((Err(Refused::new(reason::FILE_TOO_LARGE, format!("{size} bytes"))), Vec::new()));
-        }
-        let bytes = read_bytes(&file.path)?;
+        let bytes = match bytes_of(&file.path).with_context(|| format!("cannot read {}", file.path.display()))? {
+            Ok(bytes) => bytes,
+            Err(refused) => return Ok((Err(refused), Vec::new())),
+        };
         if file.format == Format::Txt {
             let paper = self.read(bytes.clone(), file)?;
             return Ok((paper, bytes));
@@ -174,8 +173,4 @@ impl Reading<'_> {
             Err(Stopped) => Err(self.ctx.check().err().map_or_else(|| anyhow::anyhow!("reading stopped"), Into::into)),
         }
     }
-}
-
-fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }

@@ -5,8 +5,7 @@ use std::io::Cursor;
 use super::quality::Census;
 use super::{Paper, Refused};
 use crate::ingest::encoding::{self, Charset};
-use crate::ingest::reason;
-use crate::ingest::records::RECORD_LIMIT;
+use crate::ingest::{limits, reason};
 
 /// Names of the head lines, by column.
 const HEAD: &[(&str, &[&str])] = &[
@@ -20,8 +19,8 @@ const HEAD: &[(&str, &[&str])] = &[
 
 /// Reads a text file.
 pub(super) fn read(bytes: &[u8], declared: Option<Charset>) -> Result<Paper, Refused> {
-    if bytes.len() > RECORD_LIMIT {
-        return Err(Refused::new("record over 8 MB", ""));
+    if bytes.len() > limits::RECORD {
+        return Err(Refused::new(reason::RECORD_TOO_LONG, ""));
     }
     let (text, encoding) = decode(bytes, declared)?;
     let mut census = Census::default();

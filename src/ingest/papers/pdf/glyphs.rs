@@ -22,10 +22,10 @@ use hayro_interpret::{
 
 use rustc_hash::FxHashSet;
 
+use crate::ingest::limits;
+
 /// Bytes of a packed stream below which it cannot unpack to much: a byte holds a thousand at the most.
 const SMALL_STREAM: usize = 1 << 16;
-/// Things drawn on one page at the most; a page with more is no page of a document.
-const DRAWN_LIMIT: usize = 2_000_000;
 
 /// One glyph that can be seen.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +75,7 @@ pub(super) enum Closed {
 pub(super) enum Stop {
     /// The work was cancelled.
     Cancelled,
-    /// The page draws more than [`DRAWN_LIMIT`] things.
+    /// The page draws more than [`limits::DRAWN`] things.
     Endless,
 }
 
@@ -209,7 +209,7 @@ impl Sight<'_> {
     fn count(&mut self, n: usize) {
         let before = self.drawn >> 12;
         self.drawn += n;
-        if self.drawn > DRAWN_LIMIT {
+        if self.drawn > limits::DRAWN {
             resume_unwind(Box::new(Stop::Endless));
         }
         if self.drawn >> 12 != before && (self.cancelled)() {
@@ -311,6 +311,10 @@ impl<'a> Device<'a> for Sight<'_> {
 
     fn push_clip_path(&mut self, _: &ClipPath) {
         self.count(1);
+        // Each form that is drawn begins with one, and a form may hold a file's worth of others.
+        if (self.cancelled)() {
+            resume_unwind(Box::new(Stop::Cancelled));
+        }
     }
 
     fn push_transparency_group(&mut self, _: f32, _: Option<SoftMask<'a>>, _: BlendMode) {}

@@ -17,8 +17,8 @@ pub(super) use self::title::sensible as sensible_title;
 use self::glyphs::{Closed, File, Record, Stop};
 use super::dates;
 use super::quality::{Census, Quality};
-use super::{FILE_LIMIT, Limits, Paper, Refused, Stopped};
-use crate::ingest::reason;
+use super::{Limits, Paper, Refused, Stopped};
+use crate::ingest::{limits, reason};
 use crate::job;
 
 /// Characters a page below which a file counts as scanned pictures.
@@ -68,7 +68,7 @@ fn drawn(bytes: Vec<u8>, limits: &Limits, cancelled: &dyn Fn() -> bool) -> Resul
     if pages == 0 {
         return Err(Refused::new(reason::DAMAGED_PDF, "no pages"));
     }
-    if file.unpacks_over(FILE_LIMIT) {
+    if file.unpacks_over(limits::FILE) {
         return Err(Refused { pages, ..Refused::new(reason::UNPACKS_TOO_LARGE, "") });
     }
     let (mut sheets, mut census) = (Vec::with_capacity(pages), Census::default());

@@ -1,0 +1,111 @@
+//! What a file may be at the most, all in one place. What is larger costs itself alone, with the limit in its reason.
+//!
+//! | what | limit | what happens |
+//! |---|---|---|
+//! | a row, a line, an element of a JSON array, a text or HTML file | [`RECORD`] | set aside with its place and beginning; an array ends there |
+//! | a quote that does not close | [`RECORD`] | its line is set aside, the next ones are read |
+//! | columns of a table | [`COLUMNS`] | the file is refused |
+//! | nested JSON | [`JSON_DEPTH`] | the row is set aside |
+//! | nested XML of a DOCX | [`XML_DEPTH`] | the file is set aside |
+//! | nested tables and articles of HTML and DOCX | [`TABLE_DEPTH`] | deeper ones are text and no tables |
+//! | a file that is one document | [`FILE`], also when unpacked | the file is set aside |
+//! | parts of an archive (XLSX, DOCX) | [`ARCHIVE_PARTS`] | the file is refused or set aside |
+//! | an unpacked workbook | [`WORKBOOK`] | the file is refused |
+//! | cells of a sheet, empty ones up to the last of a row included | [`CELLS`] | the file is refused |
+//! | text of a sheet's cells | [`WORKBOOK`] | the file is refused |
+//! | things drawn on a page of a PDF | [`DRAWN`] | the file is set aside |
+//! | pages of a PDF | `[ingest] max_pages` | the file is set aside |
+
+use std::io::{self, Read};
+
+use anyhow::{Result, bail};
+
+/// Bytes of a row, of a line, of an element of a JSON array, and of a text or HTML file.
+pub const RECORD: usize = 8 << 20;
+/// Bytes of a row set aside for its length that are kept.
+pub const RECORD_KEPT: usize = 1 << 16;
+/// Columns of a table.
+pub const COLUMNS: usize = 10_000;
+/// Bytes of the name of a column of JSON, the names that it is nested in included; values below longer ones are not looked at.
+pub const COLUMN_NAME: usize = 1_000;
+/// Arrays and objects of JSON inside one another. (The reader's own; here to be stated and tested.)
+pub const JSON_DEPTH: usize = 127;
+/// Elements of a DOCX inside one another.
+pub const XML_DEPTH: usize = 1_000;
+/// Tables, rows, cells and articles of HTML and DOCX inside one another.
+pub const TABLE_DEPTH: usize = 256;
+/// Bytes of a file that is one document; of packed ones also when unpacked.
+pub const FILE: u64 = 256 << 20;
+/// Files in an archive.
+pub const ARCHIVE_PARTS: usize = 10_000;
+/// Bytes that a workbook may unpack to, and bytes of the text in the cells of its sheet.
+pub const WORKBOOK: u64 = 1 << 30;
+/// Tags in the table of a workbook's texts: four a text.
+pub const SHARED_TAGS: u64 = 32_000_000;
+/// Cells of a sheet.
+pub const CELLS: usize = 16_000_000;
+/// Things drawn on one page of a PDF; a page with more is no page of a document.
+pub const DRAWN: usize = 2_000_000;
+
+/// How the entry of a file in the directory of an archive begins.
+const ENTRY: &[u8; 4] = b"PK\x01\x02";
+
+/// Refuses an archive that has more files than [`ARCHIVE_PARTS`], before its directory is read into memory. What the archive
+/// says of itself is not believed.
+pub(super) fn check_archive(mut archive: impl Read) -> Result<()> {
+    let (mut buffer, mut kept, mut entries) = (vec![0; 1 << 16], 0, 0);
+    loop {
+        let n = match archive.read(&mut buffer[kept..]) {
+            Ok(0) => return Ok(()),
+            Ok(n) => kept + n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+        entries += buffer[..n].windows(ENTRY.len()).filter(|piece| piece == ENTRY).count();
+        if entries > ARCHIVE_PARTS {
+            bail!("an archive of more than {ARCHIVE_PARTS} files");
+        }
+        // An entry may begin in one piece and end in the next.
+        kept = n.min(ENTRY.len() - 1);
+        buffer.copy_within(n - kept..n, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::reason;
+
+    /// Gives a few bytes at a time.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let n = self.0.len().min(3).min(out.len());
+            out[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    #[test]
+    fn files_of_an_archive_are_counted_wherever_its_pieces_end() {
+        let of = |n: usize| [b"PK\x03\x04".as_slice(), &b"PK\x01\x02..".repeat(n)].concat();
+        for pad in 0..4 {
+            let within = [vec![b'P'; pad], of(ARCHIVE_PARTS)].concat();
+            check_archive(Slow(&within)).unwrap();
+            check_archive(within.as_slice()).unwrap();
+            let over = [vec![b'P'; pad], of(ARCHIVE_PARTS + 1)].concat();
+            assert!(check_archive(Slow(&over)).is_err() && check_archive(over.as_slice()).is_err());
+        }
+    }
+
+    #[test]
+    fn reasons_state_the_limits_that_hold() {
+        assert_eq!(reason::RECORD_TOO_LONG, format!("record over {} MB", RECORD >> 20));
+        assert_eq!(reason::FILE_TOO_LARGE, format!("file over {} MB", FILE >> 20));
+        assert_eq!(reason::UNPACKS_TOO_LARGE, format!("unpacks to more than {} MB", FILE >> 20));
+        assert_eq!(reason::JSON_TOO_DEEP, format!("not JSON: nested more than {JSON_DEPTH} deep"));
+        assert_eq!(reason::XML_TOO_DEEP, format!("nested more than {XML_DEPTH} deep"));
+    }
+}
