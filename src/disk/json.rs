@@ -30,7 +30,12 @@ const CLOSES: &str = "}\n";
 
 /// Writes a value as indented JSON with a seal.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let text = sealed(&serde_json::to_string_pretty(value)?, FORMAT);
+    write_json_of(path, value, FORMAT)
+}
+
+/// The same in any format; for tests of what a project of another version meets.
+pub(crate) fn write_json_of(path: &Path, value: &impl Serialize, format: u32) -> Result<()> {
+    let text = sealed(&serde_json::to_string_pretty(value)?, format);
     write_atomic(path, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
@@ -188,7 +193,7 @@ mod tests {
     fn a_newer_format_is_refused_with_both_numbers() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("state.json");
-        std::fs::write(&path, sealed("[]", FORMAT + 1)).unwrap();
+        write_json_of(&path, &json!([]), FORMAT + 1).unwrap();
         let error = format!("{:#}", read_json::<Value>(&path).unwrap_err());
         assert!(error.contains(&format!("format {}; this one reads up to {FORMAT}", FORMAT + 1)), "{error}");
     }

@@ -16,6 +16,8 @@ use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader
 
 pub use flaw::{Damage, Flaw};
 pub(crate) use json::content_of_json;
+#[cfg(test)]
+pub(crate) use json::write_json_of;
 pub use json::{read_json, read_unsealed_json, write_json};
 pub use map::{map, map_file, numbers};
 pub use pending::{Pending, Scratch};

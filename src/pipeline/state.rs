@@ -153,32 +153,54 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
+    use std::path::Path;
 
-    fn step(key: &str, stands: bool) -> Step<'static> {
-        Step { name: "clean", key: Key::of(key.as_bytes()), stands, unit: "docs", total: None }
+    use super::*;
+    use crate::config::Config;
+
+    fn step<'a>(key: &str, stands: bool, project: &Project) -> Step<'a> {
+        let output = Output::of("lint tone", &Config::default(), Path::new(""), project);
+        Step { name: "lint tone", key: Key::of(key.as_bytes()), stands, output, unit: "docs", total: None }
     }
 
     #[test]
-    fn a_stage_runs_again_when_its_key_or_its_output_is_gone_and_not_before() {
+    fn a_stage_runs_again_when_its_key_or_what_it_made_is_gone_and_not_before() {
         let dir = tempfile::tempdir().unwrap();
         let project = Project::new(dir.path());
         let ctx = Ctx::new(1, 1).unwrap();
-        let ran = |step| {
+        let made = project.lint("tone");
+        let ran = |key: &str, stands: bool| {
             let mut ran = false;
-            let report = State::read(&project).run(step, &ctx, || {
+            let report = State::read(&project).unwrap().run(step(key, stands, &project), &ctx, || {
                 ran = true;
-                Ok((Report { rows_out: 7, ..Report::new("clean") }, None))
+                disk::write_json(&made, &"made")?;
+                Ok((Report { rows_out: 7, ..Report::new("lint") }, None))
             });
             let report = report.unwrap();
             assert_eq!((report.rows_out, report.unchanged), (7, !ran));
-            ran
+            ran.then(|| report.damaged().map(str::to_owned).collect::<Vec<_>>())
         };
-        assert!(ran(step("a", false)));
-        assert!(!ran(step("a", true)));
-        assert!(ran(step("a", false)), "its output is gone");
-        assert!(ran(step("b", true)), "it depends on something else");
-        assert_eq!(State::read(&project).reports().len(), 1);
+        let quietly = Some(Vec::new());
+        assert_eq!(ran("a", true), quietly);
+        assert_eq!(ran("a", true), None);
+        assert_eq!(ran("a", false), quietly, "its rows are gone");
+        assert_eq!(ran("b", true), quietly, "it depends on something else");
+        let whole = fs::read(&made).unwrap();
+        fs::write(&made, &whole[..whole.len() - 3]).unwrap();
+        assert_eq!(ran("b", true), Some(vec!["lint/tone.json is cut short".to_owned()]));
+        assert_eq!(fs::read(&made).unwrap(), whole);
+        fs::remove_file(&made).unwrap();
+        assert_eq!(ran("b", true), Some(vec!["lint/tone.json is gone".to_owned()]));
+        disk::write_json(&made, &"another").unwrap();
+        assert!(ran("b", true).is_some_and(|named| named[0].contains("another was put in its place")));
+        assert_eq!(ran("b", true), None);
+        let reports = State::read(&project).unwrap().reports();
+        assert_eq!(
+            reports.iter().map(|report| report.damaged().count()).collect::<Vec<_>>(),
+            [0],
+            "what is past is not kept"
+        );
     }
 
     #[test]
@@ -186,8 +208,27 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let project = Project::new(dir.path());
         let ctx = Ctx::new(1, 1).unwrap();
-        State::read(&project).run(step("a", false), &ctx, || Ok((Report::new("clean"), None))).unwrap();
-        State::read(&project).run(step("b", true), &ctx, || anyhow::bail!("no room")).unwrap_err();
-        assert!(State::read(&project).reports().is_empty());
+        let mut state = State::read(&project).unwrap();
+        let work = || {
+            disk::write_json(&project.lint("tone"), &"made")?;
+            Ok((Report::new("lint"), None))
+        };
+        state.run(step("a", false, &project), &ctx, work).unwrap();
+        state.run(step("b", true, &project), &ctx, || anyhow::bail!("no room")).unwrap_err();
+        assert!(State::read(&project).unwrap().reports().is_empty());
+    }
+
+    #[test]
+    fn a_damaged_state_is_none_and_a_newer_one_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::new(dir.path());
+        fs::write(project.state(), "[]").unwrap();
+        let state = State::read(&project).unwrap();
+        assert_eq!(state.damage, Some(Damage { path: project.state(), flaw: Flaw::Unsealed }));
+        disk::write_json(&project.state(), &Vec::<Entry>::new()).unwrap();
+        assert_eq!(State::read(&project).unwrap().damage, None);
+        disk::write_json_of(&project.state(), &Vec::<Entry>::new(), crate::project::FORMAT + 1).unwrap();
+        let error = format!("{:#}", State::read(&project).unwrap_err());
+        assert!(error.contains("newer version") && error.contains("use that version"), "{error}");
     }
 }
