@@ -117,7 +117,8 @@ impl Key {
         Some(Key(key))
     }
 
-    fn cut(hash: blake3::Hash) -> Key {
+    /// The first half of a hash.
+    pub(crate) fn cut(hash: blake3::Hash) -> Key {
         let mut key = [0u8; 16];
         key.copy_from_slice(&hash.as_bytes()[..16]);
         Key(key)
@@ -161,6 +162,9 @@ impl std::fmt::Display for TooLittle {
 
 impl std::error::Error for TooLittle {}
 
+/// The fact of a report that names the files which were made again because they were damaged.
+pub const DAMAGED: &str = "damaged";
+
 /// What a stage did: rows in, rows out, rows dropped by reason, facts worth showing, and how long it took.
 ///
 /// `rows_in == rows_out + sum(dropped)` holds for every stage that maps rows to rows.
@@ -199,6 +203,21 @@ impl Report {
     pub fn fact(&mut self, name: &str, value: impl Serialize) {
         let value = serde_json::to_value(value).expect("facts are plain data and always have a JSON form");
         self.facts.insert(name.to_owned(), value);
+    }
+
+    /// Names files that were damaged, beside those that are named already.
+    pub fn name_damage(&mut self, files: impl IntoIterator<Item = String>) {
+        let known = self.damaged().map(str::to_owned).collect::<Vec<_>>();
+        let files: Vec<String> = known.into_iter().chain(files).collect();
+        if !files.is_empty() {
+            self.fact(DAMAGED, files);
+        }
+    }
+
+    /// The files that were damaged and have been made again, each with what was wrong.
+    pub fn damaged(&self) -> impl Iterator<Item = &str> {
+        let files = self.facts.get(DAMAGED).and_then(serde_json::Value::as_array);
+        files.into_iter().flatten().filter_map(serde_json::Value::as_str)
     }
 
     /// Rows set aside for any reason.

@@ -183,7 +183,10 @@ fn line(stage: &StageProgress) -> String {
     match &stage.state {
         StageState::Running => pace(stage),
         StageState::Failed => "failed".into(),
-        StageState::Done(report) => ended(report),
+        StageState::Done(report) => {
+            let named = report.damaged().map(|damage| format!("\n{:<10} {damage}: made again", ""));
+            std::iter::once(ended(report)).chain(named).collect()
+        }
     }
 }
 

@@ -4,6 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::corpus::Parts;
 
+/// Format of the files that this program writes for itself. Every one of them carries it: tables and JSON in their seals
+/// ([`crate::disk`]). Version 0 had no seals.
+pub const FORMAT: u32 = 1;
+
 /// The layout of a project's artefact folder (`[project] dir`, by default `.inkstone`).
 #[derive(Clone, Debug)]
 pub struct Project {

@@ -262,7 +262,7 @@ pub(super) fn store(args: &StoreArgs, ctx: &Ctx) -> Result<Summary> {
             summary.set("dropped", dropped.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
         StoreAction::Compact => {
-            let used = pipeline::feature_sets(&config, &project);
+            let used = pipeline::feature_sets(&config, &project)?;
             summary.set("compaction", store.compact(|header| used.contains(&header.id()), ctx)?);
         }
         StoreAction::Stats => {

@@ -146,7 +146,11 @@ fn write_parquet(path: &Path, rows: &[Story], world: &World) -> Result<()> {
         text("rating", &|s| s.rating.unwrap_or_default().to_owned()),
         times_column("publish_time", rows.iter().map(|s| Some(s.time)))?,
     ])?;
-    disk::write_parquet(path, &mut frame)
+    // As a vendor delivers it: without a seal.
+    disk::write_atomic(path, |out| {
+        disk::parquet_writer(out).finish(&mut frame)?;
+        Ok(())
+    })
 }
 
 fn write_json(path: &Path, rows: &[Story], world: &World) -> Result<()> {

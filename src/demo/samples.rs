@@ -48,10 +48,10 @@ fn every_format_holds_the_same_rows() {
     assert_eq!(delimited("news_gb18030.csv", GB18030, b','), rows);
     assert_eq!(delimited("news_utf16le.tsv", UTF_16LE, b'\t'), rows);
     assert_eq!(delimited("news_big5.csv", BIG5, b','), lines("news_traditional.jsonl"));
-    let objects: Vec<Value> = disk::read_json(&sample("news_objects.json")).unwrap();
+    let objects: Vec<Value> = disk::read_unsealed_json(&sample("news_objects.json")).unwrap();
     assert_eq!(json_rows(&objects), rows);
-    assert_eq!(disk::read_json::<Rows>(&sample("news_arrays.json")).unwrap(), rows);
-    let frame = disk::read_parquet(&sample("news.parquet"), None).unwrap();
+    assert_eq!(disk::read_unsealed_json::<Rows>(&sample("news_arrays.json")).unwrap(), rows);
+    let frame = disk::read_foreign_parquet(&sample("news.parquet"), None).unwrap();
     for (i, field) in FIELDS.iter().enumerate() {
         let column: Vec<&str> = frame.column(field).unwrap().str().unwrap().iter().flatten().collect();
         assert_eq!(column, rows.iter().map(|r| r[i].as_str()).collect::<Vec<_>>());

@@ -1,17 +1,24 @@
-//! Files that are whole or absent: temporary name, fsync, rename. And the one way frames go to and come from Parquet.
+//! Files that are whole or absent: temporary name, fsync, rename. And the one way frames go to and come from Parquet, values to
+//! and from JSON: with a seal, by which damage and other formats are seen before anything is served.
 
+mod flaw;
+mod json;
 mod map;
 mod pending;
+mod seal;
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
+pub use flaw::{Damage, Flaw};
+pub(crate) use json::content_of_json;
+#[cfg(test)]
+pub(crate) use json::write_json_of;
+pub use json::{read_json, read_unsealed_json, write_json};
 pub use map::{map, map_file, numbers};
 pub use pending::{Pending, Scratch};
 
@@ -44,27 +51,19 @@ pub fn sweep(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a value as indented JSON.
-pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    write_atomic(path, |out| {
-        serde_json::to_writer_pretty(&mut *out, value)?;
-        out.write_all(b"\n")?;
-        Ok(())
-    })
-}
-
-/// Reads a JSON file.
-pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_slice(&text).with_context(|| format!("{} is not what this version writes", path.display()))
-}
-
-/// Writes a frame as Parquet (zstd), with the same bytes for the same frame.
+/// Writes a frame as sealed Parquet (zstd), with the same bytes for the same frame.
 pub fn write_parquet(path: &Path, frame: &mut DataFrame) -> Result<()> {
     write_atomic(path, |out| {
-        parquet_writer(out).finish(frame)?;
-        Ok(())
+        seal_parquet(out, |out| {
+            parquet_writer(out).finish(frame)?;
+            Ok(())
+        })
     })
+}
+
+/// Seals the Parquet file that `write` writes, which is all that `out` holds.
+pub fn seal_parquet(out: &mut BufWriter<File>, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    seal::seal(out, write)
 }
 
 /// A writer of Parquet (zstd) that makes the same bytes for the same frame.
@@ -72,9 +71,78 @@ pub fn parquet_writer<W: Write>(out: W) -> ParquetWriter<W> {
     ParquetWriter::new(out).set_parallel(false).with_row_group_size(Some(1 << 16))
 }
 
-/// Reads a Parquet file, all columns or those named.
+/// Reads a Parquet file of ours, all columns or those named, if it is as it was written.
 pub fn read_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
+    let file = open(path)?;
+    check_with(path, &file, |bytes| seal::check(bytes).map(drop))?;
+    frame_of(path, file, columns)
+}
+
+/// Reads a Parquet file of any origin. Where it has a seal of ours, that counts.
+pub fn read_foreign_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    check_with(path, &file, |bytes| match seal::find(bytes) {
+        Ok(_) => seal::check(bytes).map(drop),
+        Err(_) => Ok(()),
+    })?;
+    frame_of(path, file, columns)
+}
+
+/// Rows of a Parquet file of ours, by its footer alone.
+pub fn rows_of_parquet(path: &Path) -> Result<usize> {
+    let file = open(path)?;
+    check_with(path, &file, |bytes| seal::find(bytes).map(drop))?;
+    ParquetReader::new(file).num_rows().with_context(|| format!("{} is not a readable Parquet file", path.display()))
+}
+
+/// The key of a file, if all of it is as it was written: that of its seal, or of its bytes where files of its kind have none.
+pub fn check(path: &Path) -> Result<Key> {
+    let file = open(path)?;
+    match extension(path) {
+        Some("parquet") => check_with(path, &file, |bytes| seal::check(bytes).map(|seal| seal.content)),
+        Some("json") => check_with(path, &file, json::check),
+        _ => hash_file(path),
+    }
+}
+
+/// What is wrong with a file, which should have this key where one is given.
+pub fn damage_of(path: &Path, key: Option<Key>) -> Result<Option<Damage>> {
+    match check(path) {
+        Ok(found) if key.is_none_or(|key| key == found) => Ok(None),
+        Ok(_) => {
+            // Files without a seal tell no more than that they are others.
+            let sealed = ["parquet", "json"].map(Some).contains(&extension(path));
+            Ok(Some(Damage::new(path, if sealed { Flaw::Exchanged } else { Flaw::Altered })))
+        }
+        Err(error) => error.downcast().map(Some),
+    }
+}
+
+/// The key that [`check`] gives of a file that has just been written, of whose pages nothing is read.
+pub fn key_of(path: &Path) -> Result<Key> {
+    match extension(path) {
+        Some("parquet") => check_with(path, &open(path)?, |bytes| seal::find(bytes).map(|seal| seal.content)),
+        _ => check(path),
+    }
+}
+
+fn extension(path: &Path) -> Option<&str> {
+    path.extension().and_then(|extension| extension.to_str())
+}
+
+fn open(path: &Path) -> Result<File> {
+    match File::open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(Damage::new(path, Flaw::Missing)),
+        opened => opened.with_context(|| format!("cannot open {}", path.display())),
+    }
+}
+
+fn check_with<T>(path: &Path, file: &File, check: impl FnOnce(&[u8]) -> Result<T, Flaw>) -> Result<T> {
+    let map = map_file(file).with_context(|| format!("cannot read {}", path.display()))?;
+    check(&map).map_err(|flaw| Damage::new(path, flaw).into())
+}
+
+fn frame_of(path: &Path, file: File, columns: Option<&[&str]>) -> Result<DataFrame> {
     let columns = columns.map(|names| names.iter().map(|&n| n.to_owned()).collect());
     ParquetReader::new(file)
         .with_columns(columns)
@@ -115,9 +183,7 @@ pub fn hash_file_in_full(path: &Path) -> Result<String> {
 pub fn hash_reader(reader: &mut impl Read) -> Result<Key> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(reader)?;
-    let mut key = [0u8; 16];
-    key.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    Ok(Key(key))
+    Ok(Key::cut(hasher.finalize()))
 }
 
 /// The files of a folder with this extension, sorted by name; none when the folder is absent.

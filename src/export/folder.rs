@@ -57,9 +57,9 @@ impl Folder {
         let rows = table.height() as u64;
         let bom = self.bom;
         match format {
-            Format::Parquet => {
-                self.file(&format!("{path}.parquet"), rows, |out| arrow::write_parquet(out, table, index))
-            }
+            Format::Parquet => self.file(&format!("{path}.parquet"), rows, |out| {
+                disk::seal_parquet(out, |out| arrow::write_parquet(out, table, index))
+            }),
             Format::Arrow => self.file(&format!("{path}.arrow"), rows, |out| arrow::write_arrow(out, table, index)),
             Format::Csv => self.file(&format!("{path}.csv"), rows, |out| {
                 let writer = CsvWriter::new(out).include_bom(bom);
@@ -78,7 +78,7 @@ impl Folder {
         let full = self.partial.join(path);
         disk::make_dir(full.parent().unwrap_or(&self.partial))?;
         let cannot = || format!("cannot write {}", full.display());
-        let mut out = BufWriter::new(File::create(&full).with_context(cannot)?);
+        let mut out = BufWriter::new(File::create_new(&full).with_context(cannot)?);
         write(&mut out).with_context(cannot)?;
         out.flush().with_context(cannot)?;
         self.note(path.to_owned(), rows)
@@ -127,7 +127,7 @@ fn check_replaceable(out: &Path) -> Result<()> {
     if !out.exists() {
         return Ok(());
     }
-    let known: BTreeSet<String> = match disk::read_json::<Manifest>(&out.join(MANIFEST)) {
+    let known: BTreeSet<String> = match disk::read_unsealed_json::<Manifest>(&out.join(MANIFEST)) {
         Ok(manifest) => manifest.files.into_iter().map(|f| f.path).chain([MANIFEST.to_owned()]).collect(),
         Err(_) => BTreeSet::new(),
     };

@@ -146,7 +146,7 @@ fn the_long_table_joins_factors_on_date_and_code() {
     let dir = tempfile::tempdir().unwrap();
     let (_, report) = export(&dir.path().join("out"), &everything()).unwrap();
     assert_eq!((report.rows_in, report.rows_out), (6, 6));
-    let long = disk::read_parquet(&dir.path().join("out/long/factors.parquet"), None).unwrap();
+    let long = disk::read_foreign_parquet(&dir.path().join("out/long/factors.parquet"), None).unwrap();
     let dates: Vec<_> = dates_of(&long, "date").unwrap().into_iter().map(|d| d.unwrap().to_string()).collect();
     assert_eq!(dates, ["2024-03-01", "2024-03-05", "2024-03-05", "2024-03-05", "2024-03-06"]);
     assert_eq!(texts(&long, "code"), ["600000.XSHG", "000001.XSHE", "430047.BJ", "600000.XSHG", "600000.XSHG"]);
@@ -161,18 +161,18 @@ fn the_long_table_joins_factors_on_date_and_code() {
 fn the_wide_alphalens_and_qlib_tables_have_the_shapes_of_their_readers() {
     let dir = tempfile::tempdir().unwrap();
     export(dir.path(), &everything()).unwrap();
-    let wide = disk::read_parquet(&dir.path().join("wide/语调.parquet"), None).unwrap();
+    let wide = disk::read_foreign_parquet(&dir.path().join("wide/语调.parquet"), None).unwrap();
     assert_eq!(wide.get_column_names(), ["date", "000001.XSHE", "430047.BJ", "600000.XSHG"]);
     assert_eq!(reals(&wide, "600000.XSHG"), [Some(1.5), None, Some(0.1), None]);
     assert_eq!(reals(&wide, "430047.BJ"), [None; 4]);
 
-    let alphalens = disk::read_parquet(&dir.path().join("alphalens/语调.parquet"), None).unwrap();
+    let alphalens = disk::read_foreign_parquet(&dir.path().join("alphalens/语调.parquet"), None).unwrap();
     assert_eq!(alphalens.get_column_names(), ["date", "asset", "factor"]);
     assert_eq!(reals(&alphalens, "factor"), [Some(1.5), Some(-2.0), Some(0.1)]);
     let first = times_of(&alphalens, "date").unwrap()[0].unwrap();
     assert_eq!(first.to_string(), "2024-03-01 00:00:00");
 
-    let qlib = disk::read_parquet(&dir.path().join("qlib/factors.parquet"), None).unwrap();
+    let qlib = disk::read_foreign_parquet(&dir.path().join("qlib/factors.parquet"), None).unwrap();
     assert_eq!(qlib.get_column_names(), ["datetime", "instrument", "语调", "Heat"]);
     // Sorted as written: BJ, SH, SZ within the day.
     assert_eq!(texts(&qlib, "instrument"), ["SH600000", "BJ430047", "SH600000", "SZ000001", "SH600000"]);
@@ -236,7 +236,7 @@ fn pandas_is_told_the_index_of_what_alphalens_and_qlib_read() {
     let noted = arrow.custom_metadata().unwrap().unwrap();
     let note: Value = serde_json::from_str(&noted["pandas"]).unwrap();
     assert_eq!(note["index_columns"], json!(["datetime", "instrument"]));
-    let parquet = disk::read_parquet(&dir.path().join("qlib/factors.parquet"), None).unwrap();
+    let parquet = disk::read_foreign_parquet(&dir.path().join("qlib/factors.parquet"), None).unwrap();
     let arrow = IpcReader::new(open("qlib/factors.arrow")).finish().unwrap();
     assert!(arrow.equals_missing(&parquet));
 }
@@ -262,8 +262,9 @@ fn qlib_finds_what_its_rules_rename() {
 fn backtest_tables_come_in_both_formats_with_their_alignment() {
     let dir = tempfile::tempdir().unwrap();
     export(dir.path(), &Params::default()).unwrap();
-    let table =
-        |name: &str| disk::read_parquet(&dir.path().join(format!("backtest/语调/{name}.parquet")), None).unwrap();
+    let table = |name: &str| {
+        disk::read_foreign_parquet(&dir.path().join(format!("backtest/语调/{name}.parquet")), None).unwrap()
+    };
     assert_eq!(reals(&table("ic"), "ic"), [Some(0.1), None]);
     assert_eq!(reals(&table("layers"), "mean_return"), [Some(-0.01), Some(0.02), Some(-0.03), Some(0.04)]);
     assert_eq!(reals(&table("wealth"), "wealth"), [Some(1.0), Some(1.0), Some(0.9), Some(1.1)]);

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Key;
-use crate::disk;
+use crate::disk::{self, Damage, Flaw};
 use crate::ingest::log::Log;
 use crate::project::Project;
 
@@ -121,11 +121,13 @@ impl Plan {
 pub(super) fn finish_interrupted(project: &Project) -> Result<()> {
     let staging = Staging::of(project);
     // The log is written last but one; a plan whose log stands is finished but for its staging folder.
-    if staging.plan().exists() {
-        let plan: Plan = disk::read_json(&staging.plan())?;
-        plan.carry_out(project, &staging)?;
+    match disk::damage_of(&staging.plan(), None)? {
+        None => disk::read_json::<Plan>(&staging.plan())?.carry_out(project, &staging),
+        Some(Damage { flaw: Flaw::Missing, .. }) => Ok(()),
+        Some(newer @ Damage { flaw: Flaw::Newer(_), .. }) => bail!(newer),
+        // Parts that were moved are not those of the log, which shows by their seals: they are read again.
+        Some(_) => fs::remove_dir_all(&staging.0).with_context(|| format!("cannot remove {}", staging.0.display())),
     }
-    Ok(())
 }
 
 /// Renames, unless an earlier attempt did.

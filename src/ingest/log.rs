@@ -15,7 +15,7 @@ use crate::ingest::source::{Format, Table};
 use crate::project::Project;
 
 /// Changes whenever the same file would be read differently, so that old logs are not trusted.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// Everything that ingest has read, in the order of the corpus.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub struct Log {
     pub files: Vec<FileEntry>,
     /// Hash of the rejects file, so that a changed one is noticed.
     pub rejects: Key,
+    /// Seals of the tables of prices and securities, by name.
+    pub tables: BTreeMap<String, Key>,
     /// Findings across files, as in the report.
     pub facts: Map<String, Value>,
 }
@@ -71,6 +73,8 @@ pub struct FileEntry {
     pub first_part: usize,
     /// How many parts hold them.
     pub parts: usize,
+    /// The seals of these parts.
+    pub seals: Vec<Key>,
     /// Where reading goes on when the file has grown.
     pub resume_at: Option<u64>,
 }
@@ -98,6 +102,7 @@ impl FileEntry {
             midnight: 0,
             first_part: 0,
             parts: 0,
+            seals: Vec::new(),
             resume_at: None,
         }
     }
@@ -121,7 +126,7 @@ pub fn sources(project: &Project) -> Result<Vec<(String, Key)>> {
 }
 
 impl Log {
-    /// The log at `path`; an empty one when there is none, or when an older version wrote it.
+    /// The log at `path`; an empty one when there is none, or when another version of the rules wrote it.
     pub(super) fn load(path: &Path) -> Result<Log> {
         if !path.exists() {
             return Ok(Log::default());
@@ -132,6 +137,12 @@ impl Log {
             return Ok(Log::default());
         }
         Ok(serde_json::from_value(value)?)
+    }
+
+    /// Whether it tells of the same corpus, facts of the run left aside.
+    pub(super) fn is_as(&self, other: &Log) -> bool {
+        let key = |log: &Log| Key::of_json(&(log.version, &log.files, log.rejects, &log.tables));
+        key(self) == key(other)
     }
 
     /// The rows of all files that pass `of`, as a report.

@@ -35,6 +35,7 @@ mod run;
 mod securities;
 mod sheets;
 mod source;
+mod standing;
 mod times;
 mod view;
 
@@ -51,6 +52,7 @@ pub use preview::{Field, Preview, preview};
 pub use rejects::Reject;
 pub use run::run;
 pub use source::{Column, Columns, Format, Source, Table};
+pub use standing::check;
 
 /// Settings of ingest (`[ingest]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

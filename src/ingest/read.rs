@@ -51,6 +51,8 @@ pub(super) struct Staged {
     pub(super) grown_from: Option<Key>,
     /// Staged parts.
     pub(super) parts: usize,
+    /// Hash of the rejects in the staging folder.
+    pub(super) rejects: Key,
 }
 
 impl Staged {
@@ -62,6 +64,24 @@ impl Staged {
     /// The record of a staging folder that is complete.
     pub(super) fn record(folder: &Path) -> PathBuf {
         folder.join("staged.json")
+    }
+
+    /// What is in a staging folder, if that is complete and whole.
+    pub(super) fn find(folder: &Path) -> Result<Option<Staged>> {
+        let record = Staged::record(folder);
+        if disk::damage_of(&record, None)?.is_some() {
+            return Ok(None);
+        }
+        let staged: Staged = disk::read_json(&record)?;
+        let parts = corpus::Parts::new(folder);
+        let seals = staged.entry.seals.iter().skip(staged.kept_parts).copied().enumerate();
+        let files = seals.map(|(part, seal)| (parts.path(part), seal));
+        for (path, key) in files.chain([(Staged::rejects(folder), staged.rejects)]) {
+            if disk::damage_of(&path, Some(key))?.is_some() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(staged))
     }
 }
 
@@ -124,12 +144,18 @@ pub(super) fn read_documents(
         add(&mut entry.times, &known.times);
     }
     entry.parts = kept_parts + written;
+    let staged_parts = corpus::Parts::new(folder);
+    entry.seals = known.iter().flat_map(|known| &known.seals[..kept_parts]).copied().collect();
+    for part in 0..written {
+        entry.seals.push(disk::key_of(&staged_parts.path(part))?);
+    }
     let staged = Staged {
         entry,
         kept_parts,
         kept_rejects: known.map_or(0, FileEntry::rejects),
         grown_from: known.map(|k| k.hash),
         parts: written,
+        rejects: disk::hash_file(&Staged::rejects(folder))?,
     };
     disk::write_json(&Staged::record(folder), &staged)?;
     Ok(staged)

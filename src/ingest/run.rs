@@ -22,6 +22,7 @@ use crate::ingest::reason;
 use crate::ingest::rejects::Lines;
 use crate::ingest::securities::Securities;
 use crate::ingest::source::{Source, Table};
+use crate::ingest::standing::Standing;
 use crate::job::Ctx;
 use crate::market;
 use crate::project::Project;
@@ -40,8 +41,10 @@ pub fn run(sources: &[Source], params: &Params, base: &Path, project: &Project, 
     disk::make_dir(project.dir())?;
     commit::finish_interrupted(project)?;
     disk::sweep(project.dir())?;
-    let log = trusted_log(project)?;
+    let standing = Standing::of(project, ctx)?;
     let (units, passed_over) = files::find(sources, base)?;
+    let there = units.iter().map(|unit| (unit.source.name.as_str(), unit.path.as_str())).collect();
+    standing.check_sources(sources, &there, project)?;
     let latest = params.latest.unwrap_or_else(|| (Utc::now() + chrono::Duration::hours(8)).naive_utc());
     ensure!(
         (0.0..=1.0).contains(&params.max_garbled),
@@ -56,29 +59,21 @@ pub fn run(sources: &[Source], params: &Params, base: &Path, project: &Project, 
         ctx,
         latest,
         staging: Staging::of(project),
-        log,
+        log: standing.log,
+        again: standing.again,
     };
     let tasks = run.compare(units)?;
     let removed = run.log.files.len() - tasks.iter().filter(|t| t.known.is_some()).count();
     let in_order = tasks.iter().filter_map(|t| t.known).is_sorted();
-    if removed == 0 && in_order && tasks.iter().all(|t| t.state == State::Kept) {
+    if standing.damaged.is_empty() && removed == 0 && in_order && tasks.iter().all(|t| t.state == State::Kept) {
         let mut report = run.log.report("ingest", |_| true);
         report.facts = run.log.facts.clone();
         report.unchanged = true;
         return Ok(report);
     }
-    run.read_and_commit(tasks, removed, &passed_over)
-}
-
-/// The log, when the corpus and the rejects are as it says; an empty one otherwise, so that everything is read again.
-fn trusted_log(project: &Project) -> Result<Log> {
-    let log = Log::load(&project.ingest_log())?;
-    let parts = project.documents().files()?.len();
-    let rejects = if project.rejects().exists() { disk::hash_file(&project.rejects())? } else { Key::default() };
-    let tables = [(Table::Prices, project.prices()), (Table::Securities, project.securities())];
-    let whole = tables.iter().all(|(table, path)| path.exists() == log.files.iter().any(|f| f.table == *table));
-    let as_left = parts == log.files.iter().map(|f| f.parts).sum::<usize>() && rejects == log.rejects && whole;
-    Ok(if as_left { log } else { Log::default() })
+    let mut report = run.read_and_commit(tasks, removed, &passed_over)?;
+    report.name_damage(standing.damaged.iter().map(|damage| damage.within(project.dir())));
+    Ok(report)
 }
 
 /// What is to be done with a file.
@@ -88,7 +83,7 @@ enum State {
     Kept,
     /// Longer than the log says, and the same up to there.
     Grown,
-    /// New, or other than the log says.
+    /// New, or other than the log says, or what was made of it is damaged.
     Fresh,
 }
 
@@ -120,6 +115,8 @@ struct Run<'a> {
     staging: Staging,
     kept: Kept,
     log: Log,
+    /// Numbers of the log's files of which something is damaged.
+    again: BTreeSet<usize>,
 }
 
 impl<'a> Run<'a> {
@@ -135,7 +132,8 @@ impl<'a> Run<'a> {
             let known = known.filter(|i| self.log.files[*i].settings == settings);
             let entry = known.map(|i| &self.log.files[i]);
             let content = unit.content(entry, self.ctx)?;
-            let state = match entry {
+            let damaged = known.is_some_and(|i| self.again.contains(&i));
+            let state = match entry.filter(|_| !damaged) {
                 Some(entry) if entry.size == content.size && entry.hash == content.hash => State::Kept,
                 Some(entry) if content.grown && entry.table == Table::Documents => State::Grown,
                 _ => State::Fresh,
@@ -194,8 +192,8 @@ impl<'a> Run<'a> {
         }
         let kept: Vec<Option<usize>> = tasks.iter().map(|t| t.known).collect();
         let rejects = self.compose_rejects(&outcomes, &kept)?;
-        let mut log =
-            Log { version: VERSION, files: outcomes.into_iter().map(|o| o.entry).collect(), ..Log::default() };
+        let files = outcomes.into_iter().map(|o| o.entry).collect();
+        let mut log = Log { version: VERSION, files, tables: self.log.tables.clone(), ..Log::default() };
         if let Err(error) = self.check_losses(&log) {
             // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
             std::fs::rename(&rejects, self.project.rejects())?;
@@ -208,16 +206,22 @@ impl<'a> Run<'a> {
             let mut mine = tasks.iter().filter(|t| t.unit.source.table == table).peekable();
             let staged = self.staging.file(&format!("{}.parquet", table.name()));
             if mine.peek().is_none() {
+                log.tables.remove(table.name());
                 gone.push(place);
             } else if mine.any(|t| t.state != State::Kept) {
                 match table {
                     Table::Prices => drop(std::mem::take(&mut prices).write(&staged)?),
                     _ => std::mem::take(&mut securities).write(&staged)?,
                 }
+                log.tables.insert(table.name().to_owned(), disk::key_of(&staged)?);
                 files.push((staged, place));
             }
         }
-        self.note_facts(&mut log, &tasks, &pieces, &files, removed, passed_over)?;
+        match log.is_as(&self.log) {
+            // What was damaged has been read again, and the corpus is what it was.
+            true => log.facts = self.log.facts.clone(),
+            false => self.note_facts(&mut log, &tasks, &pieces, &files, removed, passed_over)?,
+        }
         let mut report = log.report("ingest", |_| true);
         report.facts = log.facts.clone();
         Plan::new(pieces, files, gone, log).commit(self.project, &self.staging)?;
@@ -303,11 +307,7 @@ impl<'a> Run<'a> {
         ids: &mut Ids,
         folder: &Path,
     ) -> Result<Option<Staged>> {
-        let record = Staged::record(folder);
-        if !record.exists() {
-            return Ok(None);
-        }
-        let staged: Staged = disk::read_json(&record)?;
+        let Some(staged) = Staged::find(folder)? else { return Ok(None) };
         let entry = &staged.entry;
         let same = entry.hash == task.content.hash
             && entry.settings == task.settings

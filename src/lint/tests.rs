@@ -229,7 +229,7 @@ fn the_demo_reports_what_had_happened_and_its_placebo_has_nothing_to_break() {
     let ctx = Ctx::new(2, 1).unwrap();
     let (truth, _) = demo::generate(dir.path(), &demo::Params { scale: 0.3, seed: 1 }, &ctx).unwrap();
     let market = Market::read(&dir.path().join("prices.csv"), &[]).unwrap();
-    let rows = disk::read_parquet(&dir.path().join("truth_tone.parquet"), None).unwrap();
+    let rows = disk::read_foreign_parquet(&dir.path().join("truth_tone.parquet"), None).unwrap();
     let text = |name: &str| column(&rows, name).unwrap().str().unwrap().clone();
     let (ids, codes, reposts) = (text("doc_id"), text("code"), text("repost_of"));
     let times = times_of(&rows, "published_at").unwrap();

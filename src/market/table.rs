@@ -22,7 +22,7 @@ pub const CODE_NAMES: [&str; 8] =
 pub fn read_table(path: &Path) -> Result<DataFrame> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
     if extension == "parquet" {
-        return disk::read_parquet(path, None);
+        return disk::read_foreign_parquet(path, None);
     }
     let separator = if extension == "tsv" { b'\t' } else { b',' };
     CsvReadOptions::default()

@@ -36,8 +36,8 @@ impl Run<'_> {
             built.insert(&params.name, key);
             let (path, beside) = (project.factor(&params.name), project.signals(&params.name));
             let name = format!("factor {}", params.name);
-            let stands = path.exists() && beside.exists();
-            let step = Step { name: &name, key, stands, unit: "docs", total: self.documents };
+            let output = self.output(&name);
+            let step = Step { name: &name, key, stands: true, output, unit: "docs", total: self.documents };
             self.step(step, || {
                 let (signals, mut report) = materials.signals(params, &plan, &sets_by_name, ctx)?;
                 let (factor, built) = materials.of_signals(params, &plan, &signals, ctx)?;
@@ -64,8 +64,8 @@ impl Run<'_> {
             let name = format!("backtest {}", params.name);
             let total = Some(market.dates().len() as u64);
             // A ledger that was taken away is begun anew: what is shown must be among its entries.
-            let stands = path.exists() && project.ledger().exists();
-            let step = Step { name: &name, key, stands, unit: "dates", total };
+            let stands = project.ledger().exists();
+            let step = Step { name: &name, key, stands, output: self.output(&name), unit: "dates", total };
             self.step(step, || {
                 // Verdicts were on the factor as it was; those on this one are the linter's next work.
                 disk::remove_if_there(&project.lint(&params.name))?;
@@ -91,11 +91,11 @@ impl Run<'_> {
     pub(super) fn export(&mut self) -> Result<()> {
         let out = self.base.join(&self.config.project.exports);
         let key = Key::of_json(&(VERSION, "export", &self.config.export, &self.judged));
-        let stands = out.join("manifest.json").exists();
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let market = self.market.take().context("factors were built with prices")?;
         let (built, prices) = (self.factors.clone(), self.prices);
-        let step = Step { name: "export", key, stands, unit: "files", total: None };
+        let output = self.output("export");
+        let step = Step { name: "export", key, stands: true, output, unit: "files", total: None };
         self.step(step, || {
             let factors: Vec<Factor> =
                 config.factor.iter().map(|f| read_factor(&f.name, &project, &market)).collect::<Result<_>>()?;
@@ -103,13 +103,13 @@ impl Run<'_> {
                 factors.iter().map(|f| ExportFactor { name: &f.name, values: &f.values }).collect();
             let outcomes = outcomes(config, &project)?;
             // Here, and from what was noted: to hash what all stages made is not for runs that export nothing.
-            let provenance = provenance(config, &project, &built, &State::read(&project), prices)?;
+            let provenance = provenance(config, &project, &built, &State::read(&project)?, prices)?;
             let mut extras = Vec::new();
             for factor in &config.factor {
                 for (file, path) in [("events", project.events(&factor.name)), ("lint", project.lint(&factor.name))] {
                     if path.exists() {
                         let path_in_export = format!("backtest/{}/{file}.json", factor.name);
-                        extras.push(Extra { path: path_in_export, bytes: std::fs::read(&path)? });
+                        extras.push(Extra { path: path_in_export, bytes: disk::content_of_json(&path)? });
                     }
                 }
             }

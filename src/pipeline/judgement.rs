@@ -55,7 +55,7 @@ enum MaskedSets {
 /// What a project has to say of its factors, in the order of the configuration.
 pub fn judged(config: &Config, base: &Path) -> Result<Vec<Judged>> {
     let project = project(config, base);
-    let state = State::read(&project);
+    let state = State::read(&project)?;
     let name = |factor: &factor::Params| format!("backtest {}", factor.name);
     let trials: Vec<Key> = config.factor.iter().map(|f| state.made(&name(f)).unwrap_or_default()).collect();
     let looks = ledger::looks(&project.ledger(), &trials)?;
@@ -119,7 +119,8 @@ impl Run<'_> {
             let key = Key::of_json(&(VERSION, "events", &config.events, self.factors[i]));
             let path = project.events(&params.name);
             let name = format!("events {}", params.name);
-            let step = Step { name: &name, key, stands: path.exists(), unit: "events", total: None };
+            let output = self.output(&name);
+            let step = Step { name: &name, key, stands: true, output, unit: "events", total: None };
             self.step(step, || {
                 let mut signals = read_signals(&params.name, &project)?;
                 signals.retain(|signal| signal.reading == 0);
@@ -145,7 +146,8 @@ impl Run<'_> {
             let key = Key::of_json(&(VERSION, "lint", &config.lint, &config.backtest, self.factors[i], &masked));
             let path = project.lint(&params.name);
             let name = format!("lint {}", params.name);
-            let step = Step { name: &name, key, stands: path.exists(), unit: "steps", total: None };
+            let output = self.output(&name);
+            let step = Step { name: &name, key, stands: true, output, unit: "steps", total: None };
             let sets = self.sets.clone();
             let linted = self.step(step, || {
                 let materials = Materials { store: &store, market: &market, project: &project, config };
@@ -251,8 +253,8 @@ impl Run<'_> {
             let name = format!("report {}", judged.outcome.factor);
             let key = Key::of_json(&(VERSION, &config.report, &manifest, &judged.looks, &of_factor));
             let folder = out.join(&judged.outcome.factor);
-            let stands = folder.join("index.html").exists();
-            let step = Step { name: &name, key, stands, unit: "files", total: None };
+            let output = self.output(&name);
+            let step = Step { name: &name, key, stands: true, output, unit: "files", total: None };
             self.step(step, || Ok((write_report(&page, &folder, &config.report.charts, ctx)?, None)))?;
         }
         Ok(())

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::config::Config;
 use crate::data::{Key, Report};
+use crate::disk;
 use crate::factor::{self, Factor, Inputs, Plan, Signal, Sources};
 use crate::job::Ctx;
 use crate::market::Market;
@@ -91,7 +92,7 @@ impl Materials<'_> {
 pub(super) fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
     let path = project.factor(name);
     ensure!(path.exists(), "factor {name:?} is not built yet (inkstone factor)");
-    let (mut factor, _) = Factor::read(&path, market)?;
-    factor.name = name.to_owned();
+    let (factor, _) = Factor::from_frame(&disk::read_parquet(&path, None)?, name, market)
+        .with_context(|| format!("the factor table {}", path.display()))?;
     Ok(factor)
 }

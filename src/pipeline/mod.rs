@@ -1,7 +1,7 @@
 //! Joins the stages: files to documents, features, factors, tests and exports.
 //!
 //! Each stage has a key: its parameters, the version of the code, and the keys of what it reads. A stage is skipped while
-//! its key and its output stand (`state`).
+//! its key stands and the files that it made are whole, byte by byte (`state`, `output`); `whole` looks at all of a project.
 
 mod capsule;
 mod drift;
@@ -10,18 +10,19 @@ mod experiment;
 mod factors;
 mod judgement;
 mod materials;
+mod output;
 mod standing;
 mod state;
 mod trace;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::backtest::Outcome;
 use crate::config::Config;
-use crate::corpus::Parts;
 use crate::data::{Key, Report};
 use crate::extract::{self, Feature, Model};
 use crate::job::Ctx;
@@ -34,9 +35,11 @@ pub use capsule::{Replayed, replay};
 pub use drift::{Drifted, drift};
 pub use experiment::{Looked, experiments, findings, grids, look_at, score_of};
 pub use judgement::{Judged, judged, judged_of, study, write_report};
+use output::Output;
 pub use standing::{Standing, standings};
 use state::{State, Step};
 pub use trace::Tracer;
+pub use whole::{check, repair};
 
 /// Version of the stages' code; raising it makes every project compute everything again.
 const VERSION: u32 = 3;
@@ -124,21 +127,26 @@ pub fn project(config: &Config, base: &Path) -> Project {
     Project::new(base.join(&config.project.dir))
 }
 
-/// The reports of a project's stages, as they last ran.
+/// The reports of a project's stages, as they last ran; none where nothing can be read of them.
 pub fn last_reports(project: &Project) -> Vec<Report> {
-    State::read(project).reports()
+    State::read(project).map(State::reports).unwrap_or_default()
 }
 
-/// The feature sets that a project's finished stages and experiments refer to.
-pub fn feature_sets(config: &Config, project: &Project) -> BTreeSet<Key> {
+/// The feature sets that a project's finished stages and experiments refer to. Fails where that is not known, as what nobody refers to
+/// may be removed.
+pub fn feature_sets(config: &Config, project: &Project) -> Result<BTreeSet<Key>> {
     let of_cells =
         findings(config, project).into_iter().flat_map(|findings| findings.cells).filter_map(|cell| cell.set);
-    State::read(project).all_made().into_iter().chain(of_cells).collect()
+    let state = State::read(project)?;
+    if let Some(damage) = &state.damage {
+        bail!(damage.clone());
+    }
+    Ok(state.all_made().into_iter().chain(of_cells).collect())
 }
 
 /// The set that a project's feature of this name made last; none where it has not run.
 pub fn feature_set(project: &Project, feature: &str) -> Option<Key> {
-    State::read(project).made(&format!("extract {feature}"))
+    State::read(project).ok()?.made(&format!("extract {feature}"))
 }
 
 /// The backtests that a project has, in the order of the configuration.
@@ -174,17 +182,17 @@ impl<'a> Run<'a> {
         let project = project(config, base);
         disk::make_dir(project.dir())?;
         disk::sweep(project.dir())?;
-        Ok(Run::new(config, base, ctx))
+        Run::new(config, base, ctx)
     }
 
     /// A run that has passed no stage and touched no file.
-    fn new(config: &'a Config, base: &'a Path, ctx: &'a Ctx) -> Run<'a> {
+    fn new(config: &'a Config, base: &'a Path, ctx: &'a Ctx) -> Result<Run<'a>> {
         let project = project(config, base);
-        Run {
+        Ok(Run {
             config,
             base,
             ctx,
-            state: State::read(&project),
+            state: State::read(&project)?,
             project,
             reports: Vec::new(),
             documents: None,
@@ -195,7 +203,12 @@ impl<'a> Run<'a> {
             sets: BTreeMap::new(),
             factors: Vec::new(),
             judged: Vec::new(),
-        }
+        })
+    }
+
+    /// The files of the stage of this name.
+    fn output(&self, stage: &str) -> Output {
+        Output::of(stage, self.config, self.base, &self.project)
     }
 
     fn step(&mut self, step: Step<'_>, work: impl FnOnce() -> Result<(Report, Option<Key>)>) -> Result<()> {
@@ -206,14 +219,25 @@ impl<'a> Run<'a> {
 
     /// Always runs: it finds out itself what is new.
     fn ingest(&mut self) -> Result<()> {
-        let Run { config, base, ctx, project, .. } = self;
-        let work = || ingest::run(&config.source, &config.ingest, base, project, ctx);
+        let Run { config, base, ctx, project, state, .. } = self;
+        let work = || {
+            let mut report = ingest::run(&config.source, &config.ingest, base, project, ctx)?;
+            report.name_damage(state.damage.iter().map(|damage| damage.within(project.dir())));
+            Ok(report)
+        };
         let report = ctx.stage("ingest", "rows", None, work)?;
-        self.corpus = disk::hash_file(&self.project.ingest_log())?;
-        if !report.unchanged {
+        self.pass_ingest()?;
+        // A run that was killed behind ingest, or whose state is lost, has read but not noted it.
+        if self.state.key_of("ingest") != Some((self.corpus, None)) {
             self.state.note_first("ingest", self.corpus, &report)?;
         }
         self.reports.push(report);
+        Ok(())
+    }
+
+    /// Takes up what ingest has left.
+    fn pass_ingest(&mut self) -> Result<()> {
+        self.corpus = disk::hash_file(&self.project.ingest_log())?;
         self.prices = hash_if_there(&self.project.prices())?;
         Ok(())
     }
@@ -229,8 +253,8 @@ impl<'a> Run<'a> {
             project.rejects().display()
         );
         self.corpus = self.clean_key();
-        let stands = parts_stand(&clean, count);
-        let step = Step { name: "clean", key: self.corpus, stands, unit: "docs", total: None };
+        let output = self.output("clean");
+        let step = Step { name: "clean", key: self.corpus, stands: true, output, unit: "docs", total: None };
         self.step(step, || Ok((clean::run(&documents, &clean, &config.clean, ctx)?, None)))?;
         self.documents = self.reports.last().map(|r| r.rows_out);
         Ok(())
@@ -240,8 +264,8 @@ impl<'a> Run<'a> {
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let (clean, links) = (project.clean(), project.links());
         self.corpus = self.link_key()?;
-        let stands = parts_stand(&links, clean.files()?.len());
-        let step = Step { name: "link", key: self.corpus, stands, unit: "docs", total: self.documents };
+        let (output, total) = (self.output("link"), self.documents);
+        let step = Step { name: "link", key: self.corpus, stands: true, output, unit: "docs", total };
         self.step(step, || Ok((link::run(&clean, &linkable(&project)?, &links, &config.link, ctx)?, None)))
     }
 
@@ -256,8 +280,8 @@ impl<'a> Run<'a> {
         let (clean, out) = (project.clean(), project.structure());
         let params = structure::Params { salience: needs.salience.into_iter().collect(), ..config.structure.clone() };
         let key = self.structure_key(&params)?;
-        let stands = parts_stand(&out, clean.files()?.len()) && project.boilerplate().exists();
-        let step = Step { name: "structure", key, stands, unit: "docs", total: self.documents };
+        let (output, total) = (self.output("structure"), self.documents);
+        let step = Step { name: "structure", key, stands: true, output, unit: "docs", total };
         self.step(step, || Ok((structure::run(&clean, &out, &params, &config.tokenizer, base, ctx)?, None)))?;
         self.structure = Some(key);
         Ok(())
@@ -265,7 +289,7 @@ impl<'a> Run<'a> {
 
     fn extract(&mut self) -> Result<()> {
         if self.project.prices().exists() {
-            self.market = Some(Market::read(&self.project.prices(), &securities(&self.project)?)?);
+            self.market = Some(market(&self.project, &securities(&self.project)?)?);
         }
         let store = Store::open_for_run(&self.project.store())?;
         for feature in &self.config.feature {
@@ -300,7 +324,8 @@ impl<'a> Run<'a> {
             shared: None,
         };
         let ctx = self.ctx;
-        let step = Step { name: &name, key, stands, unit: "docs", total: self.documents };
+        let output = self.output(&name);
+        let step = Step { name: &name, key, stands, output, unit: "docs", total: self.documents };
         self.step(step, || {
             let (set, report) = extract::run(feature, &inputs, store, ctx)?;
             Ok((report, Some(set)))
@@ -371,6 +396,13 @@ fn securities(project: &Project) -> Result<Vec<Security>> {
     securities_from_frame(&disk::read_parquet(&project.securities(), None)?)
 }
 
+/// The market of a project's own table of prices.
+fn market(project: &Project, securities: &[Security]) -> Result<Market> {
+    let path = project.prices();
+    let frame = disk::read_parquet(&path, None)?;
+    Market::from_frame(&frame, securities).with_context(|| format!("the price table {}", path.display()))
+}
+
 /// The securities that texts are linked to; without a table of them, the codes of the price table, which have no names.
 fn linkable(project: &Project) -> Result<Vec<Security>> {
     let table = securities(project)?;
@@ -380,11 +412,6 @@ fn linkable(project: &Project) -> Result<Vec<Security>> {
     let prices = disk::read_parquet(&project.prices(), Some(&["code"]))?;
     let codes: BTreeSet<&str> = prices.column("code")?.str()?.iter().flatten().collect();
     Ok(codes.into_iter().map(|code| Security::unnamed(Code::canonical(code))).collect())
-}
-
-/// Whether there are parts `0..count` and no more.
-fn parts_stand(parts: &Parts, count: usize) -> bool {
-    (0..count).all(|i| parts.path(i).exists()) && !parts.path(count).exists()
 }
 
 /// The content hash of a file; the zero key where there is none.

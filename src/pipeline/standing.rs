@@ -7,7 +7,6 @@ use anyhow::Result;
 use super::{Run, needs_structure};
 use crate::config::Config;
 use crate::data::{Key, Report};
-use crate::disk;
 use crate::job::Ctx;
 use crate::structure;
 
@@ -26,11 +25,10 @@ pub struct Standing {
 
 /// How the features of a configuration stand, in its order. Files that a feature names and that are not there make it stale.
 pub fn standings(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Standing>> {
-    let mut run = Run::new(config, base, ctx);
+    let mut run = Run::new(config, base, ctx)?;
     let ingested = run.project.ingest_log().exists();
     if ingested {
-        run.corpus = disk::hash_file(&run.project.ingest_log())?;
-        run.prices = super::hash_if_there(&run.project.prices())?;
+        run.pass_ingest()?;
         run.corpus = run.clean_key();
         run.corpus = run.link_key()?;
         let needs = needs_structure(config);

@@ -1,7 +1,8 @@
 //! What a project's finished stages depended on, so that a stage is skipped while nothing it depends on has changed.
 //!
 //! A stage's entry is removed before the stage starts and written after it ended: a kill at any moment makes the stage run
-//! again and never trusts half of its output.
+//! again and never trusts half of its output. An entry has the files that the stage made with their keys; a stage is only skipped while
+//! every byte of them is as it was.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,8 +10,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Key, Report};
-use crate::disk;
+use super::output::{Made, Output};
+use crate::data::{DAMAGED, Key, Report};
+use crate::disk::{self, Damage, Flaw};
 use crate::job::Ctx;
 use crate::project::Project;
 
@@ -19,6 +21,8 @@ use crate::project::Project;
 pub(super) struct State {
     path: PathBuf,
     entries: Vec<Entry>,
+    /// Why nothing is known of the stages, although there is a file that should tell.
+    pub(super) damage: Option<Damage>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,6 +32,7 @@ struct Entry {
     key: Key,
     /// What the stage made, where that has a key of its own (a feature set).
     made: Option<Key>,
+    files: Vec<Made>,
     report: Report,
 }
 
@@ -37,8 +42,10 @@ pub(super) struct Step<'a> {
     pub(super) name: &'a str,
     /// Everything that it depends on.
     pub(super) key: Key,
-    /// Whether what it made before is still there.
+    /// Whether what it made before that is no file is still there: rows of the store, entries of the ledger.
     pub(super) stands: bool,
+    /// The files that it makes.
+    pub(super) output: Output,
     /// What is counted.
     pub(super) unit: &'static str,
     /// Units in all, when known.
@@ -46,11 +53,24 @@ pub(super) struct Step<'a> {
 }
 
 impl State {
-    /// The state of a project; an unreadable file counts as none, since everything can be made again.
-    pub(super) fn read(project: &Project) -> State {
+    /// The state of a project. A damaged file, or one of an older format, counts as none, since everything can be made again; one of a
+    /// newer format is an error.
+    pub(super) fn read(project: &Project) -> Result<State> {
         let path = project.state();
-        let entries = disk::read_json(&path).unwrap_or_default();
-        State { path, entries }
+        let (entries, damage) = match disk::read_json(&path) {
+            Ok(entries) => (entries, None),
+            Err(error) => match error.downcast_ref::<Damage>().map(|damage| damage.flaw) {
+                Some(Flaw::Newer(_)) => return Err(error.context("this project cannot be opened")),
+                None | Some(Flaw::Missing) => (Vec::new(), None),
+                Some(flaw) => (Vec::new(), Some(Damage { path: path.clone(), flaw })),
+            },
+        };
+        Ok(State { path, entries, damage })
+    }
+
+    /// The names of the stages, with what they depended on and the files that they made.
+    pub(super) fn made_files(&self) -> impl Iterator<Item = (&str, Key, &[Made])> {
+        self.entries.iter().map(|entry| (entry.name.as_str(), entry.key, entry.files.as_slice()))
     }
 
     /// The reports of the stages, in the order in which they last ran.
@@ -78,29 +98,37 @@ impl State {
         self.entries.iter().filter_map(|e| e.made).collect()
     }
 
-    /// Runs a stage, or keeps what it made before when its key and its output still stand.
+    /// Runs a stage, or keeps what it made before when its key still stands and its files are whole. What was not is named in the report
+    /// ([`DAMAGED`]), though not in the one that is kept.
     pub(super) fn run(
         &mut self,
         step: Step<'_>,
         ctx: &Ctx,
         work: impl FnOnce() -> Result<(Report, Option<Key>)>,
     ) -> Result<Report> {
-        let Step { name, key, stands, unit, total } = step;
+        let Step { name, key, stands, output, unit, total } = step;
+        let mut damaged = Vec::new();
         if let Some(entry) = self.entry(name).filter(|entry| entry.key == key && stands) {
-            let report = Report { unchanged: true, seconds: 0.0, ..entry.report.clone() };
-            return ctx.stage(name, unit, Some(0), || Ok(report));
+            damaged = output.damage(&entry.files, ctx)?;
+            if damaged.is_empty() {
+                let report = Report { unchanged: true, seconds: 0.0, ..entry.report.clone() };
+                return ctx.stage(name, unit, Some(0), || Ok(report));
+            }
         }
         if self.entry(name).is_some() {
             self.entries.retain(|e| e.name != name);
             self.save()?;
         }
-        let mut made = None;
+        let (mut made, mut files) = (None, Vec::new());
         let report = ctx.stage(name, unit, total, || {
-            let (report, key) = work()?;
-            made = key;
+            let (mut report, key) = work()?;
+            (made, files) = (key, output.note()?);
+            report.name_damage(damaged.iter().map(|damage| damage.within(output.root())));
             Ok(Report { stage: name.to_owned(), ..report })
         })?;
-        self.entries.push(Entry { name: name.to_owned(), key, made, report: report.clone() });
+        let mut kept = report.clone();
+        kept.facts.shift_remove(DAMAGED);
+        self.entries.push(Entry { name: name.to_owned(), key, made, files, report: kept });
         self.save()?;
         Ok(report)
     }
@@ -108,7 +136,9 @@ impl State {
     /// Notes the report of the stage that comes first and always runs.
     pub(super) fn note_first(&mut self, name: &str, key: Key, report: &Report) -> Result<()> {
         self.entries.retain(|e| e.name != name);
-        self.entries.insert(0, Entry { name: name.to_owned(), key, made: None, report: report.clone() });
+        let mut report = Report { unchanged: false, ..report.clone() };
+        report.facts.shift_remove(DAMAGED);
+        self.entries.insert(0, Entry { name: name.to_owned(), key, made: None, files: Vec::new(), report });
         self.save()
     }
 
@@ -123,32 +153,54 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
+    use std::path::Path;
 
-    fn step(key: &str, stands: bool) -> Step<'static> {
-        Step { name: "clean", key: Key::of(key.as_bytes()), stands, unit: "docs", total: None }
+    use super::*;
+    use crate::config::Config;
+
+    fn step<'a>(key: &str, stands: bool, project: &Project) -> Step<'a> {
+        let output = Output::of("lint tone", &Config::default(), Path::new(""), project);
+        Step { name: "lint tone", key: Key::of(key.as_bytes()), stands, output, unit: "docs", total: None }
     }
 
     #[test]
-    fn a_stage_runs_again_when_its_key_or_its_output_is_gone_and_not_before() {
+    fn a_stage_runs_again_when_its_key_or_what_it_made_is_gone_and_not_before() {
         let dir = tempfile::tempdir().unwrap();
         let project = Project::new(dir.path());
         let ctx = Ctx::new(1, 1).unwrap();
-        let ran = |step| {
+        let made = project.lint("tone");
+        let ran = |key: &str, stands: bool| {
             let mut ran = false;
-            let report = State::read(&project).run(step, &ctx, || {
+            let report = State::read(&project).unwrap().run(step(key, stands, &project), &ctx, || {
                 ran = true;
-                Ok((Report { rows_out: 7, ..Report::new("clean") }, None))
+                disk::write_json(&made, &"made")?;
+                Ok((Report { rows_out: 7, ..Report::new("lint") }, None))
             });
             let report = report.unwrap();
             assert_eq!((report.rows_out, report.unchanged), (7, !ran));
-            ran
+            ran.then(|| report.damaged().map(str::to_owned).collect::<Vec<_>>())
         };
-        assert!(ran(step("a", false)));
-        assert!(!ran(step("a", true)));
-        assert!(ran(step("a", false)), "its output is gone");
-        assert!(ran(step("b", true)), "it depends on something else");
-        assert_eq!(State::read(&project).reports().len(), 1);
+        let quietly = Some(Vec::new());
+        assert_eq!(ran("a", true), quietly);
+        assert_eq!(ran("a", true), None);
+        assert_eq!(ran("a", false), quietly, "its rows are gone");
+        assert_eq!(ran("b", true), quietly, "it depends on something else");
+        let whole = fs::read(&made).unwrap();
+        fs::write(&made, &whole[..whole.len() - 3]).unwrap();
+        assert_eq!(ran("b", true), Some(vec!["lint/tone.json is cut short".to_owned()]));
+        assert_eq!(fs::read(&made).unwrap(), whole);
+        fs::remove_file(&made).unwrap();
+        assert_eq!(ran("b", true), Some(vec!["lint/tone.json is gone".to_owned()]));
+        disk::write_json(&made, &"another").unwrap();
+        assert!(ran("b", true).is_some_and(|named| named[0].contains("another was put in its place")));
+        assert_eq!(ran("b", true), None);
+        let reports = State::read(&project).unwrap().reports();
+        assert_eq!(
+            reports.iter().map(|report| report.damaged().count()).collect::<Vec<_>>(),
+            [0],
+            "what is past is not kept"
+        );
     }
 
     #[test]
@@ -156,8 +208,27 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let project = Project::new(dir.path());
         let ctx = Ctx::new(1, 1).unwrap();
-        State::read(&project).run(step("a", false), &ctx, || Ok((Report::new("clean"), None))).unwrap();
-        State::read(&project).run(step("b", true), &ctx, || anyhow::bail!("no room")).unwrap_err();
-        assert!(State::read(&project).reports().is_empty());
+        let mut state = State::read(&project).unwrap();
+        let work = || {
+            disk::write_json(&project.lint("tone"), &"made")?;
+            Ok((Report::new("lint"), None))
+        };
+        state.run(step("a", false, &project), &ctx, work).unwrap();
+        state.run(step("b", true, &project), &ctx, || anyhow::bail!("no room")).unwrap_err();
+        assert!(State::read(&project).unwrap().reports().is_empty());
+    }
+
+    #[test]
+    fn a_damaged_state_is_none_and_a_newer_one_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::new(dir.path());
+        fs::write(project.state(), "[]").unwrap();
+        let state = State::read(&project).unwrap();
+        assert_eq!(state.damage, Some(Damage { path: project.state(), flaw: Flaw::Unsealed }));
+        disk::write_json(&project.state(), &Vec::<Entry>::new()).unwrap();
+        assert_eq!(State::read(&project).unwrap().damage, None);
+        disk::write_json_of(&project.state(), &Vec::<Entry>::new(), crate::project::FORMAT + 1).unwrap();
+        let error = format!("{:#}", State::read(&project).unwrap_err());
+        assert!(error.contains("newer version") && error.contains("use that version"), "{error}");
     }
 }

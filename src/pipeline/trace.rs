@@ -9,7 +9,6 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDate;
-use polars::prelude::{ParquetReader, SerReader};
 use rayon::prelude::*;
 
 use super::judgement::read_signals;
@@ -242,7 +241,7 @@ impl Tracer {
 
     /// What the set of a feature has of a document. None while a run has the store: what needs no fold is explained all the same.
     fn kept(&self, feature: &str, place: (usize, usize)) -> Result<Option<KeptRow>> {
-        let Some(made) = State::read(&self.project).made(&format!("extract {feature}")) else { return Ok(None) };
+        let Some(made) = State::read(&self.project)?.made(&format!("extract {feature}")) else { return Ok(None) };
         let Ok(store) = Store::open(&self.project.store()) else { return Ok(None) };
         store.set(&made)?.map(|set| KeptRow::of(&set, place)).transpose()
     }
@@ -334,7 +333,7 @@ impl Tracer {
             "factor {name:?} is not built yet, or was built by a version that kept no signals (inkstone factor)"
         );
         let securities = securities(project)?;
-        let market = Market::read(&project.prices(), &securities)?;
+        let market = super::market(project, &securities)?;
         let opened = Arc::new(Opened {
             factor: read_factor(name, project, &market)?,
             plan: Plan::new(params)?,
@@ -416,10 +415,7 @@ fn stamp(path: PathBuf) -> Stamp {
 fn starts(clean: &Parts) -> Result<Vec<u32>> {
     let mut starts = vec![0u32];
     for path in clean.files()? {
-        let file = std::fs::File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
-        let rows = ParquetReader::new(file).num_rows();
-        let rows = rows.with_context(|| format!("{} is not a readable Parquet file", path.display()))?;
-        starts.push(starts.last().copied().unwrap_or(0) + rows as u32);
+        starts.push(starts.last().copied().unwrap_or(0) + disk::rows_of_parquet(&path)? as u32);
     }
     Ok(starts)
 }

@@ -327,20 +327,20 @@ mod tests {
         let (columns, rows) = sparse();
         let ids: [Cow<'_, str>; 2] = ["a".into(), "b".into()];
         write_rows(&path, &columns, |sink| sink.push(&ids, &rows)).unwrap();
-        let frame = disk::read_parquet(&path, None).unwrap();
+        let frame = disk::read_foreign_parquet(&path, None).unwrap();
         assert_eq!(shape(&frame), (2, vec!["id".to_owned(), "column".into(), "value".into()]));
         assert_eq!(frame.column("column").unwrap().str().unwrap().get(1), Some("增长"));
         let dense = Columns::Dense(vec!["v0".into(), "v1".into()]);
         write_rows(&path, &dense, |sink| sink.push(&ids, &Rows::Dense(vec![1.0, 2.0, 3.0, f32::NAN]))).unwrap();
-        let frame = disk::read_parquet(&path, None).unwrap();
+        let frame = disk::read_foreign_parquet(&path, None).unwrap();
         assert_eq!(frame.column("v0").unwrap().f32().unwrap().get(1), Some(3.0));
         let table = Columns::Table { text: Some("class".into()), numbers: vec!["p".into()] };
         let rows = Rows::Table { texts: vec!["正".into(), "负".into()], numbers: vec![0.75, f64::NAN] };
         write_rows(&path, &table, |sink| sink.push(&ids, &rows)).unwrap();
-        let frame = disk::read_parquet(&path, None).unwrap();
+        let frame = disk::read_foreign_parquet(&path, None).unwrap();
         assert_eq!(frame.column("p").unwrap().f64().unwrap().get(1), None);
         write_rows(&path, &table, |_| Ok(())).unwrap();
-        let frame = disk::read_parquet(&path, None).unwrap();
+        let frame = disk::read_foreign_parquet(&path, None).unwrap();
         assert_eq!(shape(&frame), (0, vec!["id".to_owned(), "class".into(), "p".into()]));
     }
 

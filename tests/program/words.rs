@@ -47,7 +47,7 @@ fn strongest(fold: &[(String, f64)], sign: f64, n: usize) -> Vec<&str> {
 
 /// Every document of the market with its written tone.
 fn toned(folder: &Path) -> Vec<(String, f64)> {
-    let truth = disk::read_parquet(&folder.join("data/truth_tone.parquet"), Some(&["doc_id", "tone"])).unwrap();
+    let truth = disk::read_foreign_parquet(&folder.join("data/truth_tone.parquet"), Some(&["doc_id", "tone"])).unwrap();
     let (ids, tones) = (truth.column("doc_id").unwrap().str().unwrap(), truth.column("tone").unwrap().f64().unwrap());
     let tones: BTreeMap<&str, f64> = ids.iter().flatten().zip(tones.iter().flatten()).collect();
     let mut all = Vec::new();

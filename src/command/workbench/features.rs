@@ -74,7 +74,7 @@ fn listing(opened: &Opened, store: &Shelf, ctx: &Ctx) -> Result<FeatureListing> 
         });
         held = read.unwrap_or_else(|error| Held { fault: Some(format!("{error:#}")), ..Held::default() });
     }
-    let used = pipeline::feature_sets(&opened.config, &store.project);
+    let used = pipeline::feature_sets(&opened.config, &store.project)?;
     let mut sets: Vec<FeatureSet> = Vec::new();
     for (standing, feature) in standings.iter().zip(&opened.config.feature) {
         let model = serde_json::to_value(feature.model).ok();

@@ -15,13 +15,12 @@ use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Run, VERSION, needs_structure, securities};
+use super::{Run, VERSION, market, needs_structure, securities};
 use crate::config::Config;
 use crate::data::{Key, Kind, Report};
 use crate::experiment::{Cell, CellState, Findings, Grid, Params, Skipped, Target, conclude};
 use crate::extract::{self, Cost, Feature, Inputs, Model};
 use crate::job::Ctx;
-use crate::market::Market;
 use crate::model::onnx::Output;
 use crate::store::Store;
 use crate::truncate::{SectionShare, Strategy};
@@ -52,7 +51,7 @@ pub fn experiments(
     run.link()?;
     run.structure_of(needs_structure(config))?;
     if run.project.prices().exists() {
-        run.market = Some(Market::read(&run.project.prices(), &securities(&run.project)?)?);
+        run.market = Some(market(&run.project, &securities(&run.project)?)?);
     }
     let store = Store::open_for_run(&run.project.store())?;
     let mut findings = Vec::new();

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
-use polars::prelude::{DataFrame, ParquetReader, SerReader};
+use polars::prelude::DataFrame;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use rustc_hash::FxHasher;
 
@@ -59,7 +59,7 @@ impl Index {
             ctx.check()?;
             let about = path.metadata().ok();
             let written = about.as_ref().and_then(|about| about.modified().ok());
-            let rows = rows_of(&path).map_err(|error| without_folder(chain(error), &path));
+            let rows = disk::rows_of_parquet(&path).map_err(|error| without_folder(chain(error), &path));
             Ok(File { written, bytes: about.map_or(0, |about| about.len()), rows, path })
         };
         let files = ctx.install(|| files.into_par_iter().map(file).collect::<Result<_>>())?;
@@ -87,12 +87,6 @@ impl Index {
         let file = self.files.get(part).context("the corpus has become shorter since it was listed")?;
         Ok(&file.path)
     }
-}
-
-/// Rows of a Parquet file, from its footer.
-fn rows_of(path: &Path) -> Result<usize> {
-    let file = std::fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    ParquetReader::new(file).num_rows().with_context(|| format!("{} is not a readable Parquet file", path.display()))
 }
 
 /// Parts on their way into the catalogue.

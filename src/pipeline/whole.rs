@@ -1,0 +1,133 @@
+//! Whether all of a project is whole: every table, every JSON file, what the stages noted of them, and parts that speak of the same
+//! documents.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
+use walkdir::WalkDir;
+
+use super::output::Output;
+use super::state::State;
+use super::{Run, needs_structure, project};
+use crate::config::Config;
+use crate::corpus::{Parts, column};
+use crate::disk::{self, Damage, Flaw};
+use crate::job::Ctx;
+use crate::{ingest, structure};
+
+/// The folders of a project whose tables and JSON files this program writes, beside those that lie in the project's folder itself.
+const FOLDERS: [&str; 10] =
+    ["documents", "clean", "links", "structure", "factors", "events", "lint", "backtests", "experiments", "extracted"];
+
+/// What is wrong with the files of a project, its exports and its reports, sorted by path. Every byte is read. The feature store and the
+/// ledger have checks of their own ([`crate::store`]).
+pub fn check(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
+    let project = project(config, base);
+    let mut damaged = ingest::check(&project, ctx)?;
+    damaged.extend(seals(project.dir(), ctx)?);
+    // What a newer version noted is not for this one to judge.
+    if damaged.iter().any(|damage| matches!(damage.flaw, Flaw::Newer(_))) {
+        return Ok(sorted(damaged));
+    }
+    let state = State::read(&project)?;
+    for (stage, _, made) in state.made_files() {
+        damaged.extend(Output::of(stage, config, base, &project).damage(made, ctx)?);
+    }
+    let found: BTreeSet<PathBuf> = damaged.iter().map(|damage| damage.path.clone()).collect();
+    damaged.extend(rows(config, base, &found, ctx)?);
+    Ok(sorted(damaged))
+}
+
+/// Removes the damaged files of a project, so that the next run makes them again, and gives what they were. Exports and reports lie
+/// elsewhere and are left to that run; a project of a newer version is left alone.
+pub fn repair(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
+    let project = project(config, base);
+    let damaged = check(config, base, ctx)?;
+    if let Some(newer) = damaged.iter().find(|damage| matches!(damage.flaw, Flaw::Newer(_))) {
+        bail!(newer.clone());
+    }
+    for damage in damaged.iter().filter(|damage| damage.path.starts_with(project.dir())) {
+        disk::remove_if_there(&damage.path)?;
+    }
+    Ok(damaged)
+}
+
+/// Each file once, with the first that was found wrong with it.
+fn sorted(mut damaged: Vec<Damage>) -> Vec<Damage> {
+    damaged.sort_by(|a, b| a.path.cmp(&b.path));
+    damaged.dedup_by(|a, b| a.path == b.path);
+    damaged
+}
+
+/// Files whose seals do not hold.
+fn seals(dir: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
+    let mut files = [disk::files_in(dir, "parquet")?, disk::files_in(dir, "json")?].concat();
+    // The workbench notes its session in a form of its own, and takes a damaged one for none.
+    files.retain(|path| path.file_name().is_none_or(|name| name != "session.json"));
+    for folder in FOLDERS.map(|name| dir.join(name)).iter().filter(|folder| folder.exists()) {
+        for entry in WalkDir::new(folder).sort_by_file_name() {
+            let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.into_path();
+            if path.extension().is_some_and(|extension| extension == "parquet" || extension == "json") {
+                files.push(path);
+            }
+        }
+    }
+    let look = |path: &PathBuf| {
+        ctx.check()?;
+        disk::damage_of(path, None)
+    };
+    let found: Vec<Option<Damage>> = ctx.install(|| files.par_iter().map(look).collect::<Result<_>>())?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Parts that do not speak of the documents that the corpus has in their place. Stages that have not run on the corpus as it is now have
+/// parts of an older one, which is nothing wrong; files of `damaged` are passed over.
+fn rows(config: &Config, base: &Path, damaged: &BTreeSet<PathBuf>, ctx: &Ctx) -> Result<Vec<Damage>> {
+    let mut run = Run::new(config, base, ctx)?;
+    if !run.project.ingest_log().exists() || damaged.contains(&run.project.ingest_log()) {
+        return Ok(Vec::new());
+    }
+    let (documents, mut tables) = (run.project.documents(), Vec::new());
+    run.pass_ingest()?;
+    run.corpus = run.clean_key();
+    if stands(&run, "clean", run.corpus) {
+        tables.push((run.project.clean(), None));
+    }
+    run.corpus = run.link_key()?;
+    if stands(&run, "link", run.corpus) {
+        tables.push((run.project.links(), Some(false)));
+    }
+    let salience = needs_structure(config).salience.into_iter().collect();
+    let params = structure::Params { salience, ..config.structure.clone() };
+    if run.structure_key(&params).is_ok_and(|key| stands(&run, "structure", key)) {
+        tables.push((run.project.structure(), Some(true)));
+    }
+    let mut found = Vec::new();
+    for (part, path) in documents.files()?.iter().enumerate().filter(|(_, path)| !damaged.contains(*path)) {
+        ctx.check()?;
+        let count = disk::rows_of_parquet(path)?;
+        for (table, by_row) in &tables {
+            let path = table.path(part);
+            if !damaged.contains(&path) && !agrees(table, part, *by_row, count)? {
+                found.push(Damage { path, flaw: Flaw::OtherRows });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn stands(run: &Run<'_>, stage: &str, key: crate::data::Key) -> bool {
+    run.state.key_of(stage).is_some_and(|(noted, _)| noted == key)
+}
+
+/// Whether a part is of so many documents: it has a row for each, or else a column `row` with their numbers, of which all must be there
+/// (`Some(true)`) or which may be any (`Some(false)`).
+fn agrees(table: &Parts, part: usize, by_row: Option<bool>, count: usize) -> Result<bool> {
+    let path = table.path(part);
+    let Some(all) = by_row else { return Ok(disk::rows_of_parquet(&path)? == count) };
+    let frame = disk::read_parquet(&path, Some(&["row"]))?;
+    let last = column(&frame, "row")?.u32()?.iter().flatten().max().map_or(0, |row| row as usize + 1);
+    Ok(if all { last == count } else { last <= count })
+}
