@@ -1,6 +1,7 @@
 //! Files that are whole or absent: temporary name, fsync, rename. And the one way frames go to and come from Parquet.
 
 mod map;
+mod names;
 mod pending;
 
 use std::fs::File;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use map::{map, map_file, numbers};
+pub(crate) use names::no_file_name;
 pub use pending::{Pending, Scratch};
 
 use crate::data::Key;

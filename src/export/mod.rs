@@ -39,6 +39,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backtest::Outcome;
 use crate::data::Report;
+use crate::disk;
 use crate::job::Ctx;
 use crate::market::Panel;
 use folder::Folder;
@@ -225,11 +226,11 @@ fn distinct<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
 fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
     let mut seen = std::collections::BTreeSet::new();
     for name in names {
-        let bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
-        ensure!(
-            !name.is_empty() && !name.starts_with('.') && !name.contains(bad),
-            "a factor cannot be exported under the name {name:?}: it would be a file name; rename it in [[factor]]"
-        );
+        if let Some(why) = disk::no_file_name(name) {
+            bail!(
+                "a factor cannot be exported under the name {name:?}: it would be a file name, and {why}; rename it in [[factor]]"
+            );
+        }
         if ["date", "code", "asset", "datetime", "instrument"].contains(&name.to_lowercase().as_str()) {
             bail!("a factor cannot be exported under the name {name:?}: tables use it for another column");
         }
