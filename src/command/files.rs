@@ -125,6 +125,7 @@ fn tables_of(args: &Backtest) -> export::Params {
         formats: args.formats.clone().unwrap_or(default.formats),
         shapes: args.shapes.clone().unwrap_or(default.shapes),
         bom: args.bom,
+        csv_formulas: args.csv_formulas,
         code_style: default.code_style,
     }
 }

@@ -1,5 +1,6 @@
 //! Files that are whole or absent: temporary name, fsync, rename. And the one way frames go to and come from Parquet.
 
+mod formulas;
 mod map;
 mod names;
 mod pending;
@@ -13,6 +14,7 @@ use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use formulas::Formulas;
 pub use map::{map, map_file, numbers};
 pub(crate) use names::no_file_name;
 pub use pending::{Pending, Scratch};
