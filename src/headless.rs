@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::data::Report;
 use crate::job::{Cancelled, Ctx, StageProgress, StageState};
+use crate::width;
 
 /// How often the bars are drawn.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
@@ -68,6 +69,7 @@ pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>)
         object.insert("peak_memory_mb".into(), json!(megabytes));
     }
     let line = serde_json::to_string_pretty(&Value::Object(object)).expect("a JSON object always has a text form");
+    let line = width::shown_json(&line);
     // A reader that closed the pipe wants no more; the exit code still tells how it went.
     let _ = writeln!(std::io::stdout(), "{line}");
     debug_assert!(code != 0 || status == "done");
@@ -153,10 +155,10 @@ impl View {
             }
             row.ended = !matches!(stage.state, StageState::Running);
             match &row.bar {
-                Some(bar) if row.ended => bar.finish_with_message(line(stage)),
+                Some(bar) if row.ended => bar.finish_with_message(width::shown(&line(stage)).into_owned()),
                 Some(bar) => {
                     bar.set_position(stage.done);
-                    bar.set_message(pace(stage));
+                    bar.set_message(width::shown(&pace(stage)).into_owned());
                 }
                 None if row.ended || row.last_line.elapsed() >= LINE_EVERY => {
                     say(&format!("{:<10} {}", stage.name, line(stage)));
@@ -214,7 +216,7 @@ fn ended(report: &Report) -> String {
 
 fn say(text: &str) {
     // Nobody reads a closed stderr; that is no reason to stop.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", width::shown(text));
 }
 
 /// The most memory the process ever held, where the system tells (Linux).

@@ -4,6 +4,7 @@
 //! Control and invisible characters are shown as what they are and never reach the terminal.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -66,8 +67,70 @@ fn glyph_of(c: char, at: usize) -> Option<Glyph<'static>> {
     Some(Glyph { text, width, at })
 }
 
+/// A text for a terminal as it is, but for what the terminal would obey, which is shown instead; lines and tabs stay.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| invisible(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match glyph_of(c, 0) {
+            Some(glyph) if obeyed(c) => out.push_str(&glyph.text),
+            None => {}
+            Some(_) => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A JSON text with the same meaning, in which nothing stands as it is that a terminal would obey.
+pub(crate) fn shown_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Outside of strings JSON has line ends alone; inside of them it escapes all other control characters below a space.
+        if invisible(c) && c != '\n' {
+            out.push_str(&format!("\\u{:04x}", c as u32));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Writes text to a terminal as [`shown`] has it, whatever the pieces that it comes in.
+pub(crate) struct Screened<W> {
+    out: W,
+    /// The beginning of a character whose end has not come.
+    begun: Vec<u8>,
+}
+
+impl<W: Write> Screened<W> {
+    pub(crate) fn new(out: W) -> Screened<W> {
+        Screened { out, begun: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Screened<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begun.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.begun) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.begun.len(),
+        };
+        let text = String::from_utf8_lossy(&self.begun[..whole]);
+        self.out.write_all(shown(&text).as_bytes())?;
+        self.begun.drain(..whole);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// Characters that a terminal obeys or hides instead of drawing. The joiner of emoji is left to its cluster.
-fn invisible(c: char) -> bool {
+pub(crate) fn invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{200b}' | '\u{200c}' | '\u{200e}' | '\u{200f}' | '\u{feff}')
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
@@ -186,6 +249,28 @@ mod tests {
         assert_eq!(cut("a\u{1b}[31m\u{202e}b\u{200b}", 40), "a␛[31m<202E>b<200B>");
         assert_eq!(cut("甲\r\n乙\t丙", 40), "甲 乙 丙");
         assert_eq!(width("👨‍👩‍👧"), 2);
+    }
+
+    #[test]
+    fn what_goes_to_a_terminal_keeps_its_lines_and_nothing_that_is_obeyed() {
+        assert_eq!(shown("公司\t公告\n👨‍👩‍👧"), "公司\t公告\n👨‍👩‍👧");
+        assert_eq!(shown("a\u{1b}]52;c;x\u{7}\r\nb\u{9b}2J\u{202e}\u{7f}"), "a␛]52;c;x␇\nb<009B>2J<202E>␡");
+    }
+
+    #[test]
+    fn json_means_the_same_when_it_is_shown() {
+        let value = serde_json::json!({"a\u{9b}": "\u{1b}[2J\u{7f}\u{85}\u{2028}\u{202e}\u{feff}平安\n👨‍👩‍👧"});
+        let shown = shown_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), value);
+        assert!(!shown.contains(|c| invisible(c) && c != '\n') && shown.contains("\\u009b") && shown.contains("平安"));
+    }
+
+    #[test]
+    fn pieces_that_end_inside_of_a_character_are_put_together() {
+        let mut out = Screened::new(Vec::new());
+        "平\u{9b}安\u{1b}[0m\n".bytes().for_each(|byte| out.write_all(&[byte]).unwrap());
+        out.write_all(b"\xff.").unwrap();
+        assert_eq!(String::from_utf8(out.out).unwrap(), "平<009B>安␛[0m\n\u{fffd}.");
     }
 
     proptest! {

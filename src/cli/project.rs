@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::backtest::{Preset, Weights};
+use crate::disk::Formulas;
 use crate::export::{Format, Shape};
 use crate::market::Price;
 use crate::pipeline::Stage;
@@ -80,6 +81,9 @@ pub struct Backtest {
     /// Begin CSV files with a byte-order mark, for Excel.
     #[arg(long, requires = "out")]
     pub bom: bool,
+    /// What is done about texts in CSV files that a spreadsheet would compute: quote puts an apostrophe in front.
+    #[arg(long, value_name = "WHAT", requires = "out", default_value = "keep")]
+    pub csv_formulas: Formulas,
     /// Folder of the research ledger (default: that of .inkstone in the current folder).
     #[arg(long, value_name = "DIR", requires = "factor")]
     pub ledger: Option<PathBuf>,

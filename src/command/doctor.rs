@@ -14,6 +14,7 @@ use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::onnx::Runtime;
 use crate::model::onnx::runtime::{MEND, MEND_CUDA, Machine, PACKAGE_VERSION, install, runtime_folder};
+use crate::width::shown;
 
 /// How a model of a hub becomes one that this program reads.
 const EXPORT: &str = "pip install \"optimum[onnxruntime]\" && optimum-cli export onnx --model hfl/chinese-macbert-base --task \
@@ -58,9 +59,9 @@ pub(super) fn run(args: &Doctor, global: &Global) -> ExitCode {
                 Some(false) => "--",
                 None => "  ",
             };
-            writeln!(out, "{mark}  {:<13} {}", finding.what, finding.found)?;
+            writeln!(out, "{mark}  {:<13} {}", finding.what, shown(&finding.found))?;
             if let Some(mend) = &finding.mend {
-                writeln!(out, "    {:<13} {mend}", "")?;
+                writeln!(out, "    {:<13} {}", "", shown(mend))?;
             }
         }
         writeln!(out, "\nA model of your own, once:  {EXPORT}")?;

@@ -29,6 +29,7 @@ use crate::text::{
     Counter, Cutting, Mode, PieceCutter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams,
     tokenize_stream,
 };
+use crate::width::Screened;
 
 /// Puts the flags of `backtest` over the parameters.
 pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
@@ -124,6 +125,7 @@ fn tables_of(args: &Backtest) -> export::Params {
         formats: args.formats.clone().unwrap_or(default.formats),
         shapes: args.shapes.clone().unwrap_or(default.shapes),
         bom: args.bom,
+        csv_formulas: args.csv_formulas,
         code_style: default.code_style,
     }
 }
@@ -198,7 +200,11 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     if stdin.is_terminal() {
         let _ = writeln!(std::io::stderr(), "reading text from the keyboard, a line a document; Ctrl-D ends");
     }
-    let out = BufWriter::new(std::io::stdout().lock());
+    let stdout = std::io::stdout();
+    // A pipe gets every byte; a terminal nothing that it would obey.
+    let out: Box<dyn Write> =
+        if stdout.is_terminal() { Box::new(Screened::new(stdout.lock())) } else { Box::new(stdout.lock()) };
+    let out = BufWriter::new(out);
     let mut counter = args.vocabulary.is_some().then(Counter::default);
     let report = tokenize_stream(stdin.lock(), out, cutting, &output, counter.as_mut(), &ctx)?;
     if let (Some(path), Some(counter)) = (&args.vocabulary, counter) {

@@ -17,7 +17,7 @@ use crate::headless::Summary;
 use crate::ledger::{Book, BookTrial, Entry, Ledger, Looks, Tally};
 use crate::pipeline;
 use crate::project::Project;
-use crate::width::{left, right};
+use crate::width::{left, right, shown as shown_text};
 
 /// Cells of the names in the table.
 const NAME: usize = 28;
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, global: &Global) -> ExitCode {
             let mut out = std::io::stdout().lock();
             table(&list(&ledger)?).iter().try_for_each(|line| writeln!(out, "{line}"))?;
             for problem in ledger.problems() {
-                writeln!(out, "!! {problem}")?;
+                writeln!(out, "!! {}", shown_text(problem))?;
             }
             Ok(ExitCode::from(u8::from(!ledger.problems().is_empty())))
         }));

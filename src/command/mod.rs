@@ -34,6 +34,7 @@ use crate::disk;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
 use crate::pipeline::Stage;
+use crate::width;
 
 /// Runs the command line to its end.
 pub fn run(cli: Cli) -> ExitCode {
@@ -129,7 +130,7 @@ fn counted<T>(
 /// An error before any front is up goes to stderr, with exit code 2.
 fn or_explain(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "error: {error:#}");
+        let _ = writeln!(std::io::stderr(), "error: {}", width::shown(&format!("{error:#}")));
         ExitCode::from(2)
     })
 }

@@ -209,6 +209,14 @@ impl Config {
         Ok(config)
     }
 
+    /// Fails when what is set makes no sense, naming all of it; for configurations that come from elsewhere than a file.
+    pub fn check(&self) -> Result<()> {
+        let problems = validate::problems(self);
+        let told: Vec<String> = problems.iter().map(|p| format!("{}: {}", p.path, p.message)).collect();
+        anyhow::ensure!(told.is_empty(), "{}", told.join("\n"));
+        Ok(())
+    }
+
     /// Everything wrong with a configuration's text, in the order of its lines; nothing where it can be used.
     pub fn faults(text: &str) -> Vec<Fault> {
         let faults = check::of_syntax(text);

@@ -2,6 +2,7 @@
 
 use super::Config;
 use super::check::Problem;
+use crate::disk;
 use crate::extract::Model;
 use crate::factor::check_feature_name;
 
@@ -111,6 +112,8 @@ fn names_in(section: &str, names: &[&str], problems: &mut Vec<Problem>) {
             problems.push(Problem::new(at, format!("is missing: every [[{section}]] needs a name")));
         } else if !name.chars().all(harmless) {
             problems.push(Problem::new(at, format!("{name:?}: use letters, digits, _ and - only")));
+        } else if let Some(why) = disk::no_file_name(name) {
+            problems.push(Problem::new(at, format!("{name:?} becomes a file name, and {why}; choose another")));
         } else if names[..i].contains(name) {
             problems.push(Problem::new(at, format!("{name:?} is taken by another [[{section}]]")));
         }

@@ -2,8 +2,10 @@
 //! and from JSON: with a seal, by which damage and other formats are seen before anything is served.
 
 mod flaw;
+mod formulas;
 mod json;
 mod map;
+mod names;
 mod pending;
 mod seal;
 
@@ -15,11 +17,13 @@ use anyhow::{Context, Result, bail};
 use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader};
 
 pub use flaw::{Damage, Flaw};
+pub use formulas::Formulas;
 pub(crate) use json::content_of_json;
 #[cfg(test)]
 pub(crate) use json::write_json_of;
 pub use json::{read_json, read_unsealed_json, write_json};
 pub use map::{map, map_file, numbers};
+pub(crate) use names::no_file_name;
 pub use pending::{Pending, Scratch};
 
 use crate::data::Key;

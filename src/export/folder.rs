@@ -10,11 +10,11 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use polars::prelude::{CsvWriter, DataFrame, SerWriter};
+use polars::prelude::{Column, CsvWriter, DataFrame, IntoColumn, NamedFrom, SerWriter, Series};
 use walkdir::WalkDir;
 
 use super::{FileEntry, Format, Manifest, arrow};
-use crate::disk;
+use crate::disk::{self, Formulas};
 
 const MANIFEST: &str = "manifest.json";
 
@@ -23,12 +23,13 @@ pub(super) struct Folder {
     out: PathBuf,
     partial: PathBuf,
     bom: bool,
+    formulas: Formulas,
     files: Vec<FileEntry>,
 }
 
 impl Folder {
     /// Begins an export to `out`, which must be absent, empty, or an export.
-    pub(super) fn begin(out: &Path, bom: bool) -> Result<Folder> {
+    pub(super) fn begin(out: &Path, bom: bool, formulas: Formulas) -> Result<Folder> {
         let out = std::path::absolute(out).with_context(|| format!("{} is no folder", out.display()))?;
         // A link stays a link: what it points to is replaced.
         let out = out.canonicalize().unwrap_or(out);
@@ -49,21 +50,24 @@ impl Folder {
             }
         }
         disk::make_dir(&partial)?;
-        Ok(Folder { out, partial, bom, files: Vec::new() })
+        Ok(Folder { out, partial, bom, formulas, files: Vec::new() })
     }
 
     /// Writes a table as `path` with the format's extension. Its first `index` columns are what pandas indexes by.
     pub(super) fn table(&mut self, path: &str, format: Format, table: &mut DataFrame, index: usize) -> Result<()> {
         let rows = table.height() as u64;
-        let bom = self.bom;
+        let (bom, formulas) = (self.bom, self.formulas);
         match format {
             Format::Parquet => self.file(&format!("{path}.parquet"), rows, |out| {
                 disk::seal_parquet(out, |out| arrow::write_parquet(out, table, index))
             }),
             Format::Arrow => self.file(&format!("{path}.arrow"), rows, |out| arrow::write_arrow(out, table, index)),
             Format::Csv => self.file(&format!("{path}.csv"), rows, |out| {
-                let writer = CsvWriter::new(out).include_bom(bom);
-                Ok(writer.with_datetime_format(Some("%Y-%m-%d".into())).finish(table)?)
+                let mut writer = CsvWriter::new(out).include_bom(bom).with_datetime_format(Some("%Y-%m-%d".into()));
+                match formulas {
+                    Formulas::Keep => Ok(writer.finish(table)?),
+                    Formulas::Quote => Ok(writer.finish(&mut quoted(table)?)?),
+                }
             }),
         }
     }
@@ -120,6 +124,22 @@ impl Drop for Folder {
         // What is there now is a failed export or the old one after the exchange. If it stays, the next export removes it.
         let _ = std::fs::remove_dir_all(&self.partial);
     }
+}
+
+/// A table whose texts and names of columns no spreadsheet computes.
+fn quoted(table: &DataFrame) -> Result<DataFrame> {
+    let quote = |column: &Column| -> Result<Column> {
+        let mut column = column.clone();
+        if let Ok(texts) = column.str() {
+            let texts: Vec<_> =
+                texts.iter().map(|text| text.map(|text| Formulas::Quote.field(text).into_owned())).collect();
+            column = Series::new(column.name().clone(), texts).into_column();
+        }
+        let name = Formulas::Quote.field(column.name()).into_owned();
+        column.rename(name.into());
+        Ok(column)
+    };
+    disk::frame(table.columns().iter().map(quote).collect::<Result<_>>()?)
 }
 
 /// Refuses to replace a folder that holds anything which no export wrote.

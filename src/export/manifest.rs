@@ -1,9 +1,9 @@
 //! The manifest that stands beside every export: what the files are, and what they were made from.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Component, Path};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
@@ -107,8 +107,13 @@ impl Manifest {
     /// Reads a manifest.
     pub fn read(path: &Path) -> Result<Manifest> {
         // A manifest of before there were seals tells of a run as well as any.
-        disk::read_unsealed_json(path)
-            .with_context(|| format!("{} is no manifest of an export (manifest.json in its folder)", path.display()))
+        let manifest: Manifest = disk::read_unsealed_json(path)
+            .with_context(|| format!("{} is no manifest of an export (manifest.json in its folder)", path.display()))?;
+        let within = |file: &FileEntry| Path::new(&file.path).components().all(|c| matches!(c, Component::Normal(_)));
+        if let Some(file) = manifest.files.iter().find(|file| !within(file)) {
+            bail!("{} names {:?}, which is outside of its folder: no export wrote it", path.display(), file.path);
+        }
+        Ok(manifest)
     }
 
     pub(super) fn new(provenance: &Provenance, params: &Params) -> Manifest {

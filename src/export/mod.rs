@@ -39,6 +39,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backtest::Outcome;
 use crate::data::Report;
+use crate::disk::{self, Formulas};
 use crate::job::Ctx;
 use crate::market::Panel;
 use folder::Folder;
@@ -88,6 +89,8 @@ pub struct Params {
     pub shapes: Vec<Shape>,
     /// Begin CSV files with a byte-order mark, without which Excel misreads Chinese (default: no).
     pub bom: bool,
+    /// What is done about texts in CSV files that a spreadsheet would compute (default: keep; quote puts an apostrophe in front).
+    pub csv_formulas: Formulas,
     /// How codes are written in `long`, `wide` and `alphalens` (default: canonical). Qlib shapes always use Qlib's.
     pub code_style: CodeStyle,
 }
@@ -98,6 +101,7 @@ impl Default for Params {
             formats: vec![Format::Parquet],
             shapes: vec![Shape::Long, Shape::Wide, Shape::Alphalens, Shape::Qlib],
             bom: false,
+            csv_formulas: Formulas::Keep,
             code_style: CodeStyle::Canonical,
         }
     }
@@ -139,7 +143,7 @@ pub fn run(
         !params.formats.is_empty() || params.shapes.iter().all(|&s| s == Shape::QlibBin),
         "[export] formats is empty, so the tables of [export] shapes cannot be written: name parquet, arrow or csv"
     );
-    let mut folder = Folder::begin(out, params.bom)?;
+    let mut folder = Folder::begin(out, params.bom, params.csv_formulas)?;
     let grid = Grid::new(factors);
     let formats = distinct(&params.formats);
     for shape in distinct(&params.shapes) {
@@ -225,11 +229,11 @@ fn distinct<T: Copy + PartialEq>(items: &[T]) -> Vec<T> {
 fn check_names<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
     let mut seen = std::collections::BTreeSet::new();
     for name in names {
-        let bad = |c: char| c.is_control() || "/\\:*?\"<>|".contains(c);
-        ensure!(
-            !name.is_empty() && !name.starts_with('.') && !name.contains(bad),
-            "a factor cannot be exported under the name {name:?}: it would be a file name; rename it in [[factor]]"
-        );
+        if let Some(why) = disk::no_file_name(name) {
+            bail!(
+                "a factor cannot be exported under the name {name:?}: it would be a file name, and {why}; rename it in [[factor]]"
+            );
+        }
         if ["date", "code", "asset", "datetime", "instrument"].contains(&name.to_lowercase().as_str()) {
             bail!("a factor cannot be exported under the name {name:?}: tables use it for another column");
         }

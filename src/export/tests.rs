@@ -129,8 +129,40 @@ fn everything() -> Params {
         formats: vec![Format::Parquet, Format::Arrow, Format::Csv],
         shapes: vec![Shape::Long, Shape::Wide, Shape::Alphalens, Shape::Qlib, Shape::QlibBin],
         bom: true,
+        csv_formulas: Formulas::Keep,
         code_style: CodeStyle::JoinQuant,
     }
+}
+
+#[test]
+fn texts_that_spreadsheets_compute_are_quoted_on_request_and_numbers_never() {
+    let (tone, _) = factors();
+    let dir = tempfile::tempdir().unwrap();
+    let long = |formulas| {
+        let params = Params { csv_formulas: formulas, shapes: vec![Shape::Long], ..everything() };
+        let factors = [ExportFactor { name: "-语调", values: &tone }];
+        let mut outcome = outcome();
+        outcome.portfolios = vec![Portfolio {
+            name: "=cmd|' /C calc'!A0".into(),
+            dates: vec![day("2024-03-01")],
+            gross: vec![-0.5],
+            net: vec![-0.5],
+            turnover: vec![0.0],
+            ..Portfolio::default()
+        }];
+        let out = dir.path().join("out");
+        run(&factors, &[outcome], &[], &out, &params, &Provenance::default(), &ctx()).unwrap();
+        let read = |path: &str| std::fs::read_to_string(out.join(path)).unwrap();
+        (read("long/factors.csv"), read("backtest/语调/portfolios.csv"))
+    };
+    let (factors, books) = long(Formulas::Quote);
+    assert!(factors.starts_with("\u{feff}date,code,'-语调\n") && factors.contains(",000001.XSHE,-2.0\n"), "{factors}");
+    assert!(books.contains("\n'=cmd|' /C calc'!A0,2024-03-01,-0.5,-0.5,"), "{books}");
+    let (factors, books) = long(Formulas::Keep);
+    assert!(
+        factors.starts_with("\u{feff}date,code,-语调\n") && books.contains("\n=cmd|' /C calc'!A0,2024-03-01,-0.5,"),
+        "{books}"
+    );
 }
 
 fn texts(table: &DataFrame, name: &str) -> Vec<String> {

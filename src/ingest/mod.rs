@@ -40,6 +40,8 @@ mod times;
 mod view;
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;
 
 use chrono::NaiveDateTime;

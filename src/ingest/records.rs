@@ -218,18 +218,40 @@ impl<R: Read> Records<R> {
                 _ if !self.opened || self.closed => return self.stop(Broken::NotAnArray),
                 _ => {}
             }
-            match scan_element(rest, self.charset.is_wide()) {
+            match Element::default().scan(rest, self.charset.is_wide()) {
                 Scan::End(length) if length <= self.limit => return Ok(Some(self.take(length, None))),
                 Scan::More if !self.eof && rest.len() <= self.limit => self.read_more()?,
-                Scan::More if self.eof && rest.len() <= self.limit => return self.stop(Broken::CutShort),
-                _ => return self.stop(Broken::TooLong),
+                Scan::More if self.eof => return self.stop(Broken::CutShort),
+                _ => return self.long_element().map(Some),
             }
         }
     }
 
-    /// Gives what is left, as far as it is in memory, as a fault, and ends.
+    /// Gives the beginning of an element that is too long, and goes on behind it.
+    fn long_element(&mut self) -> io::Result<Record> {
+        let rest = &self.buffer[self.start..];
+        let record =
+            Record { bytes: rest[..rest.len().min(limits::RECORD_KEPT)].to_vec(), broken: Some(Broken::TooLong) };
+        let mut element = Element::default();
+        loop {
+            let rest = &self.buffer[self.start..];
+            let scan = element.scan(rest, self.charset.is_wide());
+            if let Scan::End(length) = scan {
+                self.start += length;
+                return Ok(record);
+            }
+            self.start = self.buffer.len();
+            if self.eof {
+                return Ok(record);
+            }
+            self.read_more()?;
+        }
+    }
+
+    /// Gives the beginning of what is left, as far as it is in memory, as a fault, and ends.
     fn stop(&mut self, broken: Broken) -> io::Result<Option<Record>> {
-        let record = self.take(self.buffer.len() - self.start, Some(broken));
+        let mut record = self.take(self.buffer.len() - self.start, Some(broken));
+        record.bytes.truncate(limits::RECORD_KEPT);
         (self.eof, self.opened, self.closed) = (true, true, true);
         Ok(Some(record))
     }
@@ -240,7 +262,11 @@ impl<R: Read> Records<R> {
         match rest.iter().position(|b| *b == b'\n') {
             Some(end) => {
                 let length = self.torn(end + 1)?;
-                Ok(self.take(length, Some(broken)))
+                let mut record = self.take(length, Some(broken));
+                if length > self.limit {
+                    record.bytes.truncate(limits::RECORD_KEPT);
+                }
+                Ok(record)
             }
             None if self.eof => Ok(self.take(self.buffer.len() - self.start, Some(broken))),
             None => {
@@ -332,31 +358,42 @@ fn scan_line(bytes: &[u8]) -> Scan {
     bytes.iter().position(|b| *b == b'\n').map_or(Scan::More, |i| Scan::End(i + 1))
 }
 
-/// One JSON value that begins at the first byte, up to the comma or bracket behind it.
-fn scan_element(bytes: &[u8], wide: bool) -> Scan {
-    let (mut depth, mut quoted, mut i) = (0usize, false, 0);
-    while i < bytes.len() {
-        let n = step(bytes, i, wide);
-        match bytes[i] {
-            b'\\' if quoted => {
-                i += 2;
-                continue;
-            }
-            b'"' => quoted = !quoted,
-            _ if quoted => {}
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' if depth > 0 => {
-                depth -= 1;
-                if depth == 0 {
-                    return Scan::End(i + 1);
+/// One JSON value from its first byte up to the comma or bracket behind it, looked at piece by piece.
+#[derive(Default)]
+struct Element {
+    depth: usize,
+    quoted: bool,
+    /// Bytes of the next piece that belong to a character or an escape that began in the last.
+    passed: usize,
+}
+
+impl Element {
+    fn scan(&mut self, bytes: &[u8], wide: bool) -> Scan {
+        let mut i = self.passed;
+        while i < bytes.len() {
+            let n = step(bytes, i, wide);
+            match bytes[i] {
+                b'\\' if self.quoted => {
+                    i += 2;
+                    continue;
                 }
+                b'"' => self.quoted = !self.quoted,
+                _ if self.quoted => {}
+                b'[' | b'{' => self.depth += 1,
+                b']' | b'}' if self.depth > 0 => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        return Scan::End(i + 1);
+                    }
+                }
+                b',' | b']' if self.depth == 0 => return Scan::End(i),
+                _ => {}
             }
-            b',' | b']' if depth == 0 => return Scan::End(i),
-            _ => {}
+            i += n;
         }
-        i += n;
+        self.passed = i - bytes.len();
+        Scan::More
     }
-    Scan::More
 }
 
 #[cfg(test)]
@@ -484,6 +521,34 @@ mod tests {
         assert_eq!(found[1].1, Some(Broken::CutShort));
         let found = cut(br#"{"a": 1}"#, Cut::Elements, Charset::Utf8, 100);
         assert_eq!(found[0].1, Some(Broken::NotAnArray));
+    }
+
+    #[test]
+    fn an_element_that_is_too_long_costs_itself_alone() {
+        let long = format!(r#"{{"a": "{}"}}"#, r#"x]\"},"#.repeat(CHUNK / 3));
+        let found = cut(format!("[1, {long}, [2]]").as_bytes(), Cut::Elements, Charset::Utf8, 1000);
+        assert_eq!((found.len(), found[0].0.as_str(), found[2].0.as_str()), (3, "1", "[2]"));
+        assert_eq!((found[1].1, &found[1].0[..9]), (Some(Broken::TooLong), r#"{"a": "x]"#));
+        let found = cut(format!("[1, {long}").as_bytes(), Cut::Elements, Charset::Utf8, 1000);
+        assert_eq!((found[1].1, found[2].1), (Some(Broken::TooLong), Some(Broken::CutShort)));
+    }
+
+    #[test]
+    fn a_line_of_any_length_is_passed_over_in_bounded_memory() {
+        for kind in [Cut::Lines, Cut::Rows(b','), Cut::Elements] {
+            let (first, last): (&[u8], &[u8]) =
+                if kind == Cut::Elements { (b"[1,\"", b"\",2]") } else { (b"1\n", b"\n2") };
+            let length = 32 * limits::RECORD as u64;
+            let stream = first.chain(io::repeat(b'x').take(length)).chain(last);
+            let mut records = Records::new(stream, kind, Charset::Utf8, 0);
+            let mut lengths = Vec::new();
+            while let Some(record) = records.next().unwrap() {
+                lengths.push((record.bytes.len(), record.broken));
+                assert!(records.buffer.capacity() <= 4 * limits::RECORD);
+            }
+            let one = if kind == Cut::Elements { 1 } else { 2 };
+            assert_eq!(lengths, [(one, None), (limits::RECORD_KEPT, Some(Broken::TooLong)), (1, None)], "{kind:?}");
+        }
     }
 
     #[test]

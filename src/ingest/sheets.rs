@@ -202,3 +202,102 @@ fn text_of_time(time: &ExcelDateTime) -> String {
         (false, false) => written.format("%Y-%m-%d %H:%M:%S").to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    const HEAD: &str = r#"<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>"#;
+
+    /// A workbook of one sheet, which `sheet` writes piece by piece, with these texts.
+    fn workbook(path: &Path, texts: &str, sheet: impl Fn(&mut dyn Write)) {
+        let mut zip = ZipWriter::new(File::create(path).unwrap());
+        let (office, package) = (
+            "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+            "http://schemas.openxmlformats.org/package/2006/relationships",
+        );
+        let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+        let parts = [
+            (
+                "_rels/.rels",
+                format!(
+                    r#"<Relationships xmlns="{package}"><Relationship Id="r1" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>"#
+                ),
+            ),
+            (
+                "xl/workbook.xml",
+                format!(
+                    r#"<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="a" sheetId="1" r:id="r1"/></sheets></workbook>"#
+                ),
+            ),
+            (
+                "xl/_rels/workbook.xml.rels",
+                format!(
+                    r#"<Relationships xmlns="{package}"><Relationship Id="r1" Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>"#
+                ),
+            ),
+            ("xl/sharedStrings.xml", format!(r#"<sst xmlns="{main}">{texts}</sst>"#)),
+        ];
+        for (name, text) in parts {
+            zip.start_file(name, SimpleFileOptions::default()).unwrap();
+            zip.write_all(text.as_bytes()).unwrap();
+        }
+        zip.start_file("xl/worksheets/sheet1.xml", SimpleFileOptions::default()).unwrap();
+        zip.write_all(HEAD.as_bytes()).unwrap();
+        sheet(&mut zip);
+        zip.write_all(b"</sheetData></worksheet>").unwrap();
+        zip.finish().unwrap();
+    }
+
+    fn opened(texts: &str, sheet: impl Fn(&mut dyn Write)) -> Result<SheetRows> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.xlsx");
+        workbook(&path, texts, sheet);
+        assert!(path.metadata().unwrap().len() < 8 << 20, "a bomb is small");
+        SheetRows::open(&path, None)
+    }
+
+    fn refusal(texts: &str, sheet: impl Fn(&mut dyn Write)) -> String {
+        format!("{:#}", opened(texts, sheet).err().unwrap())
+    }
+
+    #[test]
+    fn rows_may_be_of_any_length_and_stand_anywhere() {
+        let texts = "<si><t>标题</t></si><si><t>正文</t></si>";
+        let rows = r#"<row r="3"><c r="B3" t="s"><v>0</v></c><c r="C3" t="s"><v>1</v></c><c r="D3" t="s"><v>1</v></c></row>
+            <row r="900000"><c r="C900000"><v>600517</v></c></row><row r="4"><c r="B4" t="s"><v>0</v></c></row>"#;
+        let mut sheet = opened(texts, |out| out.write_all(rows.as_bytes()).unwrap()).unwrap();
+        assert_eq!(sheet.columns(), ["标题", "正文", "正文"]);
+        let shown: Vec<_> =
+            sheet.next_batch(&[true, true, false]).into_iter().map(|r| (r.number, r.cells.unwrap())).collect();
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(shown, [(1, vec![text("标题"), None, None]), (899_997, vec![None, text("600517"), None])]);
+    }
+
+    #[test]
+    fn a_small_file_cannot_fill_the_memory() {
+        let far = r#"<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>"#;
+        assert!(
+            refusal("", |out| out.write_all(far.as_bytes()).unwrap())
+                .contains("more than 10000 columns; save the sheet as CSV")
+        );
+        let wide = refusal("", |out| {
+            (1..=1700).for_each(|row| write!(out, r#"<row r="{row}"><c r="NTP{row}"><v>1</v></c></row>"#).unwrap());
+        });
+        assert!(wide.contains("more than 16000000 cells"), "{wide}");
+        let blank = vec![b' '; 1 << 20];
+        let unpacked = refusal("", |out| (0..1025).for_each(|_| out.write_all(&blank).unwrap()));
+        assert!(unpacked.contains("unpacks to more than 1024 MB"), "{unpacked}");
+        // One text of a megabyte in 1,100 cells.
+        let text = format!("<si><t>{}</t></si>", "x".repeat(1 << 20));
+        let shared = refusal(&text, |out| {
+            (1..=1100).for_each(|row| write!(out, r#"<row r="{row}"><c r="A{row}" t="s"><v>0</v></c></row>"#).unwrap());
+        });
+        assert!(shared.contains("more than 1024 MB of text"), "{shared}");
+    }
+}

@@ -104,6 +104,8 @@ pub fn replay(manifest: &Path, base: &Path, dir: &Path, ctx: &Ctx) -> Result<(Re
     );
     let mut config: Config = serde_json::from_value(kept.provenance.parameters.clone())
         .with_context(|| format!("the parameters of {} are not those of this version", manifest.display()))?;
+    // Its names become files below the folder, and a manifest may come from anywhere.
+    config.check().with_context(|| format!("the parameters of {} are not of any run", manifest.display()))?;
     let dir = std::path::absolute(dir).with_context(|| format!("{} is no folder", dir.display()))?;
     config.export = kept.export.clone();
     config.project.seed = kept.provenance.seed;

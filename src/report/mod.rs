@@ -11,6 +11,8 @@ mod differences;
 mod factor;
 mod finding;
 mod frontier;
+#[cfg(test)]
+mod hostile;
 mod html;
 mod legend;
 mod page;

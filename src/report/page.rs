@@ -1,5 +1,6 @@
 //! What the pages share: the shell with its switch of languages, and pieces that hold both languages.
 //!
+//! Every text is escaped where it is put in ([`text`]); a policy in the page forbids browsers to run or send for anything all the same.
 //! Both languages are in the file; two buttons choose by style alone which one is shown. Browsers that know no `:has` show both.
 
 use anyhow::Result;
@@ -7,6 +8,10 @@ use anyhow::Result;
 use super::svg::printable;
 use super::words;
 use crate::language::{Language, Word};
+
+/// What browsers may do with a page: draw it, in its own styles.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /// A page from its first line to where its sections begin: a title, and above it what is to be known first, if anything.
 pub(super) fn opened(name: &str, kind: Word, note: &str) -> String {
@@ -16,6 +21,7 @@ pub(super) fn opened(name: &str, kind: Word, note: &str) -> String {
     let note = if note.trim().is_empty() { String::new() } else { format!("<p class=\"note\">{}</p>\n", text(note)) };
     format!(
         "<!doctype html>\n<html lang=\"zh-CN\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{name} · {zh} · {en}</title>\n\
          <link rel=\"icon\" href=\"data:,\">\n<style>\n{}</style>\n</head>\n<body>\n\
          <div class=\"switch\" role=\"group\" aria-label=\"{switch_zh} / {switch_en}\">\

@@ -23,6 +23,8 @@ mod factor;
 mod features;
 mod field;
 mod forms;
+#[cfg(test)]
+mod hostile;
 mod instance;
 mod jobs;
 mod laboratory;

@@ -1,6 +1,7 @@
 //! The picture: a line of tabs, the page, a line of status, a line of keys; help and questions over it.
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
@@ -45,6 +46,28 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>) {
 
 /// Draws everything as pages see it.
 pub(crate) fn compose(app: &App, frame: &mut Frame<'_>) {
+    lay_out(app, frame);
+    disarm(frame.buffer_mut());
+}
+
+/// Bytes of what stands in one cell at the most: a family of emoji takes 25.
+const CLUSTER: usize = 64;
+
+/// The last wall before the terminal: a page shows what a terminal would obey as what it is, and where one forgot, a mark stands. Of
+/// a letter under a heap of accents the letter stays.
+fn disarm(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        let symbol = cell.symbol();
+        if symbol.len() > 1 && symbol.chars().any(width::invisible) {
+            cell.set_char('\u{fffd}');
+        } else if symbol.len() > CLUSTER {
+            let letter = symbol.chars().next().unwrap_or(' ');
+            cell.set_char(letter);
+        }
+    }
+}
+
+fn lay_out(app: &App, frame: &mut Frame<'_>) {
     let screen = frame.area();
     if screen.width < LEAST.0 || screen.height < LEAST.1 {
         let glyphs: Vec<width::Glyph<'_>> = width::glyphs(app.say(words::TOO_SMALL)).collect();

@@ -10,6 +10,7 @@ mod documents;
 mod experiment;
 #[cfg(unix)]
 mod fronts;
+mod hostile;
 #[cfg(unix)]
 mod interrupt;
 mod laboratory;

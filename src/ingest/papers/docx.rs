@@ -277,5 +277,7 @@ mod tests {
         let bomb = document(&" ".repeat(limits::FILE as usize));
         assert!(bomb.len() < 1 << 20);
         assert_eq!(reason(&bomb), reason::UNPACKS_TOO_LARGE);
+        let nested = document(&"<w:tbl><w:tr><w:tc>".repeat(limits::XML_DEPTH));
+        assert_eq!(reason(&nested), reason::XML_TOO_DEEP);
     }
 }

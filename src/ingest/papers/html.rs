@@ -392,6 +392,14 @@ mod tests {
     }
 
     #[test]
+    fn a_page_nested_without_end_is_read_as_far_as_pages_go() {
+        let table = "<table><tr><td>".repeat(300_000);
+        assert_eq!(paper(&format!("<p>第一段。</p>{table}末段。")).body, "第一段。\n末段。");
+        let blocks = "<div><article>".repeat(300_000);
+        assert_eq!(paper(&format!("{blocks}正文。")).body, "正文。");
+    }
+
+    #[test]
     fn the_time_is_of_the_marks_then_of_the_text() {
         let meta =
             r#"<meta property="article:published_time" content="2024-03-01T01:30:00Z"><p>2024年3月5日 10:00</p>"#;

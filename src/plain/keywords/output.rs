@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::extractor::{Found, KeySentence};
 use super::{BLOCK, CHUNK, Extractor};
 use crate::data::Report;
-use crate::disk;
+use crate::disk::{self, Formulas};
 use crate::job::Ctx;
 use crate::model::{Explanation, Keyword};
 use crate::plain::{Block, Line, Lines};
@@ -47,22 +47,22 @@ struct Quoted<'t> {
 #[derive(Clone, Copy)]
 enum Shape {
     Jsonl,
-    Csv,
+    Csv(Formulas),
 }
 
 /// Writes keywords and key sentences of all lines to `output`.
 ///
 /// The report has `documents`, `without_keywords` (documents of which no word is a candidate), `keywords` and `sentences`.
-pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, ctx: &Ctx) -> Result<Report> {
+pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, formulas: Formulas, ctx: &Ctx) -> Result<Report> {
     let shape = match output.extension().and_then(|e| e.to_str()) {
         Some("jsonl" | "ndjson") => Shape::Jsonl,
         Some("csv") if extractor.params.explain => bail!("a table has no room for explanations; write .jsonl"),
-        Some("csv") => Shape::Csv,
+        Some("csv") => Shape::Csv(formulas),
         _ => bail!("{}: the name of the output says its format; write .jsonl or .csv", output.display()),
     };
     let mut sums = Sums::default();
     disk::write_atomic(output, |out| {
-        if let Shape::Csv = shape {
+        if let Shape::Csv(_) = shape {
             writeln!(out, "id,kind,rank,text,tag,count,score,start,end")?;
         }
         let mut block = Block::default();
@@ -152,18 +152,29 @@ fn write_document(
             serde_json::to_writer(&mut *out, &record)?;
             out.push(b'\n');
         }
-        Shape::Csv => {
+        Shape::Csv(formulas) => {
             let mut rows = csv::WriterBuilder::new().has_headers(false).from_writer(out);
             let id = line.name();
+            let id = formulas.field(&id);
             for (rank, k) in (1..).zip(&best) {
                 let (rank, count, score) = (rank.to_string(), k.count.to_string(), k.score.to_string());
-                rows.write_record([&id, "keyword", &rank, k.word, k.tag, &count, &score, "", ""])?;
+                rows.write_record([&*id, "keyword", &rank, &formulas.field(k.word), k.tag, &count, &score, "", ""])?;
             }
             for (rank, place) in (1..).zip(&found.sentences) {
                 let KeySentence { start, end, score } = *place;
                 let numbers = [rank.to_string(), score.to_string(), start.to_string(), end.to_string()];
                 let [rank, score, start_at, end_at] = &numbers;
-                rows.write_record([&id, "sentence", rank, &line.text[start..end], "", "", score, start_at, end_at])?;
+                rows.write_record([
+                    &*id,
+                    "sentence",
+                    rank,
+                    &formulas.field(&line.text[start..end]),
+                    "",
+                    "",
+                    score,
+                    start_at,
+                    end_at,
+                ])?;
             }
             rows.flush()?;
         }

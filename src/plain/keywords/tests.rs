@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::*;
+use crate::disk::Formulas;
 use crate::job::Ctx;
 use crate::model::Idf;
 use crate::plain::{CutSpec, LineFormat, Lines};
@@ -19,6 +20,7 @@ struct Case {
     dir: tempfile::TempDir,
     format: LineFormat,
     params: KeywordParams,
+    formulas: Formulas,
     text: String,
     threads: usize,
 }
@@ -26,7 +28,8 @@ struct Case {
 impl Case {
     fn new(params: KeywordParams) -> Case {
         let text = TEXTS.join("\n") + "\n";
-        Case { dir: tempfile::tempdir().unwrap(), format: LineFormat::Text, params, text, threads: 2 }
+        let dir = tempfile::tempdir().unwrap();
+        Case { dir, format: LineFormat::Text, params, formulas: Formulas::Keep, text, threads: 2 }
     }
 
     fn run(&self, name: &str) -> anyhow::Result<(String, crate::data::Report)> {
@@ -38,7 +41,7 @@ impl Case {
             extractor.count(&mut open(), &ctx)?;
         }
         let path: PathBuf = self.dir.path().join(name);
-        let report = run(&mut open(), &extractor, &path, &ctx)?;
+        let report = run(&mut open(), &extractor, &path, self.formulas, &ctx)?;
         Ok((std::fs::read_to_string(path)?, report))
     }
 
@@ -101,6 +104,11 @@ fn a_table_has_a_row_a_keyword_and_a_row_a_sentence() {
     assert!(lines[1].starts_with("1,keyword,1,回购,v,3,"), "{}", lines[1]);
     assert!(lines[2].starts_with("1,sentence,1,"), "{}", lines[2]);
     assert_eq!(lines.len(), 1 + 3 + 4);
+    let mut formula = Case::new(KeywordParams { top: 0, sentences: 1, ..KeywordParams::default() });
+    formula.text = "=SUM(A1) 公司拟回购股份。\n".to_owned();
+    assert!(formula.run("k.csv").unwrap().0.contains("\n1,sentence,1,=SUM"));
+    formula.formulas = Formulas::Quote;
+    assert!(formula.run("k.csv").unwrap().0.contains("\n1,sentence,1,'=SUM"));
     let error = Case::new(KeywordParams { explain: true, ..KeywordParams::default() }).error("k.csv");
     assert!(error.contains("write .jsonl"), "{error}");
     assert!(case.run("k.xml").unwrap_err().to_string().contains(".jsonl or .csv"));

@@ -1,0 +1,125 @@
+//! Pages made of texts that would be markup: what a browser reads has the elements and attributes of the template and no others.
+
+use std::collections::BTreeSet;
+
+use html5gum::{Token, Tokenizer};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::factor::testing::Made;
+use super::{FactorPage, differences_svg, experiment_html, factor_html, frontier_svg, testing};
+use crate::language::Language;
+
+/// Ends titles, styles, attributes and elements, in as many ways as there are; every piece begins with something that would run.
+const EVIL: &str = "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(1)>\" onload=\"alert(1)\" '><a \
+                    href='javascript:alert(1)'>&#60;b&gt;]]><!--\u{1b}[2J\u{0}\u{202e}<iframe src=//x>";
+
+/// The same value with [`EVIL`] behind every text that may be any.
+fn poisoned<T: Serialize + DeserializeOwned>(value: &T) -> T {
+    let mut root = serde_json::to_value(value).unwrap();
+    let mut paths = Vec::new();
+    texts(&root, &mut String::new(), &mut paths);
+    let mut changed = 0;
+    for path in paths {
+        let before = root.pointer(&path).cloned().unwrap();
+        let evil = Value::String(format!("{}{EVIL}", before.as_str().unwrap()));
+        *root.pointer_mut(&path).unwrap() = evil;
+        match serde_json::from_value::<T>(root.clone()) {
+            Ok(_) => changed += 1,
+            // A date, or one of a few words.
+            Err(_) => *root.pointer_mut(&path).unwrap() = before,
+        }
+    }
+    assert!(changed > 0, "no text of {} can be changed", std::any::type_name::<T>());
+    serde_json::from_value(root).unwrap()
+}
+
+/// Where texts stand that are no dates.
+fn texts(value: &Value, at: &mut String, paths: &mut Vec<String>) {
+    let mut inside = |key: &str, value: &Value| {
+        let length = at.len();
+        *at += "/";
+        *at += &key.replace('~', "~0").replace('/', "~1");
+        texts(value, at, paths);
+        at.truncate(length);
+    };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| inside(key, value)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(i, item)| inside(&i.to_string(), item)),
+        Value::String(text) if text.len() < 8 || text[..4].parse::<u16>().is_err() => paths.push(at.clone()),
+        _ => {}
+    }
+}
+
+/// The kinds of elements of a page with the names of their attributes, and the values of all attributes that act.
+fn shape(page: &str) -> BTreeSet<String> {
+    let mut shape = BTreeSet::new();
+    for Ok(token) in Tokenizer::new(page) {
+        match token {
+            Token::StartTag(tag) => {
+                let name = String::from_utf8_lossy(&tag.name).into_owned();
+                for (key, value) in &tag.attributes {
+                    let (key, value) = (String::from_utf8_lossy(key), String::from_utf8_lossy(&value.value));
+                    let acts = matches!(&*key, "href" | "src" | "http-equiv" | "content" | "id" | "class");
+                    shape.insert(format!("{name} {key}{}", if acts { format!("={value}") } else { String::new() }));
+                }
+                shape.insert(name);
+            }
+            Token::Comment(text) => drop(shape.insert(format!("comment {}", String::from_utf8_lossy(&text)))),
+            Token::String(text) => {
+                let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+                assert!(
+                    String::from_utf8_lossy(&text.value).chars().all(harmless),
+                    "a control character is in the page"
+                );
+            }
+            _ => {}
+        }
+    }
+    shape
+}
+
+#[test]
+fn an_experiment_of_evil_names_has_the_elements_of_any_other() {
+    let findings = testing::findings();
+    let evil = poisoned(&findings);
+    assert!(evil.name.contains("<script>") && evil.cells[0].feature.contains("onload="));
+    let pages = [experiment_html(&findings, "a").unwrap(), experiment_html(&evil, EVIL).unwrap()];
+    assert!(pages[1].contains("&lt;script&gt;"));
+    let shapes = pages.each_ref().map(|page| shape(page));
+    let new: Vec<_> = shapes[1].difference(&shapes[0]).collect();
+    assert!(new.is_empty(), "{new:?}");
+    for language in Language::ALL {
+        for svg in [frontier_svg(&evil, language), differences_svg(&evil, language)] {
+            // Refuses what is not well formed, and more than one picture.
+            testing::texts(&svg.unwrap().unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_factor_of_evil_names_has_the_elements_of_any_other() {
+    let made = Made::new(300);
+    let evil = Made {
+        outcome: poisoned(&made.outcome),
+        events: poisoned(&made.events),
+        verdicts: poisoned(&made.verdicts),
+        looks: made.looks.clone(),
+        experiments: poisoned(&made.experiments),
+        manifest: poisoned(&made.manifest),
+    };
+    assert!(evil.outcome.factor.contains("<script>"));
+    let plain = factor_html(&made.page()).unwrap();
+    let page = factor_html(&FactorPage { note: EVIL, ..evil.page() }).unwrap();
+    let new: Vec<_> = shape(&page).difference(&shape(&plain)).cloned().collect();
+    assert!(new.is_empty(), "{new:?}");
+    assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("<iframe"));
+}
+
+#[test]
+fn browsers_are_told_to_run_and_fetch_nothing() {
+    let policy = "meta content=default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+    assert!(shape(&experiment_html(&testing::findings(), "").unwrap()).contains(policy));
+    assert!(shape(&factor_html(&Made::new(300).page()).unwrap()).contains(policy));
+}
