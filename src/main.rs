@@ -7,5 +7,14 @@ use inkstone::cli::Cli;
 use inkstone::command;
 
 fn main() -> ExitCode {
+    keep_silent();
     command::run(Cli::parse())
+}
+
+/// From 1.29 on ONNX Runtime tells its maker of every process and model, over the network, unless this is set before it is loaded;
+/// its own function for that comes after the first message.
+#[allow(unsafe_code)]
+fn keep_silent() {
+    // SAFETY: there is no other thread yet that could read the environment meanwhile.
+    unsafe { std::env::set_var("ORT_DISABLE_TELEMETRY", "1") }
 }

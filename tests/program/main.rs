@@ -16,6 +16,7 @@ mod interrupt;
 mod laboratory;
 mod models;
 mod neighbours;
+mod network;
 mod onnx;
 #[cfg(unix)]
 mod onnx_runs;

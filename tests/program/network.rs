@@ -1,0 +1,236 @@
+//! The program speaks with no other machine: it cannot, it does not, and neither do its pages.
+//!
+//! `doctor --fix` is not meant: it runs uv or pip, which load what the user asked for.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use html5gum::{Token, Tokenizer};
+
+use crate::{Ran, demo, inkstone};
+
+/// What a program needs of the C library before it can reach another machine.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const REACHING: [&str; 8] =
+    ["accept", "accept4", "bind", "connect", "getaddrinfo", "gethostbyname", "listen", "socket"];
+
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn nothing_that_could_reach_another_machine_is_linked() {
+    let program = imported(Path::new(env!("CARGO_BIN_EXE_inkstone")));
+    // The list is the real one.
+    assert!(program.contains("mmap") || program.contains("mmap64"), "{program:?}");
+    let reaching: Vec<&str> = REACHING.into_iter().filter(|&name| program.contains(name)).collect();
+    assert!(reaching.is_empty(), "the program has come to import {reaching:?}: which crate brings it?");
+
+    // This test opens a socket below, and can be seen to.
+    let test = imported(&env::current_exe().unwrap());
+    assert!(test.contains("socket") && test.contains("bind"), "{test:?}");
+}
+
+/// The names that an executable takes from shared libraries.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn imported(program: &Path) -> std::collections::BTreeSet<String> {
+    use object::{Object, ObjectSymbol};
+
+    let bytes = fs::read(program).unwrap();
+    let file = object::File::parse(bytes.as_slice()).unwrap();
+    let names = file.dynamic_symbols().filter(|symbol| symbol.is_undefined());
+    names.map(|symbol| symbol.name().unwrap().to_owned()).collect()
+}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod confined {
+    use std::net::UdpSocket;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::{Command, Output, Stdio};
+
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+
+    use super::*;
+    use crate::library;
+
+    /// The arguments of the program that is to be run confined, a line each; nothing to open a socket instead.
+    const ARGS: &str = "INKSTONE_TEST_CONFINED";
+    const FOLDER: &str = "INKSTONE_TEST_FOLDER";
+    /// This test, as the harness knows it.
+    const NAME: &str = "network::confined::it_opens_no_socket_whatever_it_is_asked_to_do";
+
+    /// Whoever opens a socket from now on in this thread, or in a program that takes its place, is killed. (io_uring opens
+    /// sockets without that call.) This needs no privilege and takes nothing else away.
+    fn confine() {
+        let calls = [libc::SYS_socket, libc::SYS_io_uring_setup].map(|call| (call, vec![]));
+        let arch = env::consts::ARCH.try_into().unwrap();
+        let filter = SeccompFilter::new(calls.into(), SeccompAction::Allow, SeccompAction::KillProcess, arch).unwrap();
+        let filter: BpfProgram = filter.try_into().unwrap();
+        apply_filter(&filter).unwrap();
+    }
+
+    /// Runs this very test in a process of its own, where it confines itself and becomes the program.
+    fn confined(folder: &Path, args: &[&str]) -> Output {
+        let mut test = Command::new(env::current_exe().unwrap());
+        test.args(["--exact", NAME, "--nocapture"]).env(ARGS, args.join("\n")).env(FOLDER, folder);
+        test.stdin(Stdio::null()).output().unwrap()
+    }
+
+    #[test]
+    fn it_opens_no_socket_whatever_it_is_asked_to_do() {
+        if let Ok(args) = env::var(ARGS) {
+            let args: Vec<&str> = args.lines().collect();
+            let mut program = inkstone(Path::new(&env::var_os(FOLDER).unwrap()), &args);
+            // Some libraries speak in the hands of users alone, not where they take themselves to be tested.
+            for (name, _) in env::vars_os().filter(|(name, _)| name != "PATH" && name != "HOME") {
+                program.env_remove(name);
+            }
+            program.env("ORT_DYLIB_PATH", library());
+            confine();
+            match args.is_empty() {
+                true => drop(UdpSocket::bind("127.0.0.1:0")),
+                // Returns only when the program could not be started.
+                false => panic!("{}", program.exec()),
+            }
+            return;
+        }
+        // Whoever does open one does not survive it.
+        let folder = tempfile::tempdir().unwrap();
+        let caught = confined(folder.path(), &[]);
+        assert_eq!(caught.status.signal(), Some(libc::SIGSYS), "{}", String::from_utf8_lossy(&caught.stderr));
+
+        let project = folder.path().join("demo");
+        let lines: String = (0..200).map(|i| format!("公司 业绩 增长 {}\n", i % 7)).collect();
+        fs::write(folder.path().join("lines.txt"), lines).unwrap();
+        let runs: [(&Path, &[&str]); 11] = [
+            (folder.path(), &["demo", "--headless", "--scale", "0.1", "--dir", "demo"]),
+            (&project, &["run"]),
+            (&project, &["structure"]),
+            (&project, &["lint"]),
+            (&project, &["report"]),
+            (&project, &["ledger"]),
+            (&project, &["store", "stats"]),
+            (&project, &["picture", "--output", "page.svg"]),
+            (
+                folder.path(),
+                &["train", "word2vec", "--input", "lines.txt", "--output", "lines.model", "--format", "tokens"],
+            ),
+            (folder.path(), &["init"]),
+            (folder.path(), &["doctor"]),
+        ];
+        for (folder, args) in runs {
+            let ran = Ran::of(confined(folder, args));
+            // `doctor` ends with 1 where something is missing.
+            assert!(
+                matches!(ran.code, Some(0 | 1)),
+                "{args:?} ended with {:?}\n{}\n{}",
+                ran.code,
+                ran.text(),
+                ran.stderr
+            );
+        }
+        assert!(project.join("page.svg").exists() && folder.path().join("lines.model").exists());
+    }
+}
+
+#[test]
+fn a_report_loads_nothing_from_elsewhere() {
+    let demo = demo::small().copy();
+    let mut pages: Vec<PathBuf> = walkdir::WalkDir::new(demo.path())
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "html" || extension == "svg"))
+        .collect();
+    pages.sort();
+    let reports = pages.iter().filter(|page| page.extension().is_some_and(|e| e == "html")).count();
+    assert!(reports >= 4, "where are the reports? {pages:?}");
+    for page in pages {
+        let loaded = loaded(&fs::read_to_string(&page).unwrap());
+        assert!(loaded.is_empty(), "{} loads {loaded:?}", page.display());
+    }
+}
+
+#[test]
+fn whatever_a_page_can_load_is_seen() {
+    for page in [
+        r#"<img src="https://elsewhere.example/a.png">"#,
+        r#"<img srcset="a.png 1x, //elsewhere.example/a.png 2x">"#,
+        r#"<link rel="stylesheet" href="//elsewhere.example/a.css">"#,
+        r#"<svg><use xlink:href="http://elsewhere.example/a.svg#b"/></svg>"#,
+        r#"<svg><image href="HTTP://elsewhere.example/a.svg"/></svg>"#,
+        r#"<p style="background: url( 'https://elsewhere.example/a')">"#,
+        r#"<rect fill="url(http://elsewhere.example/a#b)"/>"#,
+        "<style>@font-face{src:url(//elsewhere.example/a)}</style>",
+        "<style>@import 'a.css';</style>",
+        r#"<meta http-equiv="refresh" content="0; url=https://elsewhere.example">"#,
+        r#"<base href="https://elsewhere.example/">"#,
+        r#"<form action="https://elsewhere.example/">"#,
+        "<script>fetch('/a')</script>",
+        "<script>new Image().src = 'a'</script>",
+    ] {
+        assert_eq!(loaded(page).len(), 1, "{page}");
+    }
+    for page in [
+        r#"<a href="https://elsewhere.example/">a link that a reader may follow</a>"#,
+        r##"<svg xmlns="http://www.w3.org/2000/svg" fill="url(#gradient)"><use href="#part"/></svg>"##,
+        r#"<link rel="icon" href="data:,"><img src="charts/ic.svg">"#,
+        "<p>https://elsewhere.example and url(https://elsewhere.example) in a text</p>",
+        "<script>document.title = 'a'</script>",
+    ] {
+        assert_eq!(loaded(page), Vec::<String>::new(), "{page}");
+    }
+}
+
+/// What a browser would load from elsewhere when it shows a page.
+fn loaded(page: &str) -> Vec<String> {
+    const SCRIPTS: [&str; 7] =
+        ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "import", "new Image"];
+    let mut found = Vec::new();
+    let mut within = Vec::new();
+    for token in Tokenizer::new(page) {
+        let Ok(token) = token;
+        match token {
+            Token::StartTag(tag) => {
+                within = tag.name.to_vec();
+                for (name, value) in &tag.attributes {
+                    let value = String::from_utf8_lossy(value).into_owned();
+                    let outside = match (tag.name.as_slice(), name.as_slice()) {
+                        (b"a", b"href") => false,
+                        (
+                            _,
+                            b"src" | b"href" | b"xlink:href" | b"action" | b"data" | b"poster" | b"srcset"
+                            | b"background",
+                        ) => value.split(',').any(elsewhere),
+                        (b"meta", b"content") => value.contains("url="),
+                        _ => urls(&value),
+                    };
+                    if outside {
+                        found.push(value);
+                    }
+                }
+            }
+            Token::EndTag(_) => within.clear(),
+            Token::String(text) => {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                let outside = match within.as_slice() {
+                    b"style" => urls(&text) || text.contains("@import"),
+                    b"script" => SCRIPTS.iter().any(|word| text.contains(word)),
+                    _ => false,
+                };
+                if outside {
+                    found.push(text);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether an address leaves the folder of the page: it names a protocol other than `data:`, or a host.
+fn elsewhere(address: &str) -> bool {
+    let address = address.trim_start().to_ascii_lowercase();
+    address.starts_with("//") || (address.contains("://") && !address.starts_with("data:"))
+}
+
+/// Whether a style takes something from elsewhere.
+fn urls(style: &str) -> bool {
+    style.split("url(").skip(1).any(|rest| elsewhere(rest.trim_start_matches([' ', '\'', '"'])))
+}
