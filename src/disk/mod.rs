@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use map::{map, map_file, numbers};
+pub(crate) use pending::make_readable;
 pub use pending::{Pending, Scratch};
 
 use crate::data::Key;
