@@ -35,6 +35,8 @@ mod write;
 #[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;

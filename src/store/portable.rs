@@ -247,3 +247,93 @@ fn flat<T: PolarsNumericType>(lists: &ListChunked) -> Result<(Vec<usize>, Vec<T:
     }
     Ok((ends, values))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::SetSpec;
+    use crate::store::tests::{ctx, finished, key, read_all, spec};
+
+    fn stores() -> (tempfile::TempDir, Store, Store) {
+        let dir = tempfile::tempdir().unwrap();
+        let [from, to] = ["from", "to"].map(|name| Store::open(&dir.path().join(name)).unwrap());
+        (dir, from, to)
+    }
+
+    /// A sparse set whose second batch is empty, and whose first comes twice.
+    fn sparse(store: &Store) -> SetSpec {
+        let spec = spec("稀疏/../x", RowKind::Sparse);
+        let keys = (0..3).map(|i| key("text", i)).collect();
+        let odd = vec![f32::from_bits(0x7fc0_0001), -0.0, f32::NEG_INFINITY];
+        let rows = Rows::sparse(keys, vec![0, 2, 2, 3], vec![u32::MAX, 0, 7], odd);
+        let writer = store.writer(&spec).unwrap();
+        writer.put(key("batch", 0), &rows).unwrap();
+        writer.put(key("batch", 1), &Rows::empty(RowKind::Sparse)).unwrap();
+        let order = [key("batch", 0), key("batch", 1), key("batch", 0)];
+        writer.finish(&order, serde_json::json!({"列": ["a"]})).unwrap();
+        spec
+    }
+
+    #[test]
+    fn sets_come_back_to_the_bit_with_their_ids_and_a_second_time_change_nothing() {
+        let (dir, from, to) = stores();
+        for spec in [finished(&from).0, sparse(&from)] {
+            let header = from.find(&spec.name).unwrap();
+            let file = dir.path().join(file_name(&header));
+            assert_eq!(file.parent(), Some(dir.path()), "a name is no path");
+            let exported = export(&from, &spec.id(), &file, &ctx()).unwrap();
+            let imported = import(&to, &file, &ctx()).unwrap();
+            assert_eq!(exported, imported);
+            assert_eq!(to.find(&spec.id().hex()).unwrap(), header);
+            assert!(read_all(&to, &spec.id()) == read_all(&from, &spec.id()));
+            assert!(import(&to, &file, &ctx()).unwrap().known);
+            let frame = disk::read_parquet(&file, None).unwrap();
+            assert_eq!(frame.height() as u64, header.rows, "rows stand as often as in the corpus");
+        }
+        assert_eq!(to.verify(&ctx()).unwrap(), []);
+    }
+
+    #[test]
+    fn what_is_damaged_newer_foreign_or_there_with_other_rows_is_refused_and_nothing_of_it_kept() {
+        let (dir, from, to) = stores();
+        let (spec, order) = finished(&from);
+        let file = dir.path().join("sum.parquet");
+        export(&from, &spec.id(), &file, &ctx()).unwrap();
+        let whole = std::fs::read(&file).unwrap();
+        let refused = |store: &Store, bytes: &[u8]| {
+            std::fs::write(&file, bytes).unwrap();
+            format!("{:#}", import(store, &file, &ctx()).unwrap_err())
+        };
+        let step = whole.len() / 60;
+        for at in (0..whole.len()).step_by(step) {
+            let mut torn = whole.clone();
+            torn[at] ^= 0x20;
+            std::fs::write(&file, &torn).unwrap();
+            // A flip may lie where nothing is read: then the set is whole.
+            if import(&to, &file, &ctx()).is_ok() {
+                assert!(read_all(&to, &spec.id()) == read_all(&from, &spec.id()), "a flip at {at}");
+                to.remove(&spec.id()).unwrap();
+            }
+            assert_eq!(to.stats().unwrap().other_bytes, 0, "a flip at {at} left something");
+            refused(&to, &whole[..at]);
+        }
+        let place = |what: &[u8]| whole.windows(what.len()).position(|window| window == what).unwrap();
+        let mut newer = whole.clone();
+        newer[place(br#"{"format":1"#) + 10] = b'2';
+        let error = refused(&to, &newer);
+        assert!(error.contains("is of format 2, and this version reads up to 1"), "{error}");
+        let foreign = dir.path().join("foreign.parquet");
+        let mut frame = disk::frame(vec![Series::new("key".into(), ["a"]).into_column()]).unwrap();
+        disk::write_parquet(&foreign, &mut frame).unwrap();
+        let error = import(&to, &foreign, &ctx()).unwrap_err().to_string();
+        assert!(error.contains("is no feature set that `inkstone store export` wrote"), "{error}");
+        assert!(to.sets().unwrap().is_empty());
+
+        let writer = to.writer(&spec).unwrap();
+        writer.put(order[0], &crate::store::tests::dense_rows(7, 100, 300)).unwrap();
+        assert!(refused(&to, &whole).contains("other rows of batch"));
+        writer.finish(&order[..1], serde_json::Value::Null).unwrap();
+        assert!(refused(&to, &whole).contains("of other texts"));
+        assert!(from.find("none").unwrap_err().to_string().contains("there are: sum"));
+    }
+}
