@@ -5,7 +5,7 @@
 //! workbench on a project for as long as it is open: that one starts jobs and remembers its session, others only read.
 //!
 //! The system lets go of a lock when its holder ends, however that came about, so what a dead process has left is simply taken. The
-//! feature store and the ledger keep locks of their own besides.
+//! feature store and the ledger have locks of this kind besides, held for as long as they are open.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -24,6 +24,9 @@ const MOST: u64 = 4096;
 
 /// How long another may hold a lock that is only looked at.
 const MOMENT: Duration = Duration::from_millis(200);
+
+/// Time between two looks at whether another has let go of a lock.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Who holds a lock.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +62,7 @@ impl Holder {
     }
 
     /// The process in words: `process 4242 on this-host, since 10:31`.
-    fn in_words(&self) -> String {
+    pub(crate) fn in_words(&self) -> String {
         let mut words = if self.pid == 0 { "process unknown".to_owned() } else { format!("process {}", self.pid) };
         if !self.host.is_empty() {
             words += &format!(" on {}", self.host);
@@ -107,21 +110,28 @@ pub fn take(path: &Path, work: &str) -> Result<Taken> {
     Ok(Taken::Ours(Lock { _file: file }))
 }
 
-/// Takes the lock of those who write artefacts. Fails where another holds it for more than a moment, and says who.
-pub fn writing(project: &Project, work: &str) -> Result<Lock> {
+/// The same, but another who holds it has some time to let go of it.
+pub fn take_within(path: &Path, work: &str, patience: Duration) -> Result<Taken> {
     let began = Instant::now();
     loop {
-        match take(&project.lock(), work)? {
-            Taken::Ours(lock) => return Ok(lock),
-            // A workbench only looks whether it is free.
-            Taken::Theirs(_) if began.elapsed() < MOMENT => std::thread::sleep(MOMENT / 10),
-            Taken::Theirs(holder) => bail!(
-                "the project {} is being written by another run ({}{}); wait until it has ended, or stop it",
-                project.dir().display(),
-                if holder.work.is_empty() { String::new() } else { format!("{}, ", holder.work) },
-                holder.in_words()
-            ),
+        match take(path, work)? {
+            Taken::Theirs(_) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
+            taken => return Ok(taken),
         }
+    }
+}
+
+/// Takes the lock of those who write artefacts. Fails where another holds it for more than a moment, and says who.
+pub fn writing(project: &Project, work: &str) -> Result<Lock> {
+    // A workbench only looks whether it is free.
+    match take_within(&project.lock(), work, MOMENT)? {
+        Taken::Ours(lock) => Ok(lock),
+        Taken::Theirs(holder) => bail!(
+            "the project {} is being written by another run ({}{}); wait until it has ended, or stop it",
+            project.dir().display(),
+            if holder.work.is_empty() { String::new() } else { format!("{}, ", holder.work) },
+            holder.in_words()
+        ),
     }
 }
 

@@ -129,7 +129,7 @@ pub enum Command {
     Doctor(Doctor),
     /// Show every backtest that ran and what it is worth among all; delete entries, which go on counting.
     Ledger(Ledger),
-    /// Check, repair, compact or measure the feature store.
+    /// Check, repair, compact or measure the feature store; carry its sets to files and back.
     Store(Store),
     /// Draw a page of the workbench without a terminal, after these keys: as text, SVG or PNG.
     Picture(Picture),

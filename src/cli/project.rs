@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand};
 
 use crate::backtest::{Preset, Weights};
 use crate::disk::Formulas;
@@ -169,21 +169,41 @@ pub struct Drift {
 #[derive(Debug, Args)]
 pub struct Store {
     /// What to do with the store.
+    #[command(subcommand)]
     pub action: StoreAction,
-    /// Which project.
-    #[command(flatten)]
-    pub project: Project,
+    /// The configuration.
+    #[arg(short, long, value_name = "FILE", default_value = "workbench.toml", global = true)]
+    pub config: PathBuf,
 }
 
 /// What to do with the store.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum StoreAction {
     /// Check every block against its checksum.
     Verify,
-    /// Drop what is damaged; the next run computes that again.
+    /// Make a sound store of what is sound, whatever was damaged; the next run computes the rest again.
     Repair,
-    /// Rewrite the live sets into fresh files, giving back the space of the rest.
+    /// Give back the space of sets that the configuration no longer uses, and of what was overwritten.
     Compact,
-    /// Sizes and rows by set.
+    /// Sizes of the files and of the sets in them.
     Stats,
+    /// Write finished sets as Parquet files, for other tools and for import.
+    #[command(group(ArgGroup::new("which").required(true).args(["set", "all"])))]
+    Export {
+        /// The set: its name, or its id where several have that name.
+        #[arg(long, value_name = "NAME|ID")]
+        set: Option<String>,
+        /// All finished sets, a file each.
+        #[arg(long)]
+        all: bool,
+        /// The file; with --all the folder.
+        #[arg(long, value_name = "PATH")]
+        out: PathBuf,
+    },
+    /// Take in sets that export wrote, to the bit. What is damaged, or there already with other rows, is refused.
+    Import {
+        /// The files.
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
 }

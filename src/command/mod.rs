@@ -16,6 +16,7 @@ mod models;
 mod project;
 mod read;
 mod reader;
+mod store;
 mod trace;
 mod train;
 pub(crate) mod workbench;
@@ -81,7 +82,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Diff(args) => batch("diff", &global, |_| capsule::diff(&args)),
         Command::Doctor(args) => doctor::run(&args, &global),
         Command::Ledger(args) => ledger::run(&args, &global),
-        Command::Store(args) => batch("store", &global, |ctx| project::store(&args, ctx)),
+        Command::Store(args) => batch("store", &global, |ctx| store::run(&args, ctx)),
         Command::Picture(args) => batch("picture", &global, |_| workbench::picture(&args, &global)),
         Command::Keys => or_explain(workbench::keys(&global)),
         Command::Init(args) => batch("init", &global, |_| init(&args.config)),

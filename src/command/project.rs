@@ -10,7 +10,7 @@ use serde_json::json;
 use super::is_batch;
 use super::workbench::open_ui;
 use crate::backtest::Outcome;
-use crate::cli::{Backtest, Drift, Global, Store as StoreArgs, StoreAction};
+use crate::cli::{Backtest, Drift, Global};
 use crate::config::Config;
 use crate::data::Report;
 use crate::headless::{self, Summary};
@@ -19,7 +19,6 @@ use crate::lint::{Standing, Verdict};
 use crate::lock::{self, Lock};
 use crate::pipeline::{self, Judged, Stage};
 use crate::shell::quoted;
-use crate::store::Store;
 use crate::tui::Start;
 
 /// Puts flags of the command line over a configuration.
@@ -240,41 +239,4 @@ fn figures(outcome: &Outcome) -> serde_json::Value {
         "stability": outcome.stability,
         "untradable": outcome.untradable,
     })
-}
-
-/// Looks after the feature store.
-pub(super) fn store(args: &StoreArgs, ctx: &Ctx) -> Result<Summary> {
-    let config = Config::read(&args.project.config)?;
-    let base = args.project.config.parent().unwrap_or(Path::new(""));
-    let project = pipeline::project(&config, base);
-    let path = project.store();
-    ensure!(path.exists(), "{} does not exist: this project has no features yet", path.display());
-    let mut store = Store::open(&path)?;
-    let mut summary = Summary::default();
-    match args.action {
-        StoreAction::Verify => {
-            let problems = store.verify(ctx)?;
-            summary.partial = !problems.is_empty();
-            summary.set("problems", problems.iter().map(ToString::to_string).collect::<Vec<_>>());
-        }
-        StoreAction::Repair => {
-            let dropped = store.repair(ctx)?;
-            summary.set("dropped", dropped.iter().map(ToString::to_string).collect::<Vec<_>>());
-        }
-        StoreAction::Compact => {
-            let used = pipeline::feature_sets(&config, &project)?;
-            summary.set("compaction", store.compact(|header| used.contains(&header.id()), ctx)?);
-        }
-        StoreAction::Stats => {
-            summary.set("stats", store.stats()?);
-            let sets = store.sets()?;
-            summary.set(
-                "sets",
-                sets.iter()
-                    .map(|h| json!({"name": h.spec.name, "rows": h.rows, "bytes": h.bytes()}))
-                    .collect::<Vec<_>>(),
-            );
-        }
-    }
-    Ok(summary)
 }

@@ -47,12 +47,7 @@ impl Pending {
         self.out.flush().with_context(cannot)?;
         let file = self.out.get_ref();
         file.sync_all().with_context(cannot)?;
-        // A temporary file is private to its owner; a finished one has the usual permissions.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            file.set_permissions(std::fs::Permissions::from_mode(0o644)).with_context(cannot)?;
-        }
+        make_readable(file).with_context(cannot)?;
         self.temporary.persist(&self.path).map_err(|e| e.error).with_context(cannot)?;
         // The rename itself is durable once the folder is on disk; some file systems refuse to open folders for that.
         if let Ok(folder) = File::open(folder_of(&self.path)) {
@@ -60,6 +55,16 @@ impl Pending {
         }
         Ok(())
     }
+}
+
+/// A temporary file is private to its owner; a finished one has the usual permissions.
+pub(crate) fn make_readable(file: &File) -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    Ok(())
 }
 
 /// A file without a name for what does not fit in memory; it is gone when it is dropped, or the program is killed.

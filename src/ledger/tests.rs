@@ -164,7 +164,7 @@ fn a_line_that_was_changed_is_noticed_for_ever() {
     let dir = tempfile::tempdir().unwrap();
     drop(filled(&dir, (0..3).map(|seed| Trial { p: 0.6, ..trial(seed, 100) })));
     let change = |number: u64| {
-        let journal = journal(&dir);
+        let mut journal = journal(&dir);
         let crate::store::Slot::Whole(bytes) = journal.record(number).unwrap() else { panic!("it is there") };
         let changed = String::from_utf8(bytes).unwrap().replace("\"p\":0.6", "\"p\":0.001");
         journal.tamper(b'j', number, Some(changed.as_bytes()));
@@ -183,7 +183,7 @@ fn a_line_that_was_changed_is_noticed_for_ever() {
 fn details_that_went_without_a_deletion_and_a_lost_note_are_noticed() {
     let dir = tempfile::tempdir().unwrap();
     drop(filled(&dir, (0..3).map(|seed| trial(seed, 100))));
-    let files = journal(&dir);
+    let mut files = journal(&dir);
     files.tamper(b'a', 1, None);
     files.tamper(b'a', 2, Some(&trial(7, 100).details.pack()));
     files.tamper(b'j', 3, None);

@@ -64,7 +64,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     run.link()?;
     run.structure()?;
     run.extract()?;
-    let store = Store::open_for_run(&run.project.store())?;
+    let store = Store::open(&run.project.store())?;
     let own = run.sets[feature];
     let (clean, links, sentences) = (run.project.clean(), run.project.links(), run.project.structure());
     let inputs = extract::Inputs {

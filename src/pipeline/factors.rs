@@ -23,11 +23,11 @@ impl Run<'_> {
     pub(super) fn factors(&mut self) -> Result<()> {
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let market = self.market.take().context("factors need prices: add a [[source]] with table = \"prices\"")?;
-        let store = Store::open_for_run(&project.store())?;
-        let materials = Materials { store: &store, market: &market, project: &project, config };
         let mut built: BTreeMap<&str, Key> = BTreeMap::new();
         let sets_by_name = self.sets.clone();
         for params in &config.factor {
+            let store = Store::open(&project.store())?;
+            let materials = Materials { store: &store, market: &market, project: &project, config };
             let plan = Plan::new(params)?;
             let sets: Vec<Key> = plan.features().iter().map(|name| self.sets[name]).collect();
             let factors: Vec<Key> = plan.factors().iter().map(|name| built[name.as_str()]).collect();

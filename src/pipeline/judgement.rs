@@ -138,8 +138,8 @@ impl Run<'_> {
     /// Tries to find look-ahead in each factor.
     pub(super) fn lint(&mut self) -> Result<()> {
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
-        let store = Store::open_for_run(&project.store())?;
         for (i, params) in config.factor.iter().enumerate() {
+            let store = Store::open(&project.store())?;
             let plan = Plan::new(params)?;
             let masked = self.masked_sets(&plan, &store)?;
             let market = self.market.take().context("factors were built with prices")?;

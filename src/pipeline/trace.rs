@@ -231,18 +231,24 @@ impl Tracer {
         };
         let columns: Vec<_> = columns
             .into_iter()
-            .map(|(name, column)| Ok((self.feature(name)?, column, self.kept(name, place)?)))
+            .map(|(name, column)| Ok((self.feature(name)?, column, self.kept(name, place))))
             .collect::<Result<_>>()?;
-        let explain = |(feature, column, kept): &(&extract::Feature, Option<String>, Option<KeptRow>)| {
-            explain(feature, column.as_deref(), &inputs, kept.as_ref(), place, ctx)
+        let explain = |(feature, column, kept): &(&extract::Feature, Option<String>, Result<Option<KeptRow>>)| {
+            let row = kept.as_ref().ok().and_then(Option::as_ref);
+            let mut explained = explain(feature, column.as_deref(), &inputs, row, place, ctx)?;
+            if let Err(error) = kept {
+                explained.note.0 += &format!("未能读取保存的特征：{error:#}。");
+                explained.note.1 += &format!(" What is kept of the feature could not be read: {error:#}.");
+            }
+            Ok(explained)
         };
         columns.iter().map(explain).collect()
     }
 
-    /// What the set of a feature has of a document. None while a run has the store: what needs no fold is explained all the same.
+    /// What the set of a feature has of a document. Fails while a run has the store: what needs no fold is explained all the same.
     fn kept(&self, feature: &str, place: (usize, usize)) -> Result<Option<KeptRow>> {
         let Some(made) = State::read(&self.project)?.made(&format!("extract {feature}")) else { return Ok(None) };
-        let Ok(store) = Store::open(&self.project.store()) else { return Ok(None) };
+        let store = Store::open(&self.project.store())?;
         store.set(&made)?.map(|set| KeptRow::of(&set, place)).transpose()
     }
 

@@ -1,4 +1,4 @@
-//! Blocks: rows packed into values of about [`BLOCK_BYTES`], which the database stores with the least overhead.
+//! Blocks: rows packed into pieces of about [`BLOCK_BYTES`], each of which carries a checksum of its own.
 //!
 //! Content, little-endian: `kind: u32` (0 dense, 1 sparse), `first: u32` (number of the first row within the batch),
 //! `rows: u32`, `width: u32` (dense: dim; sparse: values in the block), `keys: [rows][16]`, then dense
@@ -10,8 +10,7 @@ use anyhow::{Context, Result, ensure};
 use super::{Rows, Values};
 use crate::data::Key;
 
-/// Bytes of a block at the most, if a row fits. Of 8, 16, 32 and 64 KB this takes the least space when compacted, and it
-/// holds half as much in memory as 64 KB, because the database keeps pages of 16 blocks.
+/// Bytes of a block at the most, if a row fits. Digests of batches are of their blocks, so it is part of the format.
 pub(super) const BLOCK_BYTES: usize = 32_000;
 
 const HEAD: usize = 16;
@@ -72,9 +71,10 @@ pub(super) fn unpack(block: &[u8]) -> Result<(usize, Rows)> {
     let (head, body) = block.split_at_checked(HEAD).context("is shorter than its head")?;
     let head: Vec<u32> = words(head).map(u32::from_le_bytes).collect();
     let (kind, first, rows, width) = (head[0], head[1] as usize, head[2] as usize, head[3] as usize);
-    let per_row = if kind == 0 { KEY + 4 * width } else { KEY + 4 };
-    let expected = rows * per_row + if kind == 0 { 0 } else { 8 * width };
-    ensure!(body.len() == expected, "has {} bytes of rows, its head says {expected}", body.len());
+    // Both numbers may be anything below 2^32.
+    let per_row = if kind == 0 { KEY as u128 + 4 * width as u128 } else { KEY as u128 + 4 };
+    let expected = rows as u128 * per_row + if kind == 0 { 0 } else { 8 * width as u128 };
+    ensure!(body.len() as u128 == expected, "has {} bytes of rows, its head says {expected}", body.len());
     let (keys, body) = body.split_at(rows * KEY);
     let keys = keys.chunks_exact(KEY).map(|k| Key(k.try_into().expect("chunks are of the length of a key"))).collect();
     let rows = match kind {

@@ -1,13 +1,11 @@
 //! Giving back the space of what was overwritten, removed or never finished.
 
-use std::collections::BTreeSet;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::database::FLUSH_BYTES;
-use super::layout::{Address, Header, unseal};
-use super::{Store, WAY_OUT, read_header};
+use super::layout::{Address, Header, seal};
+use super::{Store, read_header};
 use crate::data::Key;
 use crate::job::Ctx;
 
@@ -25,45 +23,43 @@ pub struct Compaction {
 }
 
 impl Store {
-    /// Copies the finished sets that `keep` wants into fresh files and swaps those in; everything else is dropped,
-    /// unfinished sets and blocks without an owner included. On an error or a kill the store stays as it was. Needs as
-    /// much free space as the live data. Advances by one for each batch.
+    /// Keeps the finished sets that `keep` wants and drops everything else, unfinished sets and files that nobody refers to included: what
+    /// is kept goes into a fresh database, then the files of the rest are removed. On an error the store stays as it was, after a kill it
+    /// is the old or the new one. Rows are not moved, so it needs hardly any space. Advances by one for each file.
     pub fn compact(&mut self, keep: impl Fn(&Header) -> bool, ctx: &Ctx) -> Result<Compaction> {
-        let mut report = Compaction { before: self.database.file_bytes(), ..Compaction::default() };
-        self.database.rewrite(|old, new| {
+        let mut report = Compaction { before: self.file_bytes()?, ..Compaction::default() };
+        let files = self.files.list()?;
+        let mut wanted = FxHashSet::default();
+        let (old, kept) = (&self.database, &mut report);
+        let (database, ()) = self.generations.replace(|new| {
             for entry in old.scan(b"h") {
                 let (key, value) = entry?;
                 let header = read_header(&key, &value)?;
                 let set = header.id();
+                ctx.check()?;
                 if !keep(&header) {
-                    report.dropped.push((header.spec.name, set));
+                    kept.dropped.push((header.spec.name, set));
                     continue;
                 }
-                let batches: BTreeSet<Key> = header.batches.iter().map(|b| b.key).collect();
-                let mut copied = 0;
-                for batch in batches {
-                    let record = Address::Batch { set, batch }.bytes();
-                    let blocks = [b"r".as_slice(), &record[1..]].concat();
-                    for entry in old.scan(&blocks).chain(old.scan(&record)) {
-                        let (key, value) = entry?;
-                        // Damage is told here, not carried into the files that replace the others.
-                        unseal(&key, &value)
-                            .with_context(|| format!("cannot compact: batch {batch} of feature set {set} {WAY_OUT}"))?;
-                        copied += value.len() as u64;
-                        new.insert(&key, value)?;
+                for batch in &header.batches {
+                    if wanted.insert((set, batch.key, batch.record.digest)) {
+                        let key = Address::Batch { set, batch: batch.key }.bytes();
+                        let value = seal(&key, &serde_json::to_vec(&batch.record)?);
+                        new.apply(vec![(key, value)], Vec::new())?;
                     }
-                    if copied >= FLUSH_BYTES {
-                        new.flush()?;
-                        copied = 0;
-                    }
-                    ctx.advance(1)?;
                 }
-                new.insert(&key, value)?;
-                report.kept.push((header.spec.name, set));
+                new.apply(vec![(key.to_vec(), value.to_vec())], Vec::new())?;
+                kept.kept.push((header.spec.name, set));
             }
             Ok(())
         })?;
-        report.after = self.database.file_bytes();
+        self.database = database;
+        for file in files.iter().filter(|f| !wanted.contains(&(f.set, f.batch, f.digest))) {
+            crate::disk::remove_if_there(&file.path)?;
+            ctx.advance(1)?;
+        }
+        self.files.tidy();
+        report.after = self.file_bytes()?;
         Ok(report)
     }
 }

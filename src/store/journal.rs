@@ -1,4 +1,4 @@
-//! A journal: numbered records that are only ever added, each with an attachment that may be dropped later.
+//! A journal: numbered records that are only ever added, each with an attachment that may be dropped later. Kept twice.
 //!
 //! | key | value |
 //! |---|---|
@@ -7,33 +7,32 @@
 //! | `l` | number (`u64`, big-endian) and hash of the last record; written in one step with it |
 //!
 //! Values lie in the envelope of `layout`. A record is on disk when [`Journal::append`] returns; after a kill, all of a step is there or
-//! none. Useful for: what must not be lost and cannot be computed again. Not for: more than some thousand records, since whoever
-//! checks a journal reads all of it.
+//! none. The same records stand in a plain file beside the database (`copy`): what is damaged in one comes back from the other when the
+//! journal is opened, so that only what is damaged in both is lost. A database that cannot be read is put aside as `db.damaged`.
+//!
+//! Useful for: what must not be lost and cannot be computed again. Not for: more than some thousand records, since whoever checks a
+//! journal reads all of it, and so does whoever opens it.
 
-use std::fs::{File, TryLockError};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 
-use super::database::{ENDING, is_held};
+use super::copy::Copy;
+use super::database::{Database, Says};
 use super::layout::{seal, unseal};
 use crate::data::Key;
 use crate::disk;
+use crate::lock::{Lock, Taken, take_within};
 
-/// Bytes that the database keeps in memory.
-const CACHE_BYTES: u64 = 4 << 20;
-/// Time between two looks at whether another run has closed the journal.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 const LAST: &[u8] = b"l";
 
 /// A journal in a folder. One process holds it at a time.
 pub struct Journal {
-    root: PathBuf,
-    db: sled::Db,
+    db: Database,
+    copy: Copy,
     // Held for as long as the database is open, so it stands after it; the system drops it with the process, however that ends.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// What a journal has under a number.
@@ -52,25 +51,74 @@ impl Journal {
     /// until that has ended.
     pub fn open(root: &Path, patience: Duration) -> Result<Journal> {
         disk::make_dir(root)?;
-        let lock = lock(root, patience)?;
-        let config = sled::Config::new().path(root.join("db")).cache_capacity(CACHE_BYTES).flush_every_ms(None);
-        let began = Instant::now();
-        let open = || loop {
-            match config.open() {
-                // The lock is held, so these are the files of a database of this process that was closed a moment ago.
-                Err(sled::Error::Io(error)) if is_held(&error) && began.elapsed() < ENDING => {
-                    std::thread::sleep(LOOK_EVERY);
-                }
-                opened => return opened,
-            }
+        let lock = match take_within(&root.join("lock"), "", patience)? {
+            Taken::Ours(lock) => lock,
+            Taken::Theirs(holder) => bail!(
+                "the journal {} has been in use by another run ({}) for more than {} s; try again when that has ended",
+                root.display(),
+                holder.in_words(),
+                patience.as_secs()
+            ),
         };
-        Ok(Journal { root: root.to_owned(), db: guard(root, open)?, _lock: lock })
+        disk::sweep(root)?;
+        let copy = Copy::open(root)?;
+        let path = root.join("db");
+        let mut journal = match database(root).and_then(|db| db.last(b"").map(|_| db)) {
+            Ok(db) => Journal { db, copy, _lock: lock },
+            Err(error) if copy.is_empty() => return Err(error),
+            Err(_) => Journal { db: anew(root, &path, None)?, copy, _lock: lock },
+        };
+        if journal.heal().is_err() {
+            // Some of its pages can be read and some cannot: what can be goes to the copy, and all to a new database.
+            let Journal { db, copy, _lock } = journal;
+            let db = anew(root, &path, Some((db, &copy)))?;
+            journal = Journal { db, copy: Copy::open(root)?, _lock };
+            journal.heal()?;
+        }
+        Ok(journal)
+    }
+
+    /// Brings database and copy to the same: what either lacks or has damaged comes from the other.
+    fn heal(&mut self) -> Result<()> {
+        let noted = match self.slot(LAST)? {
+            Slot::Whole(note) if note.len() == 24 => number_of(&note[..8]),
+            _ => None,
+        };
+        let seen = self.db.last(b"j")?.and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0);
+        let last = seen.max(self.copy.last());
+        let (mut to_database, mut dropped, mut to_copy) = (Vec::new(), Vec::new(), Vec::new());
+        for number in 1..=last {
+            for kind in *b"ja" {
+                let key = address(kind, number);
+                match (self.slot(&key)?, self.copy.get(&key)) {
+                    (Slot::Absent, None) => {}
+                    _ if kind == b'a' && self.copy.has_dropped(number) => dropped.push(key.to_vec()),
+                    (Slot::Whole(_), Some(_)) | (Slot::Damaged(_), None) => {}
+                    (Slot::Whole(content), None) => to_copy.push((key, content)),
+                    (Slot::Damaged(_) | Slot::Absent, Some(content)) => {
+                        to_database.push((key.to_vec(), seal(&key, content)));
+                    }
+                }
+            }
+        }
+        if !to_copy.is_empty() {
+            self.copy.add(&to_copy, &[])?;
+        }
+        // A note that was taken away from a database that is whole otherwise stays away, so that it is noticed.
+        let behind = noted.map_or(seen == 0, |noted| noted < self.copy.last());
+        if let Some(record) = self.copy.get(&address(b'j', last)).filter(|_| behind) {
+            to_database.push((LAST.to_vec(), seal(LAST, &note(last, record))));
+        }
+        if !to_database.is_empty() || !dropped.is_empty() {
+            self.db.apply(to_database, dropped)?;
+            self.db.flush()?;
+        }
+        Ok(())
     }
 
     /// Number and hash of the last record; 0 and the zero key of an empty journal. The hash is none where the note of it is lost.
     pub fn last(&self) -> Result<(u64, Option<Key>)> {
-        let seen = guard(&self.root, || Ok(self.db.scan_prefix(b"j").next_back().transpose()?.map(|(key, _)| key)))?;
-        let seen = seen.and_then(|key| Some(u64::from_be_bytes(key.get(1..)?.try_into().ok()?))).unwrap_or(0);
+        let seen = self.db.last(b"j")?.and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0);
         match self.slot(LAST)? {
             Slot::Whole(note) if note.len() == 24 => {
                 let (number, hash) = note.split_at(8);
@@ -97,39 +145,65 @@ impl Journal {
     /// stay in the files until the database uses their place again.
     pub fn append(&mut self, record: &[u8], attachment: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
         let number = self.last()?.0 + 1;
-        let mut batch = sled::Batch::default();
-        let mut put = |key: &[u8], content: &[u8]| batch.insert(key, seal(key, content));
-        put(&address(b'j', number), record);
-        if let Some(attachment) = attachment {
-            put(&address(b'a', number), attachment);
-        }
-        put(LAST, &[number.to_be_bytes().as_slice(), &Key::of(record).0].concat());
-        drop.iter().for_each(|&number| batch.remove(&address(b'a', number)));
-        guard(&self.root, || {
-            self.db.apply_batch(batch)?;
-            self.db.flush()
-        })?;
+        let (own, its) = (address(b'j', number), address(b'a', number));
+        let mut entries = vec![(own, record.to_vec())];
+        entries.extend(attachment.map(|attachment| (its, attachment.to_vec())));
+        self.copy.add(&entries, drop)?;
+        let mut writes: Vec<_> = entries.iter().map(|(key, content)| (key.to_vec(), seal(key, content))).collect();
+        writes.push((LAST.to_vec(), seal(LAST, &note(number, record))));
+        self.db.apply(writes, drop.iter().map(|&number| address(b'a', number).to_vec()).collect())?;
+        self.db.flush()?;
         Ok(number)
     }
 
     fn slot(&self, key: &[u8]) -> Result<Slot> {
-        let Some(value) = guard(&self.root, || self.db.get(key))? else { return Ok(Slot::Absent) };
+        let Some(value) = self.db.get(key)? else { return Ok(Slot::Absent) };
         Ok(match unseal(key, &value) {
             Ok(content) => Slot::Whole(content.to_vec()),
             Err(error) => Slot::Damaged(error.to_string()),
         })
     }
 
-    /// Puts other bytes under a number, or none, as somebody with a tool for sled would.
+    /// Puts other bytes under a number, or none, as somebody with a tool for sled would who knows of the copy.
     #[cfg(test)]
-    pub(crate) fn tamper(&self, kind: u8, number: u64, content: Option<&[u8]>) {
+    pub(crate) fn tamper(&mut self, kind: u8, number: u64, content: Option<&[u8]>) {
         let key = if kind == b'l' { LAST.to_vec() } else { address(kind, number).to_vec() };
         match content {
-            Some(content) => self.db.insert(&key, seal(&key, content)).unwrap(),
-            None => self.db.remove(&key).unwrap(),
-        };
+            Some(content) => self.db.apply(vec![(key.clone(), seal(&key, content))], Vec::new()).unwrap(),
+            None => {
+                self.db.apply(Vec::new(), vec![key.clone()]).unwrap();
+                self.copy.forget(&key);
+            }
+        }
         self.db.flush().unwrap();
     }
+}
+
+fn database(root: &Path) -> Result<Database> {
+    let says = Says {
+        whose: format!("the journal {}", root.display()),
+        way_out: "put back a copy of that folder, or move it away to begin a new one",
+    };
+    Database::open(&root.join("db"), says)
+}
+
+/// Puts a damaged database aside and begins another; what can be read of it goes to the copy first.
+fn anew(root: &Path, path: &PathBuf, old: Option<(Database, &Copy)>) -> Result<Database> {
+    if let Some((old, copy)) = old {
+        let slot = |key: &[u8]| {
+            let value = old.get(key).ok().flatten()?;
+            unseal(key, &value).map(<[u8]>::to_vec).ok()
+        };
+        let seen = old.last(b"j").ok().flatten().and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0);
+        let keys = (1..=seen.max(copy.last())).flat_map(|number| b"ja".map(|kind| address(kind, number)));
+        let lacking = keys.filter(|key| copy.get(key).is_none());
+        let whole: Vec<_> = lacking.filter_map(|key| Some((key, slot(&key)?))).collect();
+        Copy::open(root)?.add(&whole, &[])?;
+    }
+    let aside = root.join("db.damaged");
+    let _ = std::fs::remove_dir_all(&aside);
+    std::fs::rename(path, &aside).with_context(|| format!("cannot put {} aside", path.display()))?;
+    database(root)
 }
 
 fn address(kind: u8, number: u64) -> [u8; 9] {
@@ -138,38 +212,13 @@ fn address(kind: u8, number: u64) -> [u8; 9] {
     key
 }
 
-/// Runs a step of the database and explains its failure; it panics where it meets damage that it did not expect.
-fn guard<T>(root: &Path, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
-    let name = root.display();
-    let damaged =
-        || format!("the journal {name} is damaged: put back a copy of that folder, or move it away to begin a new one");
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(sled::Error::Io(error))) => {
-            Err(error).with_context(|| format!("the journal {name} cannot read or write its files (disk full?)"))
-        }
-        Ok(Err(error)) => Err(anyhow!(error).context(damaged())),
-        Err(_) => Err(anyhow!("the database stopped within itself").context(damaged())),
-    }
+fn number_of(bytes: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(bytes.try_into().ok()?))
 }
 
-fn lock(root: &Path, patience: Duration) -> Result<File> {
-    let path = root.join("lock");
-    let cannot = || format!("cannot open {}", path.display());
-    let file = File::options().create(true).truncate(false).write(true).open(&path).with_context(cannot)?;
-    let began = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
-            Err(TryLockError::WouldBlock) => bail!(
-                "the journal {} has been in use by another run for more than {} s; try again when that has ended",
-                root.display(),
-                patience.as_secs()
-            ),
-            Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
-        }
-    }
+/// The note of the last record.
+fn note(number: u64, record: &[u8]) -> Vec<u8> {
+    [number.to_be_bytes().as_slice(), &Key::of(record).0].concat()
 }
 
 #[cfg(test)]
@@ -207,8 +256,12 @@ mod tests {
         assert_eq!(journal.append(b"three", None, &[]).unwrap(), 3, "its number is not given again");
         journal.tamper(b'l', 0, None);
         assert_eq!(journal.last().unwrap(), (3, None));
-        journal.db.insert(address(b'j', 1), b"IKS1????one".as_slice()).unwrap();
+        journal.db.apply(vec![(address(b'j', 1).to_vec(), b"IKS1????one".to_vec())], Vec::new()).unwrap();
         assert_eq!(journal.record(1).unwrap(), Slot::Damaged("does not match its checksum".into()));
+        drop(journal);
+        let journal = Journal::open(dir.path(), SHORT).unwrap();
+        assert_eq!(journal.record(1).unwrap(), Slot::Whole(b"one".to_vec()), "it came back from the copy");
+        assert_eq!(journal.record(2).unwrap(), Slot::Absent);
     }
 
     #[test]
@@ -219,7 +272,7 @@ mod tests {
             Ok(_) => panic!("two have it at once"),
             Err(error) => format!("{error:#}"),
         };
-        assert!(refused.contains("in use by another run"), "{refused}");
+        assert!(refused.contains(&format!("in use by another run (process {} on ", std::process::id())), "{refused}");
         let path = dir.path().to_owned();
         let second = std::thread::spawn(move || Journal::open(&path, Duration::from_secs(10)).map(drop));
         std::thread::sleep(SHORT);

@@ -1,10 +1,11 @@
-//! What the store keeps under which key, and the envelope that every value is sealed in.
+//! What the database keeps under which key, and the envelope that every value is sealed in.
 //!
 //! | key | value |
 //! |---|---|
 //! | `h` set | the [`Header`], JSON; written last, so a set without it is unfinished |
-//! | `b` set batch | the [`BatchRecord`], JSON; written together with the batch's blocks |
-//! | `r` set batch number | a block of rows (see `block`); the number is big-endian, so blocks lie in order |
+//! | `b` set batch | the [`BatchRecord`], JSON; written when the batch's file is there (see `files`) |
+//!
+//! Format 0 had the rows here as well: `r` set batch number, a block each; the number is big-endian, so blocks lay in order.
 //!
 //! Envelope, little-endian: `magic "IKS1"`, `crc32: u32` of key and content, content. The checksum covers the key, so
 //! a value that turns up under another key is refused as well as one with a flipped bit.
@@ -13,11 +14,12 @@ use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
-use super::RowKind;
+use super::{RowKind, Rows};
 use crate::data::Key;
 
 const MAGIC: &[u8; 4] = b"IKS1";
-const ENVELOPE: usize = 8;
+/// Bytes of an envelope besides its content.
+pub(super) const ENVELOPE: usize = 8;
 
 /// Everything that determines the rows of a feature set; its hash is the set's id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,12 +91,23 @@ pub struct BatchRecord {
     pub digest: Key,
 }
 
+impl BatchRecord {
+    /// The record of rows and the blocks that they were packed into.
+    pub(super) fn of(rows: &Rows, blocks: &[Vec<u8>]) -> BatchRecord {
+        BatchRecord {
+            rows: rows.len() as u64,
+            blocks: blocks.len() as u32,
+            bytes: blocks.iter().map(|b| b.len() as u64).sum(),
+            digest: Key::of_parts(blocks.iter().map(Vec::as_slice)),
+        }
+    }
+}
+
 /// A key of the store, taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Address {
     Header { set: Key },
     Batch { set: Key, batch: Key },
-    Block { set: Key, batch: Key, number: u32 },
 }
 
 impl Address {
@@ -102,9 +115,6 @@ impl Address {
         match self {
             Address::Header { set } => [b"h".as_slice(), &set.0].concat(),
             Address::Batch { set, batch } => [b"b".as_slice(), &set.0, &batch.0].concat(),
-            Address::Block { set, batch, number } => {
-                [b"r".as_slice(), &set.0, &batch.0, &number.to_be_bytes()].concat()
-            }
         }
     }
 
@@ -115,19 +125,26 @@ impl Address {
         match (tag, rest.len()) {
             (b'h', 0) => Some(Address::Header { set }),
             (b'b', 16) => Some(Address::Batch { set, batch: Key(rest.try_into().ok()?) }),
-            (b'r', 20) => {
-                let (batch, number) = rest.split_at(16);
-                let number = u32::from_be_bytes(number.try_into().ok()?);
-                Some(Address::Block { set, batch: Key(batch.try_into().ok()?), number })
-            }
             _ => None,
         }
     }
 
-    /// All keys of one kind (`h`, `b` or `r`) that belong to a set.
-    pub(super) fn prefix(tag: u8, set: Key) -> Vec<u8> {
-        [[tag].as_slice(), &set.0].concat()
+    /// The set that it belongs to.
+    pub(super) fn set(self) -> Key {
+        match self {
+            Address::Header { set } | Address::Batch { set, .. } => set,
+        }
     }
+
+    /// What the keys of a set's batches begin with.
+    pub(super) fn batches_of(set: Key) -> Vec<u8> {
+        [b"b".as_slice(), &set.0].concat()
+    }
+}
+
+/// The key that a block of a batch is sealed for; in format 0 also that under which it lay.
+pub(super) fn block_key(set: Key, batch: Key, number: u32) -> Vec<u8> {
+    [b"r".as_slice(), &set.0, &batch.0, &number.to_be_bytes()].concat()
 }
 
 /// Puts `content` into its envelope for `key`.
@@ -162,11 +179,10 @@ mod tests {
     #[test]
     fn addresses_read_back_and_blocks_sort_by_number() {
         let (set, batch) = (Key::of(b"set"), Key::of(b"batch"));
-        let block = |number| Address::Block { set, batch, number };
-        for address in [Address::Header { set }, Address::Batch { set, batch }, block(7)] {
+        for address in [Address::Header { set }, Address::Batch { set, batch }] {
             assert_eq!(Address::parse(&address.bytes()), Some(address));
         }
-        assert!(block(255).bytes() < block(256).bytes());
+        assert!(block_key(set, batch, 255) < block_key(set, batch, 256));
         assert_eq!(Address::parse(b"h"), None);
     }
 

@@ -2,20 +2,19 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::database::Database;
-use super::layout::{Address, BatchEntry, Header, SetSpec, unseal};
-use super::{Rows, WAY_OUT, block};
+use super::layout::{BatchEntry, Header, SetSpec};
+use super::{Rows, Store, WAY_OUT, block};
 use crate::data::Key;
 
 /// A finished feature set.
 pub struct Set<'s> {
-    database: &'s Database,
+    store: &'s Store,
     header: Header,
 }
 
 impl<'s> Set<'s> {
-    pub(super) fn new(database: &'s Database, header: Header) -> Set<'s> {
-        Set { database, header }
+    pub(super) fn new(store: &'s Store, header: Header) -> Set<'s> {
+        Set { store, header }
     }
 
     /// Its header.
@@ -35,15 +34,15 @@ impl<'s> Set<'s> {
     }
 
     fn read(&self, entry: &BatchEntry) -> Result<Rows> {
-        read_rows(self.database, self.header.id(), &self.header.spec, entry)
+        read_rows(self.store, self.header.id(), &self.header.spec, entry)
     }
 }
 
 /// The rows of one batch of a set.
-pub(super) fn read_rows(database: &Database, set: Key, spec: &SetSpec, entry: &BatchEntry) -> Result<Rows> {
+pub(super) fn read_rows(store: &Store, set: Key, spec: &SetSpec, entry: &BatchEntry) -> Result<Rows> {
     let name = || format!("batch {} of feature set {:?} ({set})", entry.key, spec.name);
     let mut rows = Rows::empty(spec.kind);
-    let contents = read_batch(database, set, entry, |number, content| {
+    let contents = store.files.read(set, entry, |number, content| {
         let (first, more) = block::unpack(content)?;
         ensure!(first == rows.len(), "block {number} begins with row {first}, not {}", rows.len());
         rows.append(more)
@@ -57,25 +56,4 @@ pub(super) fn read_rows(database: &Database, set: Key, spec: &SetSpec, entry: &B
         entry.record.rows
     );
     Ok(rows)
-}
-
-/// Gives the blocks of a batch to `each` in order, every one checked; then checks the digest of all.
-pub(super) fn read_batch(
-    database: &Database,
-    set: Key,
-    entry: &BatchEntry,
-    mut each: impl FnMut(u32, &[u8]) -> Result<()>,
-) -> Result<()> {
-    let mut digest = blake3::Hasher::new();
-    for number in 0..entry.record.blocks {
-        let key = Address::Block { set, batch: entry.key, number }.bytes();
-        let sealed = database.get(&key)?.with_context(|| format!("block {number} is missing"))?;
-        let content = unseal(&key, &sealed).with_context(|| format!("block {number}"))?;
-        digest.update(&(content.len() as u64).to_le_bytes());
-        digest.update(content);
-        each(number, content).with_context(|| format!("block {number}"))?;
-    }
-    let digest = digest.finalize();
-    ensure!(digest.as_bytes()[..16] == entry.record.digest.0, "its rows are not those that the set was finished with");
-    Ok(())
 }

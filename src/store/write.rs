@@ -1,32 +1,60 @@
 //! Writing a feature set: batches in any order and from any thread, then the header.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fs::File;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
 use super::block;
-use super::database::{Database, FLUSH_BYTES};
 use super::layout::{Address, BatchEntry, BatchRecord, Header, SetSpec, seal};
 use super::read::read_rows;
-use super::{RowKind, Rows, read_record};
+use super::{RowKind, Rows, Store, read_record};
 use crate::data::Key;
+
+/// How long what is kept may wait for the disk: what a loss of power can cost. A kill of the process costs nothing.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// Files that may wait for the disk; each is open meanwhile.
+const FILES: usize = 64;
 
 /// A writer of one feature set. Threads may share it.
 pub struct Writer<'s> {
-    database: &'s Database,
+    store: &'s Store,
+    waiting: Mutex<Waiting>,
     spec: SetSpec,
     set: Key,
-    unflushed: AtomicU64,
+}
+
+/// Files of rows that are not on the disk yet, and since when the first of them is not.
+struct Waiting {
+    files: Vec<File>,
+    since: Instant,
 }
 
 impl<'s> Writer<'s> {
-    pub(super) fn new(database: &'s Database, spec: &SetSpec) -> Result<Writer<'s>> {
+    pub(super) fn new(store: &'s Store, spec: &SetSpec) -> Result<Writer<'s>> {
         ensure!(
             spec.kind != RowKind::Dense { dim: 0 },
             "feature set {:?} would have rows without values: its dim is 0",
             spec.name
         );
-        Ok(Writer { database, spec: spec.clone(), set: spec.id(), unflushed: AtomicU64::new(0) })
+        let waiting = Mutex::new(Waiting { files: Vec::new(), since: Instant::now() });
+        let writer = Writer { store, waiting, spec: spec.clone(), set: spec.id() };
+        writer.take_up()?;
+        Ok(writer)
+    }
+
+    /// Takes up the batches whose files are there without the database knowing of them, as a kill leaves them.
+    fn take_up(&self) -> Result<()> {
+        for found in self.store.files.list_set(self.set)? {
+            if self.record(found.batch)?.is_none()
+                && let Ok(record) = self.store.files.examine(&found)
+            {
+                self.note(found.batch, &record, None)?;
+            }
+        }
+        Ok(())
     }
 
     /// The id of the set.
@@ -54,56 +82,57 @@ impl<'s> Writer<'s> {
         );
         let blocks = block::pack(rows).with_context(name)?;
         let old = self.record(batch)?;
-        let record = BatchRecord {
-            rows: rows.len() as u64,
-            blocks: blocks.len() as u32,
-            bytes: blocks.iter().map(|b| b.len() as u64).sum(),
-            digest: Key::of_parts(blocks.iter().map(Vec::as_slice)),
-        };
-        let address = |number| Address::Block { set: self.set, batch, number }.bytes();
-        let mut writes = Vec::with_capacity(blocks.len() + 1);
-        for (number, content) in (0..).zip(blocks) {
-            let key = address(number);
-            let value = seal(&key, &content);
-            writes.push((key, value));
+        let record = BatchRecord::of(rows, &blocks);
+        // The rows are there before anything says so, and are not taken away while anything says it.
+        let file = self.store.files.write(self.set, batch, &blocks, record.digest).with_context(name)?;
+        let replaced = old.filter(|old| old.digest != record.digest);
+        self.note(batch, &record, replaced).with_context(name)?;
+        let mut waiting = self.waiting();
+        if waiting.files.is_empty() {
+            waiting.since = Instant::now();
         }
+        waiting.files.push(file);
+        let full = waiting.files.len() >= FILES || waiting.since.elapsed() >= WAIT || replaced.is_some();
+        drop(waiting);
+        if full {
+            self.flush()?;
+        }
+        replaced.map_or(Ok(()), |old| self.store.files.remove(self.set, batch, old.digest))
+    }
+
+    /// Says in the database what the file of a batch has; a set whose rows are replaced is unfinished from then on.
+    fn note(&self, batch: Key, record: &BatchRecord, replaced: Option<BatchRecord>) -> Result<()> {
         let key = Address::Batch { set: self.set, batch }.bytes();
-        let value = seal(&key, &serde_json::to_vec(&record)?);
-        writes.push((key, value));
-        let mut removals = Vec::new();
-        if let Some(old) = old.filter(|old| *old != record) {
-            removals.extend((record.blocks..old.blocks).map(address));
-            removals.push(Address::Header { set: self.set }.bytes());
-        }
-        self.database.apply(writes, removals).with_context(name)?;
-        if self.unflushed.fetch_add(record.bytes, Ordering::Relaxed) + record.bytes >= FLUSH_BYTES {
-            self.unflushed.store(0, Ordering::Relaxed);
-            self.database.flush()?;
-        }
-        Ok(())
+        let value = seal(&key, &serde_json::to_vec(record)?);
+        let removals = replaced.iter().map(|_| Address::Header { set: self.set }.bytes()).collect();
+        self.store.database.apply(vec![(key, value)], removals)
     }
 
     /// The rows of a batch that was kept, by this run or an earlier one.
     pub fn rows(&self, batch: Key) -> Result<Option<Rows>> {
         let Some(record) = self.record(batch)? else { return Ok(None) };
         let entry = BatchEntry { key: batch, record };
-        Ok(Some(read_rows(self.database, self.set, &self.spec, &entry)?))
+        Ok(Some(read_rows(self.store, self.set, &self.spec, &entry)?))
     }
 
     /// Lets go of a batch that is no longer needed; rows that lead to other rows need not stay.
     pub fn discard(&self, batch: Key) -> Result<()> {
         let Some(record) = self.record(batch)? else { return Ok(()) };
-        let blocks = (0..record.blocks).map(|number| Address::Block { set: self.set, batch, number }.bytes());
-        // The record goes first: a kill on the way leaves blocks that nobody refers to.
-        self.database.remove_all(vec![Address::Batch { set: self.set, batch }.bytes()])?;
-        self.database.remove_all(blocks.collect())?;
-        Ok(())
+        self.store.database.remove_all(vec![Address::Batch { set: self.set, batch }.bytes()])?;
+        self.store.files.remove(self.set, batch, record.digest)
     }
 
-    /// Puts on disk what was kept so far, so that a kill cannot take it.
+    /// Puts on disk what was kept so far, so that no loss of power can take it.
     pub fn flush(&self) -> Result<()> {
-        self.unflushed.store(0, Ordering::Relaxed);
-        self.database.flush()
+        let files = std::mem::take(&mut self.waiting().files);
+        if !files.is_empty() {
+            self.store.files.sync(self.set, &files)?;
+        }
+        self.store.database.flush()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Finishes the set: `order` names the batches of the corpus in order (a batch may come more than once), `meta` is
@@ -118,18 +147,19 @@ impl<'s> Writer<'s> {
         }
         let rows = batches.iter().map(|b| b.record.rows).sum();
         let header = Header { spec: self.spec.clone(), batches, rows, meta };
-        self.database.flush()?;
+        self.flush()?;
         let key = Address::Header { set: self.set }.bytes();
         let value = seal(&key, &serde_json::to_vec(&header)?);
-        self.database.apply(vec![(key, value)], Vec::new())?;
-        self.database.flush()?;
-        self.unflushed.store(0, Ordering::Relaxed);
+        self.store.database.apply(vec![(key, value)], Vec::new())?;
+        self.store.database.flush()?;
         Ok(header)
     }
 
-    fn record(&self, batch: Key) -> Result<Option<BatchRecord>> {
+    /// What is kept of a batch. A record whose file is gone or cut short counts for nothing.
+    pub(super) fn record(&self, batch: Key) -> Result<Option<BatchRecord>> {
         let key = Address::Batch { set: self.set, batch }.bytes();
-        self.database.get(&key)?.map(|value| read_record(&key, &value)).transpose()
+        let record = self.store.database.get(&key)?.map(|value| read_record(&key, &value)).transpose()?;
+        Ok(record.filter(|record| self.store.files.has(self.set, batch, record)))
     }
 }
 
@@ -137,8 +167,8 @@ impl Drop for Writer<'_> {
     fn drop(&mut self) {
         // An interrupted run keeps what it has finished. A failure here loses only work that can be done again, and
         // the error that ended the run is the one to show.
-        if self.unflushed.load(Ordering::Relaxed) > 0 {
-            let _ = self.database.flush();
+        if !self.waiting().files.is_empty() {
+            let _ = self.flush();
         }
     }
 }

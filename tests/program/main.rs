@@ -21,6 +21,7 @@ mod onnx;
 #[cfg(unix)]
 mod onnx_runs;
 mod places;
+mod store;
 mod tools;
 mod trace;
 mod tree;

@@ -53,7 +53,7 @@ pub fn experiments(
     if run.project.prices().exists() {
         run.market = Some(market(&run.project, &securities(&run.project)?)?);
     }
-    let store = Store::open_for_run(&run.project.store())?;
+    let store = Store::open(&run.project.store())?;
     let mut findings = Vec::new();
     for params in chosen {
         let shared = Mutex::new(Vec::new());

@@ -1,0 +1,100 @@
+//! `store`: checks the feature store, mends it, gives back space, and carries sets to files and back.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+
+use super::counted;
+use crate::cli::{Store as Args, StoreAction};
+use crate::config::Config;
+use crate::data::Report;
+use crate::headless::Summary;
+use crate::job::Ctx;
+use crate::store::{Header, Problem, RowKind, Store, export, file_name, import};
+use crate::{lock, pipeline};
+
+/// Looks after the feature store.
+pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
+    let config = Config::read(&args.config)?;
+    let base = args.config.parent().unwrap_or(Path::new(""));
+    let project = pipeline::project(&config, base);
+    let path = project.store();
+    ensure!(
+        path.exists() || matches!(args.action, StoreAction::Import { .. }),
+        "{} does not exist: this project has no features yet",
+        path.display()
+    );
+    // What changes the store keeps runs from it for as long, also while none of them has it open.
+    let writing = |name: &str| lock::writing(&project, &format!("store {name}"));
+    let counting = |name: &str, total| (format!("store {name}"), total);
+    let mut summary = Summary::default();
+    match &args.action {
+        StoreAction::Verify => {
+            let store = Store::open(&path)?;
+            let problems = staged(ctx, counting("verify", None), || store.verify(ctx))?;
+            summary.partial = !problems.is_empty();
+            summary.set("problems", told(&problems));
+        }
+        StoreAction::Repair => {
+            let _held = writing("repair")?;
+            let dropped = staged(ctx, counting("repair", None), || Store::repair(&path, ctx))?;
+            summary.set("dropped", told(&dropped));
+        }
+        StoreAction::Compact => {
+            let _held = writing("compact")?;
+            let used = pipeline::feature_sets(&config, &project)?;
+            let mut store = Store::open(&path)?;
+            let compact = || store.compact(|header| used.contains(&header.id()), ctx);
+            summary.set("compaction", staged(ctx, counting("compact", None), compact)?);
+        }
+        StoreAction::Stats => {
+            let store = Store::open(&path)?;
+            summary.set("stats", store.stats()?);
+            summary.set("sets", store.sets()?.iter().map(of_set).collect::<Vec<_>>());
+        }
+        StoreAction::Export { set, all: _, out } => {
+            let store = Store::open(&path)?;
+            let wanted: Vec<(Header, PathBuf)> = match set {
+                Some(name) => vec![(store.find(name)?, out.clone())],
+                None => store.sets()?.into_iter().map(|set| (set.clone(), out.join(file_name(&set)))).collect(),
+            };
+            let batches = wanted.iter().map(|(set, _)| set.batches.len() as u64).sum();
+            let exported = staged(ctx, counting("export", Some(batches)), || {
+                wanted.iter().map(|(set, file)| export(&store, &set.id(), file, ctx)).collect::<Result<Vec<_>>>()
+            })?;
+            summary.set("exported", exported);
+        }
+        StoreAction::Import { files } => {
+            let _held = writing("import")?;
+            let store = Store::open(&path)?;
+            let imported = staged(ctx, counting("import", None), || {
+                files.iter().map(|file| import(&store, file, ctx)).collect::<Result<Vec<_>>>()
+            })?;
+            summary.set("imported", imported);
+        }
+    }
+    Ok(summary)
+}
+
+/// Runs work that counts batches.
+fn staged<T>(ctx: &Ctx, (name, total): (String, Option<u64>), work: impl FnOnce() -> Result<T>) -> Result<T> {
+    Ok(counted(ctx, (&name, "batches", total), || Ok((work()?, Report::new(&name))))?.0)
+}
+
+fn told(problems: &[Problem]) -> Vec<String> {
+    problems.iter().map(ToString::to_string).collect()
+}
+
+fn of_set(header: &Header) -> serde_json::Value {
+    let dim = match header.spec.kind {
+        RowKind::Dense { dim } => Some(dim),
+        RowKind::Sparse => None,
+    };
+    let batches: BTreeSet<_> = header.batches.iter().map(|batch| batch.key).collect();
+    json!({
+        "name": header.spec.name, "id": header.id(), "rows": header.rows, "dim": dim, "batches": batches.len(),
+        "bytes": header.bytes(),
+    })
+}

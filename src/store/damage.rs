@@ -1,0 +1,256 @@
+//! Damage as disks and power cuts make it, at random places of every file of a store and of a journal.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::tests::{ctx, dense_rows, key, read_all, spec};
+use super::*;
+
+const DAMAGES: u64 = 100;
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The files below a folder, sorted.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().map(Result::unwrap);
+    entries.filter(|e| e.file_type().is_file()).map(|e| e.into_path()).collect()
+}
+
+fn copy_of(folder: &Path, to: &Path) {
+    for file in files_below(folder) {
+        let to = to.join(file.strip_prefix(folder).unwrap());
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(file, to).unwrap();
+    }
+}
+
+/// Damages one file of a folder, and says how. `spared` are files that stay as they are.
+fn damage(folder: &Path, rng: &mut ChaCha8Rng, spared: impl Fn(&Path) -> bool) -> String {
+    let files: Vec<PathBuf> = files_below(folder).into_iter().filter(|f| !f.ends_with("lock") && !spared(f)).collect();
+    let file = &files[rng.random_range(0..files.len())];
+    let mut bytes = std::fs::read(file).unwrap();
+    let at = rng.random_range(0..bytes.len().max(1));
+    let zero = |bytes: &mut [u8], page: usize| {
+        let from = at / page * page;
+        let to = (from + page).min(bytes.len());
+        bytes[from..to].fill(0);
+    };
+    let what = match rng.random_range(0..6) {
+        0 => {
+            bytes[at..].fill(0);
+            "torn"
+        }
+        1 => {
+            zero(&mut bytes, 4096);
+            "a page of zeros"
+        }
+        2 => {
+            zero(&mut bytes, 512 << 10);
+            "512 KB of zeros"
+        }
+        3 => {
+            bytes.truncate(at);
+            "cut short"
+        }
+        4 => {
+            std::fs::remove_file(file).unwrap();
+            return format!("{} removed", file.strip_prefix(folder).unwrap().display());
+        }
+        _ => {
+            bytes[at] ^= 1 << rng.random_range(0..8);
+            "a flipped bit"
+        }
+    };
+    std::fs::write(file, bytes).unwrap();
+    format!("{} {what} at {at}", file.strip_prefix(folder).unwrap().display())
+}
+
+/// What a run does: computes the batches that are not there and finishes. Returns how many it computed.
+fn run(store: &Store, spec: &SetSpec, rows: &BTreeMap<Key, Rows>) -> usize {
+    let writer = store.writer(spec).unwrap();
+    let mut computed = 0;
+    for (batch, rows) in rows {
+        if !writer.has(*batch).unwrap() {
+            writer.put(*batch, rows).unwrap();
+            computed += 1;
+        }
+    }
+    writer.finish(&rows.keys().copied().collect::<Vec<_>>(), serde_json::Value::Null).unwrap();
+    computed
+}
+
+/// A store of two sets, one of few and long batches and one of many short ones, whose database was closed twice.
+fn sets_of(path: &Path) -> Vec<(SetSpec, BTreeMap<Key, Rows>)> {
+    let sets = [("long", 4, 200, 64), ("short", 120, 3, 4)].map(|(name, batches, rows, dim)| {
+        let batches = (0..batches).map(|b| (key(name, b), dense_rows(b, rows, dim))).collect();
+        (spec(name, RowKind::Dense { dim }), batches)
+    });
+    for (spec, rows) in &sets {
+        run(&Store::open(path).unwrap(), spec, rows);
+    }
+    sets.into()
+}
+
+#[test]
+fn damage_anywhere_serves_nothing_wrong_and_a_repair_loses_only_what_it_touched() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store");
+    let sets = sets_of(&path);
+    let (mut noticed, mut lost) = (0, 0);
+    for seed in 0..DAMAGES {
+        let copy = dir.path().join("copy");
+        copy_of(&path, &copy);
+        let what = damage(&copy, &mut ChaCha8Rng::seed_from_u64(seed), |_| false);
+        let what = format!("seed {seed}: {what}");
+        let mut sound = true;
+        match Store::open(&copy) {
+            Err(_) => sound = false,
+            Ok(store) => {
+                for (spec, rows) in &sets {
+                    let read = store
+                        .set(&spec.id())
+                        .and_then(|set| set.map(|set| set.batches().collect::<Result<Vec<_>>>()).transpose());
+                    match read {
+                        Ok(Some(read)) => {
+                            assert!(read.iter().eq(rows.values()), "{what} changed rows of {}", spec.name)
+                        }
+                        Ok(None) | Err(_) => sound = false,
+                    }
+                }
+                sound &= store.verify(&ctx()).is_ok_and(|problems| problems.is_empty());
+            }
+        }
+        noticed += usize::from(!sound);
+        Store::repair(&copy, &ctx()).unwrap_or_else(|error| panic!("{what}: {error:#}"));
+        let store = Store::open(&copy).unwrap_or_else(|error| panic!("{what}: after the repair: {error:#}"));
+        assert_eq!(store.verify(&ctx()).unwrap(), [], "{what}");
+        for (spec, rows) in &sets {
+            let computed = run(&store, spec, rows);
+            assert!(computed <= 1, "{what}: {computed} batches were computed again");
+            lost += computed;
+            assert!(read_all(&store, &spec.id()).iter().eq(rows.values()), "{what}");
+        }
+        drop(store);
+        std::fs::remove_dir_all(copy).unwrap();
+    }
+    assert!(noticed > 10 && lost > 10, "the damage does not matter: {noticed} noticed, {lost} batches lost");
+}
+
+#[test]
+fn damage_to_one_copy_of_a_journal_loses_nothing_and_to_both_only_what_it_touched() {
+    const RECORDS: u64 = 30;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("journal");
+    let record = |number: u64| format!("试验 {number}").into_bytes();
+    let attachment = |number: u64| vec![number as u8; 40 * number as usize];
+    for number in 1..=RECORDS {
+        let mut journal = Journal::open(&path, PATIENCE).unwrap();
+        journal.append(&record(number), Some(&attachment(number)), &[]).unwrap();
+    }
+    for seed in 0..DAMAGES {
+        let copy = dir.path().join("copy-of-it");
+        copy_of(&path, &copy);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut what = format!("seed {seed}: {}", damage(&copy, &mut rng, |_| false));
+        let both = seed % 4 == 0;
+        if both {
+            what += &format!(" and {}", damage(&copy, &mut rng, |_| false));
+        }
+        let mut journal = match Journal::open(&copy, PATIENCE) {
+            Ok(journal) => journal,
+            Err(error) => {
+                assert!(both, "{what}: {error:#}");
+                std::fs::remove_dir_all(&copy).unwrap();
+                continue;
+            }
+        };
+        for number in 1..=RECORDS {
+            for (slot, right) in [
+                (journal.record(number).unwrap(), record(number)),
+                (journal.attachment(number).unwrap(), attachment(number)),
+            ] {
+                match slot {
+                    Slot::Whole(read) => assert!(read == right, "{what}: changed record {number}"),
+                    lost => assert!(both, "{what}: record {number} is {lost:?}"),
+                }
+            }
+        }
+        if !both {
+            assert_eq!(journal.last().unwrap(), (RECORDS, Some(Key::of(&record(RECORDS)))), "{what}");
+        }
+        let next = journal.append(b"next", None, &[]).unwrap();
+        assert_eq!(journal.record(next).unwrap(), Slot::Whole(b"next".to_vec()), "{what}");
+        drop(journal);
+        std::fs::remove_dir_all(copy).unwrap();
+    }
+}
+
+#[test]
+fn a_store_of_the_format_before_is_brought_to_this_one_and_one_of_a_newer_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let sets = sets_of(dir.path());
+    // As format 0 had it: the blocks in the database, and its name alone in `current`.
+    let store = Store::open(dir.path()).unwrap();
+    for found in store.files.list().unwrap() {
+        let record = store.files.examine(&found).unwrap();
+        let entry = BatchEntry { key: found.batch, record };
+        let mut blocks = Vec::new();
+        store
+            .files
+            .read(found.set, &entry, |number, content| {
+                let key = layout::block_key(found.set, found.batch, number);
+                blocks.push((key.clone(), layout::seal(&key, content)));
+                Ok(())
+            })
+            .unwrap();
+        store.database.apply(blocks, Vec::new()).unwrap();
+    }
+    drop(store);
+    std::fs::remove_dir_all(dir.path().join("rows")).unwrap();
+    std::fs::write(dir.path().join("current"), "db-000001\n").unwrap();
+
+    let store = Store::open(dir.path()).unwrap();
+    assert_eq!(store.verify(&ctx()).unwrap(), []);
+    for (spec, rows) in &sets {
+        assert!(read_all(&store, &spec.id()).iter().eq(rows.values()));
+    }
+    assert!(store.database.scan(b"r").next().is_none(), "the rows are in files alone");
+    drop(store);
+    assert_eq!(std::fs::read_to_string(dir.path().join("current")).unwrap(), "format 1\ndb-000002\n");
+
+    std::fs::write(dir.path().join("current"), "format 2\ndb-000002\n").unwrap();
+    for refused in [Store::open(dir.path()).err(), Store::repair(dir.path(), &ctx()).err()] {
+        let refused = refused.unwrap().to_string();
+        assert!(refused.contains("is of format 2, and this version reads up to 1"), "{refused}");
+    }
+}
+
+#[test]
+fn a_journal_of_the_format_before_gets_its_copy_and_one_of_a_newer_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut journal = Journal::open(dir.path(), PATIENCE).unwrap();
+    journal.append(b"one", Some(b"rows of one"), &[]).unwrap();
+    journal.append(b"two", None, &[]).unwrap();
+    drop(journal);
+    let copy = dir.path().join("copy");
+    let whole = std::fs::read(&copy).unwrap();
+    std::fs::remove_file(&copy).unwrap();
+    drop(Journal::open(dir.path(), PATIENCE).unwrap());
+    assert!(std::fs::read(&copy).unwrap().len() == whole.len());
+    // The database alone could not be opened: everything comes from the copy.
+    std::fs::write(dir.path().join("db/conf"), [0xff; 100]).unwrap();
+    let journal = Journal::open(dir.path(), PATIENCE).unwrap();
+    assert_eq!(journal.last().unwrap(), (2, Some(Key::of(b"two"))));
+    assert_eq!(journal.attachment(1).unwrap(), Slot::Whole(b"rows of one".to_vec()));
+    assert!(dir.path().join("db.damaged").is_dir());
+    drop(journal);
+
+    let mut newer = whole;
+    newer[6] = 2;
+    std::fs::write(&copy, newer).unwrap();
+    let refused = Journal::open(dir.path(), PATIENCE).err().unwrap().to_string();
+    assert!(refused.contains("is of format 2, and this version reads up to 1"), "{refused}");
+}

@@ -1,0 +1,166 @@
+//! The folder of a store: which of its databases is in use, and by whom.
+//!
+//! It holds `lock`, `current` (the format, and the name of the folder in use, for example `db-000001`), that folder, and `rows` (see
+//! `files`). Compaction and repair fill a new folder and then replace `current`, which is one rename; a folder that `current` does not
+//! name is a leftover and is removed when the store is next opened.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::database::{Database, Says};
+use crate::disk;
+use crate::lock::{Lock, Taken, take_within};
+
+/// The format that this version writes. 0 had the rows in the database, and does not say so in `current`.
+pub(super) const FORMAT: u32 = 1;
+
+/// A store's folder, held for as long as this lives.
+pub(super) struct Generations {
+    root: PathBuf,
+    current: Current,
+    // The system drops it with the process, however that ends.
+    _lock: Lock,
+}
+
+#[derive(Clone, Copy)]
+struct Current {
+    format: u32,
+    generation: u32,
+}
+
+impl Generations {
+    /// Takes a store's folder, which is made when it does not exist; `patience` says how long to wait for somebody else to close it.
+    /// Who repairs takes it also when nothing says which database is in use.
+    pub(super) fn take(root: &Path, patience: Duration, repairs: bool) -> Result<Generations> {
+        disk::make_dir(root)?;
+        let lock = match take_within(&root.join("lock"), "", patience)? {
+            Taken::Ours(lock) => lock,
+            Taken::Theirs(holder) => bail!(
+                "the feature store {} is in use by another run ({}); wait until it has ended, or give this run a project of its own",
+                root.display(),
+                holder.in_words()
+            ),
+        };
+        let current = read_current(root)?;
+        ensure!(
+            current.is_some() || repairs,
+            "{} does not say which database is in use; `inkstone store repair` makes a new one of the rows that are sound",
+            root.join("current").display()
+        );
+        let sure = current.is_some();
+        let current = current.map_or_else(|| guess(root), Ok)?;
+        let generations = Generations { root: root.to_owned(), current, _lock: lock };
+        if sure {
+            generations.remove_leftovers()?;
+        }
+        Ok(generations)
+    }
+
+    /// The format of what is there.
+    pub(super) fn format(&self) -> u32 {
+        self.current.format
+    }
+
+    /// Opens the database in use.
+    pub(super) fn database(&self) -> Result<Database> {
+        self.open(self.current.generation)
+    }
+
+    /// Replaces the database by a new one that `fill` writes. Until the last step, and on any error, the old one stays.
+    pub(super) fn replace<T>(&mut self, fill: impl FnOnce(&Database) -> Result<T>) -> Result<(Database, T)> {
+        let next = Current { format: FORMAT, generation: self.current.generation + 1 };
+        let folder = folder(&self.root, next.generation);
+        let filled = self.open(next.generation).and_then(|new| {
+            let told = fill(&new)?;
+            new.flush()?;
+            Ok((new, told))
+        });
+        let filled = filled.inspect_err(|_| drop(std::fs::remove_dir_all(&folder)))?;
+        write_current(&self.root, next)?;
+        self.current = next;
+        // The new one is in use already. If the old one stays, it is a leftover for the next opening.
+        let _ = self.remove_leftovers();
+        Ok(filled)
+    }
+
+    fn open(&self, generation: u32) -> Result<Database> {
+        let says = Says {
+            whose: format!("the feature store {}", self.root.display()),
+            way_out: "`inkstone store repair` makes a new one of the rows that are sound, and the next run computes the rest again",
+        };
+        Database::open(&folder(&self.root, generation), says)
+    }
+
+    fn remove_leftovers(&self) -> Result<()> {
+        disk::sweep(&self.root)?;
+        let current = folder(&self.root, self.current.generation);
+        for path in databases(&self.root)?.into_iter().filter(|path| *path != current) {
+            std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove the leftover {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+fn folder(root: &Path, generation: u32) -> PathBuf {
+    root.join(format!("db-{generation:06}"))
+}
+
+/// What `current` says, if it says anything; a new store begins with database 1.
+fn read_current(root: &Path) -> Result<Option<Current>> {
+    let path = root.join("current");
+    if !path.exists() {
+        // Written before the first database is made, so a database without it is not a new store.
+        if !databases(root)?.is_empty() {
+            return Ok(None);
+        }
+        write_current(root, Current { format: FORMAT, generation: 1 })?;
+    }
+    let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = String::from_utf8_lossy(&text);
+    let (format, name) = match text.strip_prefix("format ").and_then(|rest| rest.split_once('\n')) {
+        Some((format, name)) => (format.parse().ok(), name),
+        None => (Some(0), text.as_ref()),
+    };
+    if let Some(format) = format {
+        ensure!(
+            format <= FORMAT,
+            "the feature store {} is of format {format}, and this version reads up to {FORMAT}: use the version of inkstone that \
+             wrote it, or remove that folder: features are computed again from the corpus",
+            root.display()
+        );
+    }
+    let generation = number(name.trim());
+    Ok(format.zip(generation).map(|(format, generation)| Current { format, generation }))
+}
+
+/// What a store without `current` seems to be: its latest database, and rows of their own since format 1.
+fn guess(root: &Path) -> Result<Current> {
+    let names = databases(root)?;
+    let numbers = names.iter().filter_map(|path| number(path.file_name()?.to_str()?));
+    let format = if root.join("rows").exists() { FORMAT } else { 0 };
+    Ok(Current { format, generation: numbers.max().unwrap_or(0) })
+}
+
+fn number(name: &str) -> Option<u32> {
+    name.strip_prefix("db-")?.parse().ok().filter(|number| *number < u32::MAX)
+}
+
+fn write_current(root: &Path, current: Current) -> Result<()> {
+    let Current { format, generation } = current;
+    disk::write_atomic(&root.join("current"), |out| Ok(write!(out, "format {format}\ndb-{generation:06}\n")?))
+}
+
+fn databases(root: &Path) -> Result<Vec<PathBuf>> {
+    let cannot = || format!("cannot list {}", root.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(root).with_context(cannot)? {
+        let path = entry.with_context(cannot)?.path();
+        if path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("db-")) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,63 @@
+//! The feature store from outside: sets that are carried from project to project, a store that is damaged, a store that is held.
+
+use std::fs;
+
+use inkstone::project::Project;
+use inkstone::store::Store;
+
+use crate::{assert_same_files, assert_says, computed, demo, results, run};
+
+#[test]
+fn exported_sets_take_the_place_of_computing_them() {
+    let copy = demo::small().copy();
+    let folder = copy.path();
+    let exported = run(folder, &["store", "export", "--all", "--out", "sets"]).finished();
+    let sets = exported["exported"].as_array().unwrap();
+    assert!(sets.iter().all(|set| set["rows"].as_u64() > Some(0)), "{exported:#}");
+    let files: Vec<&str> = sets.iter().filter_map(|set| set["file"].as_str()).collect();
+    assert_eq!(fs::read_dir(folder.join("sets")).unwrap().count(), files.len());
+
+    fs::remove_dir_all(folder.join(".inkstone/features.sled")).unwrap();
+    let imported = run(folder, &[&["store", "import"], files.as_slice()].concat()).finished();
+    assert_eq!(imported["imported"], exported["exported"]);
+    let again = run(folder, &["run", "--headless"]).finished();
+    assert!(computed(&again).is_empty(), "what was imported was computed again: {:?}", computed(&again));
+
+    let name = sets[0]["name"].as_str().unwrap();
+    run(folder, &["store", "export", "--set", name, "--out", "one.parquet"]).finished();
+    assert!(fs::read(folder.join("one.parquet")).unwrap() == fs::read(folder.join(files[0])).unwrap());
+    let mut torn = fs::read(folder.join("one.parquet")).unwrap();
+    torn.truncate(torn.len() / 2);
+    fs::write(folder.join("one.parquet"), torn).unwrap();
+    assert_says(&run(folder, &["store", "import", "one.parquet"]).refusal(), &["one.parquet", "cut short"]);
+    let unknown = run(folder, &["store", "export", "--set", "none", "--out", "x"]).refusal();
+    assert_says(&unknown, &["no finished set \"none\"", name]);
+}
+
+#[test]
+fn a_damaged_store_is_refused_and_repaired_without_computing_what_is_sound() {
+    let copy = demo::small().copy();
+    let folder = copy.path();
+    let store = folder.join(".inkstone/features.sled");
+    let whole = results(folder);
+    let current = fs::read_to_string(store.join("current")).unwrap();
+    let database = store.join(current.lines().last().unwrap());
+    fs::write(database.join("conf"), [0xff; 100]).unwrap();
+    assert_says(&run(folder, &["run", "--headless"]).refusal(), &["features.sled is damaged", "inkstone store repair"]);
+    let repaired = run(folder, &["store", "repair"]).finished();
+    assert_says(&repaired["dropped"].to_string(), &["is damaged"]);
+    let verified = run(folder, &["store", "verify"]).finished();
+    assert_eq!(verified["problems"].as_array().map(Vec::len), Some(0));
+    run(folder, &["run", "--headless"]).finished();
+    assert_same_files(&whole, &results(folder));
+}
+
+#[test]
+fn who_holds_the_store_is_told_to_whoever_waits_for_it() {
+    let copy = demo::small().copy();
+    let held = Store::open(&Project::new(copy.path().join(".inkstone")).store()).unwrap();
+    let refused = run(copy.path(), &["store", "stats"]).refusal();
+    assert_says(&refused, &["in use by another run", &format!("process {} on ", std::process::id()), "since "]);
+    drop(held);
+    run(copy.path(), &["store", "stats"]).finished();
+}
