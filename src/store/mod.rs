@@ -36,12 +36,13 @@ use anyhow::{Context, Result};
 
 use crate::data::Key;
 use database::Database;
-use layout::{Address, unseal};
+use layout::Address;
 
+pub use block::{pack, unpack};
 pub use check::Problem;
 pub use compact::Compaction;
 pub use journal::{Journal, Slot};
-pub use layout::{BatchEntry, BatchRecord, Header, SetSpec};
+pub use layout::{BatchEntry, BatchRecord, Header, SetSpec, seal, unseal};
 pub use read::Set;
 pub use rows::{RowKind, Rows, Values};
 pub use write::Writer;
