@@ -206,7 +206,7 @@ pub(super) fn detect(file: &mut (impl Read + Seek), declared: Option<Charset>) -
 }
 
 /// The text of a small file as a whole, and the name of its encoding.
-pub(crate) fn decode_whole(bytes: &[u8]) -> Result<(String, &'static str)> {
+pub fn decode_whole(bytes: &[u8]) -> Result<(String, &'static str)> {
     let found = detect(&mut io::Cursor::new(bytes), None).map_err(|_| {
         anyhow::anyhow!(
             "the encoding cannot be told (neither UTF-8, GB18030, Big5 nor UTF-16 fits; a binary file?); save it as UTF-8"

@@ -26,6 +26,7 @@ pub mod papers;
 mod parquet;
 mod preview;
 mod prices;
+mod raw;
 mod read;
 mod reader;
 pub mod reason;
@@ -48,9 +49,10 @@ use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
 pub use encoding::Encoded;
-pub(crate) use encoding::decode_whole;
+pub use encoding::decode_whole;
 pub use log::{FileEntry, Log, sources};
 pub use preview::{Field, Preview, preview};
+pub use raw::{RawFile, RawRow, cut_rows, read_raw};
 pub use rejects::Reject;
 pub use run::run;
 pub use source::{Column, Columns, Format, Source, Table};
@@ -85,6 +87,11 @@ impl Default for Params {
 }
 
 /// A time as sources write them, read by its looks; a date alone is its last second.
-pub(crate) fn read_time(text: &str) -> Option<NaiveDateTime> {
+pub fn read_time(text: &str) -> Option<NaiveDateTime> {
     times::parse(text).ok().map(|moment| moment.time)
+}
+
+/// A time in a source's own `time_format`; fails on a format that is none, `None` where the text is no such time.
+pub fn read_time_in(text: &str, time_format: &str) -> anyhow::Result<Option<NaiveDateTime>> {
+    Ok(times::TimeFormat::from_setting(Some(time_format))?.parse(text).ok().map(|moment| moment.time))
 }

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use anyhow::{Result, bail};
-use chrono::{DateTime, Duration, NaiveDate, NaiveDateTime, NaiveTime};
+use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, NaiveTime};
 
 use crate::ingest::reason;
 
@@ -111,7 +111,7 @@ impl TimeFormat {
             TimeFormat::Pattern(pattern) => {
                 let text = text.trim();
                 if let Ok(time) = DateTime::parse_from_str(text, pattern) {
-                    return Ok(Moment::new(time.naive_utc() + Duration::seconds(SHANGHAI), "time_format"));
+                    return in_shanghai(time.naive_utc(), "time_format");
                 }
                 let time = NaiveDateTime::parse_from_str(text, pattern)
                     .or_else(|_| NaiveDate::parse_from_str(text, pattern).map(|date| date.and_time(DAY_END)));
@@ -226,7 +226,13 @@ fn number(text: &str) -> Result<Moment, NoTime> {
 
 fn unix(micros: f64, style: &'static str) -> Result<Moment, NoTime> {
     let time = DateTime::from_timestamp_micros(micros.round() as i64).ok_or(NoTime::Impossible)?;
-    Ok(Moment::new(time.naive_utc() + Duration::seconds(SHANGHAI), style))
+    in_shanghai(time.naive_utc(), style)
+}
+
+/// A time in UTC as Shanghai's clocks showed it; the last hours that can be counted have none.
+fn in_shanghai(utc: NaiveDateTime, style: &'static str) -> Result<Moment, NoTime> {
+    let time = utc.checked_add_signed(Duration::seconds(SHANGHAI)).ok_or(NoTime::Impossible)?;
+    Ok(Moment::new(time, style))
 }
 
 fn excel(days: f64) -> Result<Moment, NoTime> {
@@ -245,7 +251,7 @@ fn excel(days: f64) -> Result<Moment, NoTime> {
 
 fn rfc2822(text: &str) -> Option<Moment> {
     let time = DateTime::parse_from_rfc2822(text).ok()?;
-    Some(Moment::new(time.naive_utc() + Duration::seconds(SHANGHAI), "RFC 2822"))
+    in_shanghai(time.naive_utc(), "RFC 2822").ok().filter(|moment| (1900..=2100).contains(&moment.time.year()))
 }
 
 /// Full-width digits, letters, colons and spaces made narrow.

@@ -13,7 +13,6 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use bytemuck::Pod;
 use memmap2::Mmap;
-use npyz::{NpyHeader, Order};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -174,6 +173,12 @@ fn read_csr(zip: &mut ZipArchive<impl Read + Seek>) -> Result<Csr> {
     Csr::from_parts(indptr, indices.context("it has more columns than fit 32 bits")?, values, cols)
 }
 
+/// Bytes of a header at the most, as NumPy itself has it.
+const LONGEST_HEADER: usize = 10_000;
+/// Times its size that a member may have unpacked; more is no matrix, but meant to fill the memory. Small ones may.
+const UNPACKED: u64 = 200;
+const SMALL: u64 = 1 << 26;
+
 /// A NumPy array as it lies in the archive.
 struct Array {
     name: &'static str,
@@ -181,28 +186,68 @@ struct Array {
     bytes: Vec<u8>,
 }
 
+/// What the header of an array says.
+struct Header {
+    descr: String,
+    fortran: bool,
+    shape: Vec<u64>,
+}
+
+impl Header {
+    /// Takes the header, `{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }` and what says its length, off an array.
+    fn take(bytes: &mut Vec<u8>) -> Option<Header> {
+        let (head, rest) = bytes.split_at_checked(8)?;
+        let (length, rest) = match *head.strip_prefix(b"\x93NUMPY")? {
+            [1, _] => {
+                rest.split_at_checked(2).map(|(two, rest)| (u16::from_le_bytes([two[0], two[1]]).into(), rest))?
+            }
+            [2 | 3, _] => rest.split_first_chunk().map(|(four, rest)| (u32::from_le_bytes(*four) as usize, rest))?,
+            _ => return None,
+        };
+        let (text, values) = rest.split_at_checked(length).filter(|_| length <= LONGEST_HEADER)?;
+        let text = std::str::from_utf8(text).ok()?;
+        let value = |key: &str| text.split_once(&format!("'{key}':")).map(|(_, value)| value.trim_start());
+        let descr = value("descr")?.strip_prefix('\'')?.split_once('\'')?.0.to_owned();
+        let sizes = value("shape")?.strip_prefix('(')?.split_once(')')?.0.split(',').map(str::trim);
+        let shape = sizes.filter(|size| !size.is_empty()).map(|size| size.parse().ok()).collect::<Option<_>>()?;
+        let fortran = value("fortran_order")?.starts_with("True");
+        bytes.drain(..bytes.len() - values.len());
+        Some(Header { descr, fortran, shape })
+    }
+
+    /// Values in all; none where they cannot be counted.
+    fn len(&self) -> Option<u64> {
+        self.shape.iter().try_fold(1u64, |len, &size| len.checked_mul(size))
+    }
+}
+
 impl Array {
     fn read(zip: &mut ZipArchive<impl Read + Seek>, name: &'static str) -> Result<Array> {
         let file = zip.by_name(&format!("{name}.npy"));
-        let mut file = file.with_context(|| format!("it has no readable array {name:?}, as a sparse matrix has"))?;
-        let header = NpyHeader::from_reader(&mut file).with_context(|| format!("the header of {name:?} is damaged"))?;
-        ensure!(header.order() == Order::C || header.shape().len() < 2, "the array {name:?} is in Fortran order");
-        let mut bytes = Vec::with_capacity(file.size() as usize);
-        file.read_to_end(&mut bytes).with_context(|| format!("the array {name:?} is cut short or damaged"))?;
-        let descr = header.dtype().descr();
-        let descr = descr.trim_matches('\'').to_owned();
-        let size = match descr.as_str() {
+        let file = file.with_context(|| format!("it has no readable array {name:?}, as a sparse matrix has"))?;
+        // What the archive says of sizes may be wrong: memory is taken for what there is.
+        let most = SMALL.max(file.compressed_size().saturating_mul(UNPACKED));
+        let mut bytes = Vec::new();
+        let read = file.take(most + 1).read_to_end(&mut bytes);
+        read.with_context(|| format!("the array {name:?} is cut short or damaged"))?;
+        ensure!(
+            bytes.len() as u64 <= most,
+            "the array {name:?} unpacks to over {most} bytes, more than {UNPACKED} times its size; save it without compression"
+        );
+        let header = Header::take(&mut bytes).with_context(|| format!("the header of {name:?} is damaged"))?;
+        let len = header.len().with_context(|| format!("the header of {name:?} is damaged"))?;
+        ensure!(!header.fortran || header.shape.len() < 2, "the array {name:?} is in Fortran order");
+        let size = match header.descr.as_str() {
             "<i4" | "<f4" => 4,
             "<i8" | "<f8" => 8,
-            _ => bytes.len() as u64 / header.len().max(1),
+            _ => bytes.len() as u64 / len.max(1),
         };
         ensure!(
-            bytes.len() as u64 == size * header.len(),
-            "the array {name:?} is cut short: it has {} bytes for {} numbers",
-            bytes.len(),
-            header.len()
+            Some(bytes.len() as u64) == len.checked_mul(size),
+            "the array {name:?} is cut short: it has {} bytes for {len} numbers",
+            bytes.len()
         );
-        Ok(Array { name, descr, bytes })
+        Ok(Array { name, descr: header.descr, bytes })
     }
 
     fn pods<T: Pod>(&self) -> Vec<T> {

@@ -17,7 +17,7 @@ const HEAD: usize = 16;
 const KEY: usize = 16;
 
 /// Packs rows, which must have passed [`Rows::check`], into the contents of blocks.
-pub(super) fn pack(rows: &Rows) -> Result<Vec<Vec<u8>>> {
+pub fn pack(rows: &Rows) -> Result<Vec<Vec<u8>>> {
     ensure!(u32::try_from(rows.len()).is_ok(), "a batch of {} rows is more than a batch can hold", rows.len());
     let mut blocks = Vec::new();
     let mut first = 0;
@@ -67,7 +67,7 @@ fn pack_block(rows: &Rows, first: usize, end: usize, bytes: usize) -> Result<Vec
 }
 
 /// Unpacks a block's content: the number of its first row, and its rows.
-pub(super) fn unpack(block: &[u8]) -> Result<(usize, Rows)> {
+pub fn unpack(block: &[u8]) -> Result<(usize, Rows)> {
     let (head, body) = block.split_at_checked(HEAD).context("is shorter than its head")?;
     let head: Vec<u32> = words(head).map(u32::from_le_bytes).collect();
     let (kind, first, rows, width) = (head[0], head[1] as usize, head[2] as usize, head[3] as usize);

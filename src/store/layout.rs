@@ -148,7 +148,7 @@ pub(super) fn block_key(set: Key, batch: Key, number: u32) -> Vec<u8> {
 }
 
 /// Puts `content` into its envelope for `key`.
-pub(super) fn seal(key: &[u8], content: &[u8]) -> Vec<u8> {
+pub fn seal(key: &[u8], content: &[u8]) -> Vec<u8> {
     let mut sealed = Vec::with_capacity(ENVELOPE + content.len());
     sealed.extend_from_slice(MAGIC);
     sealed.extend_from_slice(&checksum(key, content).to_le_bytes());
@@ -157,7 +157,7 @@ pub(super) fn seal(key: &[u8], content: &[u8]) -> Vec<u8> {
 }
 
 /// Takes the content out of its envelope, or says what is wrong with it.
-pub(super) fn unseal<'a>(key: &[u8], sealed: &'a [u8]) -> Result<&'a [u8]> {
+pub fn unseal<'a>(key: &[u8], sealed: &'a [u8]) -> Result<&'a [u8]> {
     let (head, content) = sealed.split_at_checked(ENVELOPE).context("is cut short")?;
     ensure!(&head[..4] == MAGIC, "is not of a format that this version reads");
     let kept = u32::from_le_bytes([head[4], head[5], head[6], head[7]]);

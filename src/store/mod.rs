@@ -50,12 +50,13 @@ use crate::job::Ctx;
 use database::Database;
 use files::RowFiles;
 use generations::{FORMAT, Generations};
-use layout::{Address, unseal};
+use layout::Address;
 
+pub use block::{pack, unpack};
 pub use check::Problem;
 pub use compact::Compaction;
 pub use journal::{Journal, Slot};
-pub use layout::{BatchEntry, BatchRecord, Header, SetSpec};
+pub use layout::{BatchEntry, BatchRecord, Header, SetSpec, seal, unseal};
 pub use portable::{Carried, export, file_name, import};
 pub use read::Set;
 pub use rows::{RowKind, Rows, Values};

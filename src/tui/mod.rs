@@ -69,6 +69,7 @@ use crate::project::Project;
 use crate::{figures, width};
 
 pub use crate::language::Language;
+pub use corpus::read_filter;
 pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
 pub use features::{
     FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,

@@ -79,7 +79,7 @@ impl FastText {
                 params.dim
             );
         }
-        let tree = (params.loss == Loss::Hs).then(|| Tree::new(counts));
+        let tree = if params.loss == Loss::Hs { Some(Tree::of_file(counts)?) } else { None };
         Ok(FastText { params, dictionary, input, output, tree })
     }
 

@@ -1,5 +1,10 @@
 //! The Huffman tree of hierarchical softmax, built as fastText builds it, so that its models are read rightly.
 
+use anyhow::{Result, ensure};
+
+/// What fastText takes for the count of a node that is not made yet.
+const UNMADE: i64 = 1_000_000_000_000_000;
+
 /// Nodes from the root down to each output: inner nodes are rows of the output matrix; turning right is 1.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
@@ -11,12 +16,22 @@ pub(super) struct Tree {
 }
 
 impl Tree {
+    /// The tree of outputs whose counts a file has. Without a count an output would lie as deep as there are outputs, and with too
+    /// many nothing could be told from a node that is not made.
+    pub(super) fn of_file(counts: &[u64]) -> Result<Tree> {
+        let sum = counts.iter().try_fold(0u64, |sum, &count| sum.checked_add(count));
+        ensure!(
+            !counts.contains(&0) && sum.is_some_and(|sum| sum < UNMADE as u64),
+            "hierarchical softmax needs outputs that occur 1 to 10^15 times, and its counts are others"
+        );
+        Ok(Tree::new(counts))
+    }
+
     /// The tree of outputs with these counts, the most frequent first.
     pub(super) fn new(counts: &[u64]) -> Tree {
         let leaves = counts.len();
         let nodes = (2 * leaves).saturating_sub(1);
-        // What fastText takes for the count of a node that is not made yet.
-        let mut size = vec![1_000_000_000_000_000i64; nodes];
+        let mut size = vec![UNMADE; nodes];
         size.iter_mut().zip(counts).for_each(|(size, &count)| *size = count as i64);
         let mut parents = vec![(0, false); nodes];
         let mut children = Vec::with_capacity(leaves.saturating_sub(1));

@@ -37,8 +37,8 @@ impl VectorFormat {
 impl WordVectors {
     /// Writes the vectors for other tools.
     pub fn export(&self, path: &Path, format: VectorFormat) -> Result<()> {
-        if let Some(word) = self.words().iter().find(|word| word.is_empty() || word.contains([' ', '\n'])) {
-            bail!("the word {word:?} cannot be written to {}: the format parts words by spaces", path.display());
+        if let Some(word) = self.words().iter().find(|word| word.is_empty() || word.contains([' ', '\t', '\n'])) {
+            bail!("the word {word:?} cannot be written to {}: the format parts words by blanks", path.display());
         }
         disk::write_atomic(path, |out| {
             writeln!(out, "{} {}", self.words().len(), self.dim())?;

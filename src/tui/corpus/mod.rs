@@ -28,6 +28,7 @@ use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
 pub(crate) use document::Text;
+pub use filter::read_filter;
 pub(crate) use layout::{Sort, lay_out, line};
 pub(crate) use load::Index;
 pub(crate) use view::draw;

@@ -108,7 +108,13 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
     let mut sections = Vec::with_capacity(order);
     for (n, size) in (1..).zip(&sizes) {
         ctx.check()?;
-        sections.push((section(&mut lines, n)?, *size));
+        let section = section(&mut lines, n)?;
+        // Room is made for as many as there can be: a line has a figure and its words, each with a blank or the line's end.
+        if *size > section.len() / (2 * n + 2) + 1 {
+            let message = format!("\\data\\ says {size} {n}-grams, but their lines have {} bytes", section.len());
+            return wrong(section.end, message);
+        }
+        sections.push((section, *size));
     }
     match lines.next() {
         Some((_, b"\\end\\")) => (),
