@@ -17,6 +17,7 @@ pub struct Writer<'s> {
     spec: SetSpec,
     set: Key,
     unflushed: AtomicU64,
+    kept: AtomicU64,
 }
 
 impl<'s> Writer<'s> {
@@ -26,7 +27,13 @@ impl<'s> Writer<'s> {
             "feature set {:?} would have rows without values: its dim is 0",
             spec.name
         );
-        Ok(Writer { database, spec: spec.clone(), set: spec.id(), unflushed: AtomicU64::new(0) })
+        Ok(Writer {
+            database,
+            spec: spec.clone(),
+            set: spec.id(),
+            unflushed: AtomicU64::new(0),
+            kept: AtomicU64::new(0),
+        })
     }
 
     /// The id of the set.
@@ -36,7 +43,14 @@ impl<'s> Writer<'s> {
 
     /// Whether this batch is finished, by this run or an earlier one, and need not be computed.
     pub fn has(&self, batch: Key) -> Result<bool> {
-        Ok(self.record(batch)?.is_some())
+        let there = self.record(batch)?.is_some();
+        self.kept.fetch_add(u64::from(there), Ordering::Relaxed);
+        Ok(there)
+    }
+
+    /// How many batches were asked for ([`Writer::has`], [`Writer::rows`]) and found.
+    pub fn kept(&self) -> u64 {
+        self.kept.load(Ordering::Relaxed)
     }
 
     /// Keeps the rows of a batch; whole, or after a kill not at all. `batch` is the content hash of the batch's text
@@ -86,6 +100,7 @@ impl<'s> Writer<'s> {
     /// The rows of a batch that was kept, by this run or an earlier one.
     pub fn rows(&self, batch: Key) -> Result<Option<Rows>> {
         let Some(record) = self.record(batch)? else { return Ok(None) };
+        self.kept.fetch_add(1, Ordering::Relaxed);
         let entry = BatchEntry { key: batch, record };
         Ok(Some(read_rows(self.database, self.set, &self.spec, &entry)?))
     }
