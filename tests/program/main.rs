@@ -4,6 +4,8 @@
 //! change them.
 
 mod bad_input;
+#[cfg(unix)]
+mod crash;
 mod demo;
 mod desk;
 mod documents;
@@ -19,6 +21,7 @@ mod onnx;
 #[cfg(unix)]
 mod onnx_runs;
 mod places;
+mod threads;
 mod tools;
 mod trace;
 mod tree;
