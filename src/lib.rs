@@ -18,6 +18,7 @@ pub mod demo;
 
 pub mod corpus;
 pub mod ingest;
+mod made;
 pub mod market;
 
 pub mod clean;

@@ -18,12 +18,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::corpus::{Parts, column, documents_from_frame, documents_to_frame};
 use crate::data::{Document, Key, Report};
-use crate::disk;
 use crate::job::Ctx;
+use crate::{disk, made};
 
 use duplicates::{Corpus, Trace};
 use minhash::Sketcher;
 pub use normalise::{normalise, normalise_line};
+
+/// Changes whenever the same document would be cleaned differently, so that parts of an older version are not kept.
+const VERSION: u32 = 1;
 
 /// What to do to the text, and what to call a repeat (`[clean]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,41 +140,53 @@ pub fn repeats<'d>(docs: impl Iterator<Item = &'d Document>, params: &Params, ct
 ///
 /// Two passes over the parts: the first sketches every text (about 330 bytes a document stay in memory), the marks are
 /// set in the order of time, and the second pass writes. Normalising twice costs less than writing twice, and each part
-/// is written once, complete.
+/// is written once, complete. A part that was written before, of the same documents with the same marks, is kept.
 pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result<Report> {
     params.check()?;
     let files = documents.files()?;
     let sketcher = Sketcher::new(params.shingle);
     let mut corpus = Corpus::default();
     let (mut bytes_in, mut bytes_out) = (0, 0);
+    let mut read = Vec::with_capacity(files.len());
     for file in &files {
+        let hash = disk::hash_file(file)?;
         let mut docs = documents_from_frame(&disk::read_parquet(file, None)?)?;
         bytes_in += text_bytes(&docs);
         let traces = clean_each(&mut docs, 0, params, ctx, |doc| Trace::new(doc, &sketcher))?;
         bytes_out += text_bytes(&docs);
+        read.push((docs.len(), hash));
         for (doc, trace) in docs.iter().zip(traces) {
             corpus.push(&doc.doc_id, trace);
         }
     }
     let marks = duplicates::mark(&corpus, params, ctx)?;
-    let mut first_row = 0;
+    let rules = (VERSION, params);
+    let (mut first_row, mut kept) = (0, 0u64);
     for (i, file) in files.iter().enumerate() {
+        let (rows, hash) = read[i];
+        let marks = marks[first_row..first_row + rows].iter().map(|m| (corpus.doc_id(m.first), m.similarity));
+        first_row += rows;
+        let of =
+            Key::of_json(&(&rules, hash, marks.clone().map(|(id, alike)| (id, alike.to_bits())).collect::<Vec<_>>()));
+        if made::stands::<()>(out, i, of).is_some() {
+            ctx.advance(rows as u64 / 2)?;
+            kept += 1;
+            continue;
+        }
+        ensure!(disk::hash_file(file)? == hash, "{} changed while it was cleaned; run again", file.display());
         let mut docs = documents_from_frame(&disk::read_parquet(file, None)?)?;
         let texts = clean_each(&mut docs, 1, params, ctx, duplicates::key_of_text)?;
-        let rows = first_row..first_row + docs.len();
-        first_row = rows.end;
-        let marks =
-            marks.get(rows).with_context(|| format!("{} grew while it was cleaned; run again", file.display()))?;
-        let marks = marks.iter().map(|m| (corpus.doc_id(m.first), m.similarity));
         out.write(i, &mut frame_of(&docs, &texts, marks)?)?;
+        made::note(out, i, of, ())?;
     }
-    out.truncate(files.len())?;
+    made::truncate(out, files.len())?;
     let mut report = Report::new("clean");
     report.rows_in = marks.len() as u64;
     report.rows_out = marks.len() as u64;
     duplicates::tell(&corpus, &marks, &mut report);
     report.fact("bytes_in", bytes_in);
     report.fact("bytes_out", bytes_out);
+    report.fact("parts_kept", kept);
     Ok(report)
 }
 

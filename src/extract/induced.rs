@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::regression::read_table;
 use super::samples::some_fold_fitted;
-use super::{Feature, Inputs, VERSION};
+use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::induce_walk;
@@ -73,5 +73,5 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         })
         .collect();
     let meta = json!({"columns": feature.columns(), "folds": walked.folds, "words": words});
-    Ok((writer.finish(&order, meta)?.id(), report))
+    Ok((finish(writer, &order, meta, &mut report)?, report))
 }

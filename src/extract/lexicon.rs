@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::reading::{MASKED, dense_rows, join, key_of, read_part, whole};
-use super::{Feature, Inputs, VERSION};
+use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Document, Key, Report};
 use crate::job::Ctx;
 use crate::model::Lexicon;
@@ -51,8 +51,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     if !lexicon.lists().is_empty() {
         report.fact("lists", lexicon.lists());
     }
-    let header = writer.finish(&order, json!({"columns": feature.columns()}))?;
-    Ok((header.id(), report))
+    let set = finish(writer, &order, json!({"columns": feature.columns()}), &mut report)?;
+    Ok((set, report))
 }
 
 /// The lexicon of a feature, and the segmenter that knows its words.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::reading::{Reading, key_of, read_part};
 use super::tfidf::{counts_in, fit};
-use super::{Feature, Inputs, VERSION};
+use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::{Analyzer, Lsa, Row, RowsWriter, Vectorizer};
@@ -48,7 +48,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("explained_variance", model.explained_variance_ratio().iter().sum::<f64>());
     report.fact("fitted_until", model.fitted_until());
     let meta = json!({"columns": feature.columns(), "singular_values": model.singular_values()});
-    Ok((writer.finish(&order, meta)?.id(), report))
+    Ok((finish(writer, &order, meta, &mut report)?, report))
 }
 
 /// The second pass: the rows of the documents that count, which wait in memory or in a scratch file beside the corpus.

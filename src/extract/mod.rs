@@ -38,6 +38,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
 
 pub use cost::Cost;
 pub use counts::{Counts, counts};
@@ -56,7 +57,7 @@ use crate::job::Ctx;
 use crate::market::{Cutoff, Market};
 use crate::model::onnx::RuntimeParams;
 use crate::model::textnet::TextNetKind;
-use crate::store::Store;
+use crate::store::{Store, Writer};
 use crate::text::TokenizerParams;
 
 /// Version of the code in this module; part of every set's identity, so that rows of an older version are not reused.
@@ -123,4 +124,11 @@ pub fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> 
         Model::TextCnn => textnet::run(feature, TextNetKind::TextCnn, inputs, store, ctx),
         Model::TextRnn => textnet::run(feature, TextNetKind::TextRnn, inputs, store, ctx),
     }
+}
+
+/// Finishes a set, and says how many of its batches an earlier run had left.
+fn finish(writer: Writer<'_>, order: &[Key], meta: Value, report: &mut Report) -> Result<Key> {
+    report.fact("batches", order.len());
+    report.fact("batches_kept", writer.kept());
+    Ok(writer.finish(order, meta)?.id())
 }

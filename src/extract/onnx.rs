@@ -16,7 +16,7 @@ use serde_json::json;
 use super::cost::Cost;
 use super::pieces::{Pieces, pieces};
 use super::reading::{Reading, counter, key_of, read_part};
-use super::{Feature, Inputs, VERSION};
+use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::onnx::{Encoder, OnnxParams, Opening, Runtime, Seen, Words};
@@ -180,7 +180,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         nameless.truncate(NAMED);
         report.fact("without_numbers", nameless);
     }
-    let header = writer.finish(&order, json!({"columns": columns, "ran": encoder.ran()}))?;
+    let set = finish(writer, &order, json!({"columns": columns, "ran": encoder.ran()}), &mut report)?;
     match inputs.shared {
         // Another feature may be put together from the same windows.
         Some(shared) if composed => shared.lock().unwrap_or_else(PoisonError::into_inner).push(windows.id()),
@@ -188,7 +188,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             store.remove(&windows.id())?;
         }
     }
-    Ok((header.id(), report))
+    Ok((set, report))
 }
 
 /// The model of a feature.

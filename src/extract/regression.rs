@@ -8,7 +8,7 @@ use serde_json::json;
 use super::counts::{Numbers, analyzer, terms_of};
 use super::reading::Reading;
 use super::samples::Sampled;
-use super::{Feature, Inputs, VERSION};
+use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::{Csr, Sample, TextRegression, WalkForward, fit_predict};
@@ -70,7 +70,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("words", table.words.len());
     report.fact("folds", &predictions.folds);
     let meta = json!({"columns": feature.columns(), "folds": predictions.folds});
-    Ok((writer.finish(&order, meta)?.id(), report))
+    Ok((finish(writer, &order, meta, &mut report)?, report))
 }
 
 /// What each word of a document gave to its score.

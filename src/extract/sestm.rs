@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::regression::read_table;
 use super::samples::some_fold_fitted;
-use super::{Feature, Inputs, VERSION};
+use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::{SestmWalk, SestmWord, sestm_walk};
@@ -63,7 +63,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     }
     report.fact("folds", &walked.folds);
     let meta = json!({"columns": feature.columns(), "folds": walked.folds, "words": words_of(&names, &walked)});
-    Ok((writer.finish(&order, meta)?.id(), report))
+    Ok((finish(writer, &order, meta, &mut report)?, report))
 }
 
 /// The first words of a side, for the report: those of the last fold.

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::documents::{Documents, Place};
 use super::steps::{Step, Steps, Window};
-use super::{Feature, Inputs, VERSION};
+use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::Fields;
@@ -149,7 +149,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("words", corpus.words.len());
     let order: Vec<Key> = corpus.batches.iter().map(|batch| batch.0).collect();
     let meta = json!({"columns": feature.columns(), "windows": windows});
-    Ok((writer.finish(&order, meta)?.id(), report))
+    Ok((finish(writer, &order, meta, &mut report)?, report))
 }
 
 fn train(corpus: &Documents, window: &[Place], params: &SurpriseParams, ctx: &Ctx) -> Result<LanguageModel> {

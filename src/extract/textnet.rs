@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::reading::Reading;
 use super::samples::{Sampled, some_fold_fitted};
-use super::{Feature, Inputs, Model, VERSION};
+use super::{Feature, Inputs, Model, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::disk::{self, Scratch};
 use crate::job::Ctx;
@@ -98,7 +98,7 @@ pub(super) fn run(
     report.fact("words", words.len());
     report.fact("folds", &walked.folds);
     let meta = json!({"columns": feature.columns(), "folds": walked.folds, "networks": walked.nets});
-    Ok((writer.finish(&order, meta)?.id(), report))
+    Ok((finish(writer, &order, meta, &mut report)?, report))
 }
 
 #[cfg(test)]

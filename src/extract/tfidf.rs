@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::reading::{Reading, key_of, read_part};
-use super::{Feature, Inputs, VERSION};
+use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::{Analyzer, TermCounts, Vectorizer};
@@ -49,7 +49,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     report.fact("vocabulary", model.width());
     report.fact("fitted_until", model.fitted_until());
     let meta = json!({"columns": [], "vocabulary": model.terms()});
-    Ok((writer.finish(&order, meta)?.id(), report))
+    Ok((finish(writer, &order, meta, &mut report)?, report))
 }
 
 /// Whether a document is among those that the model is fitted on.

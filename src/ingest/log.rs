@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
+use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -77,6 +78,10 @@ pub struct FileEntry {
     pub seals: Vec<Key>,
     /// Where reading goes on when the file has grown.
     pub resume_at: Option<u64>,
+    /// When the first of the rows that were set aside as of the future is so no more; the file is then read again. A clock that was
+    /// set back costs no row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_from: Option<NaiveDateTime>,
 }
 
 impl FileEntry {
@@ -104,7 +109,13 @@ impl FileEntry {
             parts: 0,
             seals: Vec::new(),
             resume_at: None,
+            again_from: None,
         }
+    }
+
+    /// Whether a row that was set aside as of the future is so no more.
+    pub(super) fn is_due(&self, latest: NaiveDateTime) -> bool {
+        self.again_from.is_some_and(|from| from <= latest)
     }
 
     /// Where to go on when the file has grown; `None` when it has to be read from its beginning, as after plain ASCII, which

@@ -136,6 +136,7 @@ pub(super) fn read_documents(
         entry.rows_in += known.rows_in;
         entry.rows_out += known.rows_out;
         entry.midnight += known.midnight;
+        entry.again_from = entry.again_from.into_iter().chain(known.again_from).min();
         let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
             from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
         };
@@ -252,6 +253,7 @@ fn read_unit<T: Send>(
                     continue;
                 };
                 *entry.dropped.entry(fault.reason.clone()).or_default() += 1;
+                entry.again_from = entry.again_from.into_iter().chain(fault.until).min();
                 let file = unit.file_of(row.number, setting.base);
                 Reject::new(&unit.source.name, &file, row.number, fault, &opened.original(&row)).write(out)?;
             }

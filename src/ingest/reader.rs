@@ -8,6 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
@@ -34,12 +35,14 @@ pub(super) struct Fault {
     pub(super) column: String,
     pub(super) reason: String,
     pub(super) value: String,
+    /// When it is none any more: of a time in the future.
+    pub(super) until: Option<NaiveDateTime>,
 }
 
 impl Fault {
     pub(super) fn new(column: impl Into<String>, reason: impl Into<String>, value: &str) -> Fault {
         // The value is there to be recognised; the whole row is kept beside it.
-        Fault { column: column.into(), reason: reason.into(), value: value.chars().take(200).collect() }
+        Fault { column: column.into(), reason: reason.into(), value: value.chars().take(200).collect(), until: None }
     }
 }
 

@@ -32,6 +32,19 @@ use crate::project::Project;
 /// Paths in `sources` are relative to `base`. The report speaks of the whole corpus, not only of what this run read; it is
 /// `unchanged` when every file was as the last run left it.
 pub fn run(sources: &[Source], params: &Params, base: &Path, project: &Project, ctx: &Ctx) -> Result<Report> {
+    let latest = params.latest.unwrap_or_else(|| (Utc::now() + chrono::Duration::hours(8)).naive_utc());
+    run_at(latest, sources, params, base, project, ctx)
+}
+
+/// The same at a moment; rows after it are of the future.
+pub(super) fn run_at(
+    latest: NaiveDateTime,
+    sources: &[Source],
+    params: &Params,
+    base: &Path,
+    project: &Project,
+    ctx: &Ctx,
+) -> Result<Report> {
     Source::check_all(sources)?;
     ensure!(
         (0.0..=1.0).contains(&params.max_loss),
@@ -45,7 +58,6 @@ pub fn run(sources: &[Source], params: &Params, base: &Path, project: &Project, 
     let (units, passed_over) = files::find(sources, base)?;
     let there = units.iter().map(|unit| (unit.source.name.as_str(), unit.path.as_str())).collect();
     standing.check_sources(sources, &there, project)?;
-    let latest = params.latest.unwrap_or_else(|| (Utc::now() + chrono::Duration::hours(8)).naive_utc());
     ensure!(
         (0.0..=1.0).contains(&params.max_garbled),
         "[ingest] max_garbled = {} is not a share between 0 and 1",
@@ -129,7 +141,8 @@ impl<'a> Run<'a> {
             let limits = matches!(unit.content, Files::Papers(_)).then(|| self.params.limits());
             let settings = Key::of_json(&(VERSION, unit.source, self.params.latest, limits));
             let known = number_of.get(&(unit.source.name.as_str(), unit.path.as_str())).copied();
-            let known = known.filter(|i| self.log.files[*i].settings == settings);
+            let stands = |entry: &FileEntry| entry.settings == settings && !entry.is_due(self.latest);
+            let known = known.filter(|i| stands(&self.log.files[*i]));
             let entry = known.map(|i| &self.log.files[i]);
             let content = unit.content(entry, self.ctx)?;
             let damaged = known.is_some_and(|i| self.again.contains(&i));
@@ -311,6 +324,7 @@ impl<'a> Run<'a> {
         let entry = &staged.entry;
         let same = entry.hash == task.content.hash
             && entry.settings == task.settings
+            && !entry.is_due(self.latest)
             && staged.grown_from == known.map(|k| k.hash)
             // Which rows are duplicates depends on the other files, which may have changed meanwhile.
             && !entry.dropped.contains_key(reason::DUPLICATE_ID);

@@ -66,15 +66,17 @@ impl View<'_> {
         };
         match parsed {
             Err(error) => Err(self.fault(field, error.reason(), &text)),
-            Ok(moment) if self.is_future(moment) => Err(self.fault(field, reason::FUTURE_TIME, &text)),
+            Ok(moment) if self.begins(moment) > self.rules.latest => {
+                let fault = self.fault(field, reason::FUTURE_TIME, &text);
+                Err(Fault { until: Some(self.begins(moment)), ..fault })
+            }
             Ok(moment) => Ok(Some(moment)),
         }
     }
 
-    /// A date alone stands for its last second, but is in the future only when the day is.
-    fn is_future(&self, moment: Moment) -> bool {
-        let latest = self.rules.latest;
-        moment.time > latest && (moment.time.date() > latest.date() || !moment.is_day_end())
+    /// Until when it is in the future. A date alone stands for its last second, but is in the future only when the day is.
+    fn begins(&self, moment: Moment) -> NaiveDateTime {
+        if moment.is_day_end() { moment.time.date().into() } else { moment.time }
     }
 
     /// The number of a field, times its factor; `None` when it is absent or not finite.

@@ -117,7 +117,23 @@ impl Looks {
 pub fn record(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
     let mut ledger = Ledger::open(path)?;
     ledger.record(trial, when)?;
-    Tally::of(&ledger).looks(trial.key()).context("what was recorded is in the ledger")
+    worth(&ledger, trial)
+}
+
+/// The same for a step that is done again after a kill: when the last entry is of this very trial, it was noted before the kill, and the
+/// test is no second look.
+pub fn record_once(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
+    let mut ledger = Ledger::open(path)?;
+    let last = ledger.entries().last().filter(|last| last.trial == trial.key());
+    let noted = last.and_then(|last| last.details.as_ref()).is_some_and(|of| of.version == trial.details.version);
+    if !noted {
+        ledger.record(trial, when)?;
+    }
+    worth(&ledger, trial)
+}
+
+fn worth(ledger: &Ledger, trial: &Trial) -> Result<Looks> {
+    Tally::of(ledger).looks(trial.key()).context("what was recorded is in the ledger")
 }
 
 /// What trials are worth that were recorded before; none for one that never was. Where there is no ledger, none is made.

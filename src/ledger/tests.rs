@@ -52,6 +52,25 @@ fn a_first_look_is_not_deflated_and_a_repetition_is_no_new_look() {
 }
 
 #[test]
+fn a_test_that_is_done_again_after_a_kill_is_noted_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("ledger");
+    let noted = |seed, at| {
+        let looks = record_once(&path, &trial(seed, 300), hour(at)).unwrap();
+        (looks.trials, looks.runs, looks.entry)
+    };
+    assert_eq!(noted(1, 1), (1, 1, 1));
+    assert_eq!(noted(1, 2), (1, 1, 1), "killed after the note, before the step was finished");
+    assert_eq!(noted(2, 3), (2, 2, 2));
+    assert_eq!(noted(1, 4), (2, 3, 3), "something else ran in between: this one ran again");
+    // A clock that was set back moves nothing: entries are in the order of their numbers.
+    assert_eq!(noted(3, 0), (3, 4, 4));
+    let ledger = opened(&dir);
+    assert_eq!(ledger.entries().iter().map(|entry| entry.number).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert!(ledger.problems().is_empty() && ledger.entries()[3].when < ledger.entries()[0].when);
+}
+
+#[test]
 fn the_best_of_a_hundred_without_skill_is_seen_through_and_skill_is_seen() {
     let dir = tempfile::tempdir().unwrap();
     let mut ledger = filled(&dir, (0..100).map(|seed| trial(seed, 484)));

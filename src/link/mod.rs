@@ -24,12 +24,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::clean::clean_from_frame;
 use crate::corpus::{Parts, column};
-use crate::data::Report;
-use crate::disk;
+use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::market::{Code, Security};
 
+use crate::{disk, made};
+
 use finder::{Finder, Found};
+
+/// Changes whenever the same text would be linked differently, so that parts of an older version are not kept.
+const VERSION: u32 = 1;
 
 /// How names are told from words (`[link]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,13 +122,22 @@ pub struct Link {
     pub ambiguous: bool,
 }
 
-/// Links the documents of `clean`; part `i` of `out` holds the links of part `i`, sorted by row, field and place.
+/// Links the documents of `clean`; part `i` of `out` holds the links of part `i`, sorted by row, field and place. A part that was linked
+/// before, by the same rules and of the same text, is kept.
 pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params, ctx: &Ctx) -> Result<Report> {
     let finder = Finder::new(securities, params)?;
     let files = clean.files()?;
+    let rules = Key::of_json(&(VERSION, securities, params));
     let mut report = Report::new("link");
-    let mut counts = Counts::default();
+    let (mut counts, mut kept) = (Counts::default(), 0u64);
     for (part, file) in files.iter().enumerate() {
+        let of = Key::of_json(&(rules, disk::hash_file(file)?));
+        if let Some(counted) = made::stands::<Counts>(out, part, of) {
+            ctx.advance(counted.documents)?;
+            counts.merge(&counted);
+            kept += 1;
+            continue;
+        }
         let docs = clean_from_frame(&disk::read_parquet(file, None)?)?;
         let found: Vec<Found> = ctx.install(|| {
             docs.par_iter()
@@ -136,21 +149,25 @@ pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params,
                 .collect::<Result<_>>()
         })?;
         let mut links = Vec::new();
+        let mut counted = Counts::default();
         for found in found {
-            counts.add(&found);
+            counted.add(&found);
             links.extend(found.links);
         }
         out.write(part, &mut links_to_frame(&links)?)?;
+        made::note(out, part, of, &counted)?;
+        counts.merge(&counted);
     }
-    out.truncate(files.len())?;
+    made::truncate(out, files.len())?;
     report.rows_in = counts.documents;
     report.rows_out = counts.documents;
     counts.tell(&finder, &mut report);
+    report.fact("parts_kept", kept);
     Ok(report)
 }
 
 /// What the stage reports.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Counts {
     documents: u64,
     linked: u64,
@@ -174,6 +191,18 @@ impl Counts {
         for name in &found.refused {
             *self.refused.entry(name.clone()).or_default() += 1;
         }
+    }
+
+    fn merge(&mut self, other: &Counts) {
+        let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
+            from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
+        };
+        self.documents += other.documents;
+        self.linked += other.linked;
+        other.by_via.iter().for_each(|(via, n)| *self.by_via.entry(*via).or_default() += n);
+        add(&mut self.ambiguous, &other.ambiguous);
+        add(&mut self.refused, &other.refused);
+        self.sources += other.sources;
     }
 
     fn tell(&self, finder: &Finder, report: &mut Report) {
@@ -359,6 +388,17 @@ mod tests {
         assert_eq!((report.rows_in, report.rows_out), (3, 3));
         assert_eq!(report.facts["documents_linked"], 1);
         assert_eq!(report.facts["refused_names"], serde_json::json!([["前景", 1]]));
+        // The second part changes, the first is not linked again, and the report speaks of both.
+        let mut facts = report.facts.clone();
+        clean.write(1, &mut clean_to_frame(&docs[..1]).unwrap()).unwrap();
+        let again = run(&clean, &table, &out, &Params::default(), &ctx).unwrap();
+        assert_eq!((&again.facts["parts_kept"], &again.facts["documents_linked"]), (&1.into(), &2.into()));
+        clean.write(1, &mut clean_to_frame(&docs[2..]).unwrap()).unwrap();
+        let back = run(&clean, &table, &out, &Params::default(), &ctx).unwrap();
+        facts["parts_kept"] = 1.into();
+        assert_eq!(back.facts, facts);
+        let other = run(&clean, &table[..1], &out, &Params::default(), &ctx).unwrap();
+        assert_eq!(other.facts["parts_kept"], 0, "other names, other links");
         assert_eq!(clean::clean_from_frame(&disk::read_parquet(&clean.path(0), None).unwrap()).unwrap(), docs[..2]);
     }
 }

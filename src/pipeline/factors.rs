@@ -78,7 +78,7 @@ impl Run<'_> {
                 ]);
                 let chosen = json!({"backtest": config.backtest, "factor": params});
                 let trial = Trial::backtest(&outcome, chosen, inputs);
-                ledger::record(&project.ledger(), &trial, Utc::now())?;
+                ledger::record_once(&project.ledger(), &trial, Utc::now())?;
                 disk::write_json(&path, &outcome)?;
                 Ok((report, Some(trial.key())))
             })?;

@@ -1,6 +1,7 @@
 //! Writing a feature set: batches in any order and from any thread, then the header.
 
 use std::fs::File;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,7 @@ pub struct Writer<'s> {
     waiting: Mutex<Waiting>,
     spec: SetSpec,
     set: Key,
+    kept: AtomicU64,
 }
 
 /// Files of rows that are not on the disk yet, and since when the first of them is not.
@@ -40,7 +42,7 @@ impl<'s> Writer<'s> {
             spec.name
         );
         let waiting = Mutex::new(Waiting { files: Vec::new(), since: Instant::now() });
-        let writer = Writer { store, waiting, spec: spec.clone(), set: spec.id() };
+        let writer = Writer { store, waiting, spec: spec.clone(), set: spec.id(), kept: AtomicU64::new(0) };
         writer.take_up()?;
         Ok(writer)
     }
@@ -64,7 +66,14 @@ impl<'s> Writer<'s> {
 
     /// Whether this batch is finished, by this run or an earlier one, and need not be computed.
     pub fn has(&self, batch: Key) -> Result<bool> {
-        Ok(self.record(batch)?.is_some())
+        let there = self.record(batch)?.is_some();
+        self.kept.fetch_add(u64::from(there), Ordering::Relaxed);
+        Ok(there)
+    }
+
+    /// How many batches were asked for ([`Writer::has`], [`Writer::rows`]) and found.
+    pub fn kept(&self) -> u64 {
+        self.kept.load(Ordering::Relaxed)
     }
 
     /// Keeps the rows of a batch; whole, or after a kill not at all. `batch` is the content hash of the batch's text
@@ -111,6 +120,7 @@ impl<'s> Writer<'s> {
     /// The rows of a batch that was kept, by this run or an earlier one.
     pub fn rows(&self, batch: Key) -> Result<Option<Rows>> {
         let Some(record) = self.record(batch)? else { return Ok(None) };
+        self.kept.fetch_add(1, Ordering::Relaxed);
         let entry = BatchEntry { key: batch, record };
         Ok(Some(read_rows(self.store, self.set, &self.spec, &entry)?))
     }

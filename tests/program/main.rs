@@ -4,6 +4,8 @@
 //! change them.
 
 mod bad_input;
+#[cfg(unix)]
+mod crash;
 mod demo;
 mod desk;
 mod documents;
@@ -22,6 +24,7 @@ mod onnx;
 mod onnx_runs;
 mod places;
 mod store;
+mod threads;
 mod tools;
 mod trace;
 mod tree;

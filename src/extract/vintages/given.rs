@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::super::documents::Documents;
 use super::super::feature::placed;
-use super::super::{Feature, Inputs, VERSION};
+use super::super::{Feature, Inputs, VERSION, finish};
 use super::rows::WaitingRows;
 use super::window::Text;
 use super::{pool, terms};
@@ -119,5 +119,5 @@ pub(in super::super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Stor
     report.fact("fitted_until", fitted_until);
     let order = rows.write(&corpus, &writer, ctx)?;
     ctx.advance(report.rows_in - report.rows_in / 2)?;
-    Ok((writer.finish(&order, json!({"columns": placed(dim)}))?.id(), report))
+    Ok((finish(writer, &order, json!({"columns": placed(dim)}), &mut report)?, report))
 }

@@ -23,7 +23,7 @@ use serde_json::json;
 
 use super::documents::{Documents, Place};
 use super::steps::{Step, Steps, Window};
-use super::{Feature, Inputs, VERSION};
+use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
 use crate::model::{Fields, Pooling, WordVectors};
@@ -130,7 +130,7 @@ pub(super) fn run(
     let order = rows.write(&corpus, &writer, ctx)?;
     ctx.advance(report.rows_in - report.rows_in / 2)?;
     let meta = json!({"columns": feature.columns(), "windows": windows});
-    Ok((writer.finish(&order, meta)?.id(), report))
+    Ok((finish(writer, &order, meta, &mut report)?, report))
 }
 
 /// What the progress of all vintages counts up to, words that are not kept included.

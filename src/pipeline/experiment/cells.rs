@@ -111,7 +111,7 @@ impl Laboratory<'_> {
         let chosen = json!({"backtest": run.config.backtest, "factor": rules, "experiment": self.params.name});
         let mut trial = Trial::cell(&outcome, self.params.horizon, chosen, inputs.into());
         trial.details.factor = format!("{} · {}", self.params.name, cell.name);
-        ledger::record(&run.project.ledger(), &trial, Utc::now())?;
+        ledger::record_once(&run.project.ledger(), &trial, Utc::now())?;
         let series = outcome.ic.iter().find(|series| series.horizon == self.params.horizon);
         let series = series.context("the backtest has the horizon")?;
         let (ic, rank_ic) = (&series.ic_summary, &series.rank_ic_summary);
