@@ -233,7 +233,7 @@ mod linux {
             let ended = child.0.wait()?;
             // 1: some rows were set aside, as the demo's bad ones are.
             if !matches!(ended.code(), Some(0 | 1)) {
-                let said = reader.join().map_or_else(|_| Ok(String::new()), |said| said)?;
+                let said = reader.join().unwrap_or_else(|_| Ok(String::new()))?;
                 bail!("it ended with {ended}: {}", said.lines().last().unwrap_or_default());
             }
             Ok(usage)

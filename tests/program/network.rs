@@ -1,13 +1,13 @@
 //! The program speaks with no other machine: it cannot, it does not, and neither do its pages.
 //!
-//! `doctor --fix` is not meant: it runs uv or pip, which load what the user asked for.
+//! `doctor --fix` is not meant, nor the demo where ONNX Runtime is not there: they run uv or pip, which load it.
 
-use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::fs;
+use std::path::PathBuf;
 
 use html5gum::{Token, Tokenizer};
 
-use crate::{Ran, demo, inkstone};
+use crate::demo;
 
 /// What a program needs of the C library before it can reach another machine.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -17,20 +17,20 @@ const REACHING: [&str; 8] =
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn nothing_that_could_reach_another_machine_is_linked() {
-    let program = imported(Path::new(env!("CARGO_BIN_EXE_inkstone")));
+    let program = imported(env!("CARGO_BIN_EXE_inkstone").as_ref());
     // The list is the real one.
     assert!(program.contains("mmap") || program.contains("mmap64"), "{program:?}");
     let reaching: Vec<&str> = REACHING.into_iter().filter(|&name| program.contains(name)).collect();
     assert!(reaching.is_empty(), "the program has come to import {reaching:?}: which crate brings it?");
 
     // This test opens a socket below, and can be seen to.
-    let test = imported(&env::current_exe().unwrap());
+    let test = imported(&std::env::current_exe().unwrap());
     assert!(test.contains("socket") && test.contains("bind"), "{test:?}");
 }
 
 /// The names that an executable takes from shared libraries.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn imported(program: &Path) -> std::collections::BTreeSet<String> {
+fn imported(program: &std::path::Path) -> std::collections::BTreeSet<String> {
     use object::{Object, ObjectSymbol};
 
     let bytes = fs::read(program).unwrap();
@@ -43,12 +43,13 @@ fn imported(program: &Path) -> std::collections::BTreeSet<String> {
 mod confined {
     use std::net::UdpSocket;
     use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::path::Path;
     use std::process::{Command, Output, Stdio};
+    use std::{env, fs};
 
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
-    use super::*;
-    use crate::library;
+    use crate::{Ran, inkstone, library};
 
     /// The arguments of the program that is to be run confined, a line each; nothing to open a socket instead.
     const ARGS: &str = "INKSTONE_TEST_CONFINED";
