@@ -179,9 +179,9 @@ pub struct Store {
 /// What to do with the store.
 #[derive(Clone, Debug, Subcommand)]
 pub enum StoreAction {
-    /// Check every block against its checksum.
+    /// Check every table, every file and every block of the project against its checksum.
     Verify,
-    /// Make a sound store of what is sound, whatever was damaged; the next run computes the rest again.
+    /// Remove what is damaged and keep what is sound; the next run makes the rest again.
     Repair,
     /// Give back the space of sets that the configuration no longer uses, and of what was overwritten.
     Compact,

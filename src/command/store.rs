@@ -1,4 +1,4 @@
-//! `store`: checks the feature store, mends it, gives back space, and carries sets to files and back.
+//! `store`: checks the feature store and all else that a project keeps, mends it, gives back space, and carries sets to files and back.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::store::{Header, Problem, RowKind, Store, export, file_name, import};
+use crate::store::{Header, RowKind, Store, export, file_name, import};
 use crate::{lock, pipeline};
 
 /// Looks after the feature store.
@@ -21,26 +21,31 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
     let base = args.config.parent().unwrap_or(Path::new(""));
     let project = pipeline::project(&config, base);
     let path = project.store();
-    ensure!(
-        path.exists() || matches!(args.action, StoreAction::Import { .. }),
-        "{} does not exist: this project has no features yet",
-        path.display()
-    );
+    let needed = !matches!(args.action, StoreAction::Verify | StoreAction::Repair | StoreAction::Import { .. });
+    ensure!(path.exists() || !needed, "{} does not exist: this project has no features yet", path.display());
     // What changes the store keeps runs from it for as long, also while none of them has it open.
     let writing = |name: &str| lock::writing(&project, &format!("store {name}"));
     let counting = |name: &str, total| (format!("store {name}"), total);
     let mut summary = Summary::default();
     match &args.action {
         StoreAction::Verify => {
-            let store = Store::open(&path)?;
-            let problems = staged(ctx, counting("verify", None), || store.verify(ctx))?;
+            let of_files = pipeline::check(&config, base, ctx)?;
+            let of_store = match path.exists() {
+                true => staged(ctx, counting("verify", None), || Store::open(&path)?.verify(ctx))?,
+                false => Vec::new(),
+            };
+            let problems = [told(&of_files), told(&of_store)].concat();
             summary.partial = !problems.is_empty();
-            summary.set("problems", told(&problems));
+            summary.set("problems", problems);
         }
         StoreAction::Repair => {
             let _held = writing("repair")?;
-            let dropped = staged(ctx, counting("repair", None), || Store::repair(&path, ctx))?;
-            summary.set("dropped", told(&dropped));
+            let of_files = pipeline::repair(&config, base, ctx)?;
+            let of_store = match path.exists() {
+                true => staged(ctx, counting("repair", None), || Store::repair(&path, ctx))?,
+                false => Vec::new(),
+            };
+            summary.set("dropped", [told(&of_files), told(&of_store)].concat());
         }
         StoreAction::Compact => {
             let _held = writing("compact")?;
@@ -83,7 +88,7 @@ fn staged<T>(ctx: &Ctx, (name, total): (String, Option<u64>), work: impl FnOnce(
     Ok(counted(ctx, (&name, "batches", total), || Ok((work()?, Report::new(&name))))?.0)
 }
 
-fn told(problems: &[Problem]) -> Vec<String> {
+fn told(problems: &[impl ToString]) -> Vec<String> {
     problems.iter().map(ToString::to_string).collect()
 }
 
