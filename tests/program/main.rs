@@ -4,6 +4,7 @@
 //! change them.
 
 mod bad_input;
+mod damage;
 mod demo;
 mod desk;
 mod documents;
