@@ -62,7 +62,6 @@ fn project() -> Desk {
     desk.write("workbench.toml", config);
     desk.write("names.csv", "code,name\n600101,瑞禾电气\n600102,启澜生物\n000103,明岳股份\n300104,云岫科技\n");
     fs::create_dir(desk.folder().join("news")).unwrap();
-    fs::remove_file(desk.folder().join("news.csv")).unwrap();
     fs::rename(desk.folder().join("news.csv"), desk.folder().join("news/1.csv")).unwrap();
     let later = news().replace("\n0-", "\n10-").replace("\n1-", "\n11-");
     let later: String = later.lines().take(9).map(|line| format!("{line}\n")).collect();
