@@ -116,7 +116,10 @@ fn first_line(line: &[u8]) -> Option<(u32, Key, bool)> {
     let (format, line) = std::str::from_utf8(line).ok()?.split_once(' ')?;
     let (key, then) = line.split_once('"')?;
     let members = then == MEMBERS;
-    (members || then == CONTENT).then_some((format.parse().ok()?, Key::from_hex(key)?, members))
+    let (number, read) = (format.parse::<u32>().ok()?, Key::from_hex(key)?);
+    // Not a digit may be written otherwise.
+    let as_written = (members || then == CONTENT) && number.to_string() == format && read.hex() == key;
+    as_written.then_some((number, read, members))
 }
 
 fn key_of(format: u32, rest: &[u8]) -> Key {

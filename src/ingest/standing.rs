@@ -132,3 +132,102 @@ pub fn check(project: &Project, ctx: &Ctx) -> Result<Vec<Damage>> {
         Err(error) => Ok(vec![error.downcast::<Damage>()?]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::ingest::tests::{Desk, source};
+
+    fn csv(ids: std::ops::Range<usize>) -> String {
+        let row = |i| format!("{i},标题{i},公司第{i}号公告的正文。,600000,2024-03-01 15:00:00\n");
+        std::iter::once("id,title,body,code,time\n".to_owned()).chain(ids.map(row)).collect()
+    }
+
+    /// Three files, one with a row that is set aside, which came one after the other; the last has grown.
+    fn desk() -> (Desk, Vec<crate::ingest::Source>) {
+        let (desk, sources) = (Desk::new(), vec![source("s", "in")]);
+        desk.put("in/1.csv", csv(0..3) + "9,没有时间,正文,600000,昨天\n");
+        desk.run(&sources);
+        desk.put("in/2.csv", csv(10..12));
+        desk.put("in/3.csv", csv(20..21));
+        desk.run(&sources);
+        desk.put("in/3.csv", csv(20..22));
+        desk.run(&sources);
+        (desk, sources)
+    }
+
+    fn cut_short(path: &std::path::Path) {
+        let bytes = fs::read(path).unwrap();
+        fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    }
+
+    #[test]
+    fn what_is_damaged_is_read_again_and_the_log_stays_as_it_was() {
+        let (desk, sources) = desk();
+        let (whole, log) = (desk.bytes(), fs::read(desk.project().ingest_log()).unwrap());
+        assert!(desk.run(&sources).unchanged);
+        let parts: Vec<PathBuf> = (0..3).map(|i| desk.project().documents().path(i)).collect();
+        for (damaged, named) in [
+            (vec![parts[0].clone()], "documents/part-00000.parquet is cut short"),
+            (vec![parts[1].clone(), parts[2].clone()], "documents/part-00001.parquet is cut short"),
+            (vec![desk.project().rejects()], "rejects.jsonl is damaged"),
+        ] {
+            damaged.iter().for_each(|path| cut_short(path));
+            let report = desk.run(&sources);
+            assert_eq!(report.damaged().count(), damaged.len());
+            assert!(report.damaged().next().is_some_and(|said| said.starts_with(named)), "{named}: {report:?}");
+            assert_eq!(desk.bytes(), whole, "{named}");
+            assert!(fs::read(desk.project().ingest_log()).unwrap() == log, "{named}");
+        }
+        // A part in the place of another has a seal that holds, but is not the one of the log.
+        fs::copy(&parts[0], &parts[1]).unwrap();
+        assert!(
+            desk.run(&sources).damaged().eq(["documents/part-00001.parquet is not the file that was written last: \
+             another was put in its place"])
+        );
+        assert_eq!(desk.bytes(), whole);
+    }
+
+    #[test]
+    fn a_lost_log_costs_a_reading_and_no_row() {
+        let (desk, sources) = desk();
+        let (whole, ids) = (desk.bytes(), desk.ids());
+        cut_short(&desk.project().ingest_log());
+        assert_eq!(desk.run(&sources).damaged().collect::<Vec<_>>(), ["ingest.json is cut short"]);
+        assert_eq!((desk.bytes(), desk.ids()), (whole.clone(), ids));
+        fs::remove_file(desk.project().ingest_log()).unwrap();
+        assert_eq!(desk.run(&sources).damaged().collect::<Vec<_>>(), ["ingest.json is gone"]);
+        assert_eq!(desk.bytes(), whole);
+    }
+
+    #[test]
+    fn a_damaged_plan_is_dropped_and_what_it_moved_is_read_again() {
+        let (desk, sources) = desk();
+        let (whole, project) = (desk.bytes(), desk.project());
+        let staging = project.dir().join("ingest-staging");
+        fs::create_dir_all(staging.join("aside")).unwrap();
+        fs::rename(project.documents().path(0), staging.join("aside/part-00001.parquet")).unwrap();
+        disk::write_json(&staging.join("plan.json"), &"cut").unwrap();
+        cut_short(&staging.join("plan.json"));
+        assert_eq!(desk.run(&sources).damaged().collect::<Vec<_>>(), ["documents/part-00000.parquet is gone"]);
+        assert_eq!(desk.bytes(), whole);
+    }
+
+    #[test]
+    fn damaged_staging_is_not_put_in_place() {
+        let (desk, sources) = (Desk::new(), vec![source("s", "in")]);
+        desk.put("in/1.csv", csv(0..3));
+        desk.put("in/2.csv", "nothing,that,fits\n1,2,3\n");
+        // The second file has no columns of use: the run ends there, with the first one staged.
+        desk.error(&sources);
+        let staged = walkdir::WalkDir::new(desk.project().dir()).into_iter().filter_map(Result::ok);
+        let part = staged.map(walkdir::DirEntry::into_path).find(|path| path.ends_with("part-00000.parquet")).unwrap();
+        cut_short(&part);
+        desk.put("in/2.csv", csv(10..11));
+        desk.run(&sources);
+        assert_eq!(desk.ids().len(), 4);
+        assert!(desk.run(&sources).unchanged);
+    }
+}

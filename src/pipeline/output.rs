@@ -80,7 +80,11 @@ impl Output {
             Kind::Folder => files_below(&self.root)?,
             Kind::Export => vec![manifest(&self.root)],
         };
-        let made = |path: &PathBuf| Ok(Made { file: shown(path, &self.root), key: disk::key_of(path)? });
+        let key = |path: &Path| match self.kind {
+            Kind::Folder => disk::hash_file(path),
+            _ => disk::key_of(path),
+        };
+        let made = |path: &PathBuf| Ok(Made { file: shown(path, &self.root), key: key(path)? });
         files.iter().map(made).collect()
     }
 
@@ -88,7 +92,15 @@ impl Output {
     pub(super) fn damage(&self, made: &[Made], ctx: &Ctx) -> Result<Vec<Damage>> {
         let look = |made: &Made| {
             ctx.check()?;
-            disk::damage_of(&self.root.join(&made.file), Some(made.key))
+            let path = self.root.join(&made.file);
+            match self.kind {
+                // Others may have put files there, which have no seals of ours.
+                Kind::Folder => Ok(match path.exists() {
+                    true => (disk::hash_file(&path)? != made.key).then_some(Damage { path, flaw: Flaw::Altered }),
+                    false => Some(Damage { path, flaw: Flaw::Missing }),
+                }),
+                _ => disk::damage_of(&path, Some(made.key)),
+            }
         };
         let found: Vec<Option<Damage>> = ctx.install(|| made.par_iter().map(look).collect::<Result<_>>())?;
         let mut damaged: Vec<Damage> = found.into_iter().flatten().collect();

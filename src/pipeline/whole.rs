@@ -131,3 +131,89 @@ fn agrees(table: &Parts, part: usize, by_row: Option<bool>, count: usize) -> Res
     let last = column(&frame, "row")?.u32()?.iter().flatten().max().map_or(0, |row| row as usize + 1);
     Ok(if all { last == count } else { last <= count })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::pipeline::{self, Stage};
+
+    fn ran() -> (tempfile::TempDir, Config, Ctx) {
+        let dir = tempfile::tempdir().unwrap();
+        let news = "doc_id,published_at,title,body\n\
+            1,2024-03-01 09:00:00,瑞禾电气业绩预增,净利润同比增长。\n\
+            2,2024-03-02 09:00:00,启澜生物减持,股东拟减持。\n";
+        fs::write(dir.path().join("news.csv"), news).unwrap();
+        let toml = "[[source]]\nname = \"news\"\npath = \"news.csv\"\n\n[structure]\nenabled = true\n";
+        fs::write(dir.path().join("workbench.toml"), toml).unwrap();
+        let config = Config::read(&dir.path().join("workbench.toml")).unwrap();
+        let ctx = Ctx::new(1, config.project.seed).unwrap();
+        pipeline::run(&config, dir.path(), Stage::Structure, &ctx).unwrap();
+        (dir, config, ctx)
+    }
+
+    #[test]
+    fn every_damaged_file_is_found_removed_and_made_again() {
+        let (dir, config, ctx) = ran();
+        let project = project(&config, dir.path());
+        let found = || check(&config, dir.path(), &ctx).unwrap();
+        assert_eq!(found(), []);
+        let files = [
+            project.boilerplate(),
+            project.clean().path(0),
+            project.documents().path(0),
+            project.ingest_log(),
+            project.links().path(0),
+            project.rejects(),
+            project.state(),
+            project.structure().path(0),
+        ];
+        let whole: Vec<Vec<u8>> = files.iter().map(|path| fs::read(path).unwrap()).collect();
+        for (path, whole) in files.iter().zip(&whole) {
+            fs::write(path, [whole.as_slice(), b"more"].concat()).unwrap();
+            assert_eq!(found().iter().map(|damage| &damage.path).collect::<Vec<_>>(), [path]);
+            fs::write(path, whole).unwrap();
+        }
+        for path in &files[1..4] {
+            fs::write(path, "").unwrap();
+        }
+        let repaired = repair(&config, dir.path(), &ctx).unwrap();
+        assert_eq!(
+            repaired.iter().map(|damage| &damage.path).collect::<Vec<_>>(),
+            files[1..4].iter().collect::<Vec<_>>()
+        );
+        assert!(files[1..4].iter().all(|path| !path.exists()));
+        pipeline::run(&config, dir.path(), Stage::Structure, &ctx).unwrap();
+        assert_eq!(found(), []);
+        for (path, whole) in files.iter().zip(&whole).filter(|(path, _)| **path != project.state()) {
+            assert!(fs::read(path).unwrap() == *whole, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_newer_project_is_not_repaired() {
+        let (dir, config, ctx) = ran();
+        let project = project(&config, dir.path());
+        disk::write_json_of(&project.state(), &serde_json::json!([]), crate::project::FORMAT + 1).unwrap();
+        fs::write(project.clean().path(0), "").unwrap();
+        let flaws: Vec<Flaw> = check(&config, dir.path(), &ctx).unwrap().iter().map(|damage| damage.flaw).collect();
+        assert_eq!(flaws, [Flaw::CutShort, Flaw::Newer(crate::project::FORMAT + 1)]);
+        assert!(repair(&config, dir.path(), &ctx).is_err() && project.clean().path(0).exists());
+    }
+
+    #[test]
+    fn parts_of_other_documents_are_told_apart() {
+        let (dir, config, _) = ran();
+        let project = project(&config, dir.path());
+        for (table, by_row, fewer) in [
+            (project.clean(), None, false),
+            (project.links(), Some(false), true),
+            (project.structure(), Some(true), false),
+        ] {
+            assert!(agrees(&table, 0, by_row, 2).unwrap());
+            assert_eq!(agrees(&table, 0, by_row, 3).unwrap(), fewer, "a table of links may be silent on a document");
+        }
+        assert!(!agrees(&project.structure(), 0, Some(true), 1).unwrap());
+    }
+}

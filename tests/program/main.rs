@@ -6,6 +6,7 @@
 mod bad_input;
 #[cfg(unix)]
 mod crash;
+mod damage;
 mod demo;
 mod desk;
 mod documents;

@@ -1,0 +1,280 @@
+//! Files of a project that were cut short, lost a page or are gone: nothing is served of them, the next run names them and makes the
+//! same bytes again. And projects of other formats.
+
+use std::fs;
+use std::path::Path;
+
+use inkstone::disk;
+use inkstone::project::FORMAT;
+use serde_json::Value;
+
+use crate::demo::third;
+use crate::desk::{DAYS, Desk, news, prices};
+use crate::{Ran, assert_same_files, assert_says, computed, files_below, results, run};
+
+/// One of each kind of artefact below the project's folder.
+const ARTEFACTS: [&str; 12] = [
+    "documents/part-00001.parquet",
+    "clean/part-00000.parquet",
+    "links/part-00001.parquet",
+    "structure/part-00000.parquet",
+    "factors/tone.parquet",
+    "factors/tone.signals.parquet",
+    "prices.parquet",
+    "securities.parquet",
+    "backtests/tone.json",
+    "events/tone.json",
+    "lint/tone.json",
+    "rejects.jsonl",
+];
+
+#[derive(Clone, Copy, Debug)]
+enum Harm {
+    CutShort,
+    LostPage,
+    Gone,
+}
+
+const HARMS: [Harm; 3] = [Harm::CutShort, Harm::LostPage, Harm::Gone];
+
+impl Harm {
+    fn to(self, path: &Path) {
+        let mut bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        match self {
+            Harm::CutShort => bytes.truncate(bytes.len() * 2 / 3),
+            Harm::LostPage => {
+                let page = bytes.len() / 2 / 4096 * 4096;
+                let end = bytes.len().min(page + 4096);
+                bytes[page..end].fill(0);
+            }
+            Harm::Gone => return fs::remove_file(path).unwrap(),
+        }
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// A project with every kind of artefact: two files of news of which one has a bad row, sentences, securities.
+fn project() -> Desk {
+    let desk = Desk::new();
+    let config = fs::read_to_string(desk.folder().join("workbench.toml")).unwrap();
+    let more = "[[source]]\nname = \"names\"\npath = \"names.csv\"\ntable = \"securities\"\n\n[structure]\nenabled = true\n\n[backtest]";
+    let config = config.replace("path = \"news.csv\"", "path = \"news\"").replace("[backtest]", more);
+    desk.write("workbench.toml", config);
+    desk.write("names.csv", "code,name\n600101,瑞禾电气\n600102,启澜生物\n000103,明岳股份\n300104,云岫科技\n");
+    fs::create_dir(desk.folder().join("news")).unwrap();
+    fs::rename(desk.folder().join("news.csv"), desk.folder().join("news/1.csv")).unwrap();
+    let later = news().replace("\n0-", "\n10-").replace("\n1-", "\n11-");
+    let later: String = later.lines().take(9).map(|line| format!("{line}\n")).collect();
+    desk.write("news/2.csv", format!("{later}12-0,没有时间,正文,600101.SH,昨天\n"));
+    desk.run().finished();
+    desk
+}
+
+fn made_again(ran: &Ran, path: &str) -> bool {
+    ran.stderr.lines().any(|line| line.trim_start().starts_with(path) && line.ends_with(": made again"))
+}
+
+#[test]
+fn whatever_is_damaged_is_named_and_made_again_with_the_same_bytes() {
+    let desk = project();
+    let whole = results(desk.folder());
+    let at = |path: &str| desk.folder().join(".inkstone").join(path);
+    // Each artefact suffers each harm.
+    for round in 0..HARMS.len() {
+        for (i, path) in ARTEFACTS.iter().enumerate() {
+            HARMS[(i + round) % HARMS.len()].to(&at(path));
+        }
+        let ran = desk.run();
+        ran.finished();
+        for path in ARTEFACTS {
+            assert!(made_again(&ran, path), "round {round}: nothing is said of {path}:\n{}", ran.stderr);
+        }
+        assert_same_files(&whole, &results(desk.folder()));
+        assert_eq!(computed(&desk.run().finished()), Vec::<&str>::new());
+    }
+    // What the project knows of itself.
+    for path in ["state.json", "ingest.json"] {
+        for harm in HARMS {
+            harm.to(&at(path));
+            let ran = desk.run();
+            ran.finished();
+            // A state that is gone is that of a project whose stages have not run.
+            let told = made_again(&ran, path) || matches!((path, harm), ("state.json", Harm::Gone));
+            assert!(told, "{harm:?} of {path}:\n{}", ran.stderr);
+            assert_same_files(&whole, &results(desk.folder()));
+        }
+    }
+    // What lies elsewhere.
+    for path in ["exports/long/factors.parquet", "exports/backtest/tone/ic.csv", "reports/tone/index.html"] {
+        let before = fs::read(desk.folder().join(path)).unwrap();
+        Harm::LostPage.to(&desk.folder().join(path));
+        let ran = desk.run();
+        ran.finished();
+        assert_says(&ran.stderr, &[path.split_once('/').unwrap().1.trim_start_matches("tone/"), ": made again"]);
+        assert!(fs::read(desk.folder().join(path)).unwrap() == before, "{path}");
+    }
+}
+
+#[test]
+fn nothing_is_served_of_a_damaged_file() {
+    let desk = project();
+    let trace = || run(desk.folder(), &["trace", "tone", "--date", "2024-03-08", "--code", "600101.SH"]);
+    trace().finished();
+    for path in [
+        "prices.parquet",
+        "securities.parquet",
+        "factors/tone.parquet",
+        "factors/tone.signals.parquet",
+        "clean/part-00000.parquet",
+    ] {
+        let named = format!(".inkstone/{path}");
+        let path = desk.folder().join(&named);
+        let whole = fs::read(&path).unwrap();
+        for harm in [Harm::CutShort, Harm::LostPage] {
+            harm.to(&path);
+            assert_says(&trace().refusal(), &[&named, "inkstone run makes it again"]);
+            fs::write(&path, &whole).unwrap();
+        }
+    }
+    trace().finished();
+}
+
+#[test]
+fn only_what_is_damaged_is_made_again() {
+    let copy = third().copy();
+    let at = |path: &str| copy.path().join(".inkstone").join(path);
+    let parts = fs::read_dir(at("documents")).unwrap().count();
+    Harm::LostPage.to(&at(&format!("documents/part-{:05}.parquet", parts / 2)));
+    Harm::CutShort.to(&at(&format!("clean/part-{:05}.parquet", parts - 1)));
+    Harm::LostPage.to(&at("backtests/tone.json"));
+    let ran = run(copy.path(), &["run", "--headless"]);
+    let json = ran.finished();
+    let computed = computed(&json);
+    let (made, told) = computed.split_at(4);
+    assert_eq!(made, ["ingest", "clean", "backtest tone", "lint tone"]);
+    assert!(told.iter().all(|stage| stage.starts_with("report ")), "the ledger counts one run more: {told:?}");
+    let (documents, clean) = (format!("documents/part-{:05}", parts / 2), format!("clean/part-{:05}", parts - 1));
+    for path in [documents.as_str(), &clean, "backtests/tone.json"] {
+        assert!(made_again(&ran, path), "nothing is said of {path}:\n{}", ran.stderr);
+    }
+    assert_same_files(&third().results(), &results(copy.path()));
+}
+
+#[test]
+fn damaged_documents_whose_file_is_gone_are_not_dropped_in_silence() {
+    let desk = project();
+    let part = desk.folder().join(".inkstone/documents/part-00001.parquet");
+    let (whole, file) = (results(desk.folder()), desk.folder().join("news/2.csv"));
+    Harm::CutShort.to(&part);
+    let aside = desk.folder().join("2.csv");
+    fs::rename(&file, &aside).unwrap();
+    let before = files_below(&desk.folder().join(".inkstone/documents"));
+    let refusal = desk.run().refusal();
+    assert_says(
+        &refusal,
+        &["documents/part-00001.parquet is cut short", "news/2.csv", "put that file back", "ingest.json"],
+    );
+    assert_same_files(&before, &files_below(&desk.folder().join(".inkstone/documents")));
+    fs::rename(&aside, &file).unwrap();
+    desk.run().finished();
+    assert_same_files(&whole, &results(desk.folder()));
+}
+
+#[test]
+fn a_project_without_seals_is_made_anew_but_for_its_ledger() {
+    let desk = project();
+    let whole = results(desk.folder());
+    let runs = || {
+        let ledger = run(desk.folder(), &["ledger", "list"]).finished();
+        let trials = ledger["trials"].as_array().unwrap();
+        trials.iter().map(|trial| trial["runs"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(runs(), [1]);
+    let mut stripped = 0;
+    for (path, bytes) in files_below(&desk.folder().join(".inkstone")) {
+        if let Some(plain) = without_seal(&path, &bytes) {
+            fs::write(desk.folder().join(".inkstone").join(&path), plain).unwrap();
+            stripped += 1;
+        }
+    }
+    assert!(stripped > 12, "{stripped}");
+    let trace = run(desk.folder(), &["trace", "tone", "--date", "2024-03-08"]);
+    assert_says(&trace.refusal(), &["has no seal: an older version wrote it", "inkstone run makes it again"]);
+    let json = desk.run().finished();
+    assert_eq!(computed(&json).len(), json["stages"].as_array().unwrap().len(), "everything is made again");
+    assert_same_files(&whole, &results(desk.folder()));
+    assert_eq!(runs(), [2], "what was noted in the ledger goes on counting");
+}
+
+#[test]
+fn a_project_of_a_newer_format_is_refused_and_left_alone() {
+    let desk = project();
+    let newer = format!("inkstone {}", FORMAT + 1);
+    for path in ["state.json", "ingest.json"] {
+        let path = desk.folder().join(".inkstone").join(path);
+        let whole = fs::read(&path).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, of_format(&text, FORMAT + 1)).unwrap();
+        assert!(fs::read_to_string(&path).unwrap().contains(&newer));
+        let before = files_below(&desk.folder().join(".inkstone"));
+        let said =
+            ["newer version", &format!("format {}; this one reads up to {FORMAT}", FORMAT + 1), "use that version"];
+        assert_says(&desk.run().refusal(), &said);
+        let mut after = files_below(&desk.folder().join(".inkstone"));
+        // Who tried is noted.
+        after.insert("lock".to_owned(), before["lock"].clone());
+        assert_same_files(&before, &after);
+        fs::write(&path, whole).unwrap();
+    }
+    desk.run().finished();
+}
+
+#[test]
+fn others_read_what_is_sealed() {
+    let desk = project();
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(desk.folder().join("exports/manifest.json")).unwrap()).unwrap();
+    assert_says(manifest["seal"].as_str().unwrap(), &[&format!("inkstone {FORMAT} ")]);
+    for file in manifest["files"].as_array().unwrap() {
+        let path = desk.folder().join("exports").join(file["path"].as_str().unwrap());
+        assert_eq!(disk::hash_file_in_full(&path).unwrap(), file["blake3"].as_str().unwrap());
+    }
+    let verdicts = fs::read(desk.folder().join("exports/backtest/tone/lint.json")).unwrap();
+    let verdicts: Value = serde_json::from_slice(&verdicts).unwrap();
+    assert!(verdicts.is_array(), "exports keep the form that other tools know: {verdicts}");
+    // A table of ours comes in again as any other, and its seal counts.
+    let table = desk.folder().join("exports/long/factors.parquet");
+    desk.write("prices.csv", prices(&DAYS));
+    let test = || {
+        run(desk.folder(), &["backtest", "--factor", table.to_str().unwrap(), "--prices", "prices.csv", "--headless"])
+    };
+    let whole = fs::read(&table).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 3] ^= 1;
+    fs::write(&table, damaged).unwrap();
+    assert_says(&test().refusal(), &["its bytes are not those that were written"]);
+}
+
+/// A file as version 0 wrote it; none for files that had no seal and got none.
+fn without_seal(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    if path.ends_with(".parquet") {
+        let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize + 8;
+        let seal = bytes.len() - footer - 64..bytes.len() - footer;
+        assert!(bytes[seal.clone()].starts_with(b"INKSEAL\0"), "{path}");
+        return Some([&bytes[..seal.start], &bytes[seal.end..]].concat());
+    }
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.starts_with("{\"seal\""))?;
+    let (first, rest) = text.split_once('\n').unwrap();
+    Some(match first.ends_with("\"content\":") {
+        true => format!("{}\n", rest.strip_suffix("}\n").unwrap()).into_bytes(),
+        false => format!("{{\n{rest}").into_bytes(),
+    })
+}
+
+/// A sealed text as a later format would have it.
+fn of_format(text: &str, format: u32) -> String {
+    let (first, rest) = text.split_once('\n').unwrap();
+    let key = inkstone::data::Key::of_parts([format.to_le_bytes().as_slice(), rest.as_bytes()]);
+    let then = &first["{\"seal\": \"inkstone 1 ".len() + 32..];
+    format!("{{\"seal\": \"inkstone {format} {key}{then}\n{rest}")
+}
