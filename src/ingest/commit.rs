@@ -34,6 +34,14 @@ impl Staging {
         self.0.join(name)
     }
 
+    /// Removes the folder and all in it.
+    pub(super) fn clear(&self) -> Result<()> {
+        if !self.0.exists() {
+            return Ok(());
+        }
+        fs::remove_dir_all(&self.0).with_context(|| format!("cannot remove {}", self.0.display()))
+    }
+
     fn plan(&self) -> PathBuf {
         self.0.join("plan.json")
     }
@@ -113,7 +121,7 @@ impl Plan {
             disk::remove_if_there(path)?;
         }
         disk::write_json(&project.ingest_log(), &self.log)?;
-        fs::remove_dir_all(&staging.0).with_context(|| format!("cannot remove {}", staging.0.display()))
+        staging.clear()
     }
 }
 

@@ -78,6 +78,9 @@ pub(super) fn run_at(
     let removed = run.log.files.len() - tasks.iter().filter(|t| t.known.is_some()).count();
     let in_order = tasks.iter().filter_map(|t| t.known).is_sorted();
     if standing.damaged.is_empty() && removed == 0 && in_order && tasks.iter().all(|t| t.state == State::Kept) {
+        // A kill may have come when all was in place and what is of no more use was about to go.
+        run.staging.clear()?;
+        run.prune_kept(&tasks)?;
         let mut report = run.log.report("ingest", |_| true);
         report.facts = run.log.facts.clone();
         report.unchanged = true;
