@@ -1,14 +1,12 @@
 //! Pages made of texts that would be markup: what a browser reads has the elements and attributes of the template and no others.
 
-use std::collections::BTreeSet;
-
-use html5gum::{Token, Tokenizer};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::factor::testing::Made;
-use super::{FactorPage, differences_svg, experiment_html, factor_html, frontier_svg, testing};
+use super::testing::{self, shape};
+use super::{FactorPage, differences_svg, experiment_html, factor_html, frontier_svg};
 use crate::language::Language;
 
 /// Ends titles, styles, attributes and elements, in as many ways as there are; every piece begins with something that would run.
@@ -50,34 +48,6 @@ fn texts(value: &Value, at: &mut String, paths: &mut Vec<String>) {
         Value::String(text) if text.len() < 8 || text[..4].parse::<u16>().is_err() => paths.push(at.clone()),
         _ => {}
     }
-}
-
-/// The kinds of elements of a page with the names of their attributes, and the values of all attributes that act.
-fn shape(page: &str) -> BTreeSet<String> {
-    let mut shape = BTreeSet::new();
-    for Ok(token) in Tokenizer::new(page) {
-        match token {
-            Token::StartTag(tag) => {
-                let name = String::from_utf8_lossy(&tag.name).into_owned();
-                for (key, value) in &tag.attributes {
-                    let (key, value) = (String::from_utf8_lossy(key), String::from_utf8_lossy(&value.value));
-                    let acts = matches!(&*key, "href" | "src" | "http-equiv" | "content" | "id" | "class");
-                    shape.insert(format!("{name} {key}{}", if acts { format!("={value}") } else { String::new() }));
-                }
-                shape.insert(name);
-            }
-            Token::Comment(text) => drop(shape.insert(format!("comment {}", String::from_utf8_lossy(&text)))),
-            Token::String(text) => {
-                let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
-                assert!(
-                    String::from_utf8_lossy(&text.value).chars().all(harmless),
-                    "a control character is in the page"
-                );
-            }
-            _ => {}
-        }
-    }
-    shape
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Findings with made-up numbers, for tests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use html5gum::{Token, Tokenizer};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::Event;
@@ -154,6 +155,34 @@ pub(crate) fn texts(svg: &str) -> Vec<String> {
     }
     assert!(open.is_empty() && svg.matches("<svg").count() == 1);
     found
+}
+
+/// The kinds of elements of a page with the names of their attributes, and the values of all attributes that act.
+pub(crate) fn shape(page: &str) -> BTreeSet<String> {
+    let mut shape = BTreeSet::new();
+    for Ok(token) in Tokenizer::new(page) {
+        match token {
+            Token::StartTag(tag) => {
+                let name = String::from_utf8_lossy(&tag.name).into_owned();
+                for (key, value) in &tag.attributes {
+                    let (key, value) = (String::from_utf8_lossy(key), String::from_utf8_lossy(&value.value));
+                    let acts = matches!(&*key, "href" | "src" | "http-equiv" | "content" | "id" | "class");
+                    shape.insert(format!("{name} {key}{}", if acts { format!("={value}") } else { String::new() }));
+                }
+                shape.insert(name);
+            }
+            Token::Comment(text) => drop(shape.insert(format!("comment {}", String::from_utf8_lossy(&text)))),
+            Token::String(text) => {
+                let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+                assert!(
+                    String::from_utf8_lossy(&text.value).chars().all(harmless),
+                    "a control character is in the page"
+                );
+            }
+            _ => {}
+        }
+    }
+    shape
 }
 
 /// Fails where a chart is not well formed or something lies outside of it.
