@@ -5,7 +5,14 @@ use std::process::ExitCode;
 use clap::Parser;
 use inkstone::cli::Cli;
 use inkstone::command;
+use inkstone::memory::Memory;
+
+#[global_allocator]
+static MEMORY: Memory = Memory;
 
 fn main() -> ExitCode {
-    command::run(Cli::parse())
+    match Cli::try_parse() {
+        Ok(cli) => command::run(cli),
+        Err(said) => command::say(&said),
+    }
 }

@@ -26,6 +26,11 @@ const CACHE_BYTES: u64 = 16 << 20;
 /// block would be half a gigabyte; a further look-up costs about a microsecond.
 const EXTRA_LOOKUPS: usize = 3;
 
+/// Bytes that must be free on the disk besides what is written. The database buffers in memory and waits for ever for a buffer that a
+/// full disk did not take; it is therefore never given what may not fit.
+#[cfg(unix)]
+const RESERVE_BYTES: u64 = 4 << 20;
+
 /// Entries that one step of a removal takes away; each step is whole or absent.
 const REMOVE_STEP: usize = 4096;
 
@@ -70,6 +75,7 @@ impl Database {
             batch.remove(key);
         }
         let mut keys = Vec::with_capacity(writes.len());
+        ensure_room(&self.root, writes.iter().map(|(key, value)| key.len() + value.len()).sum())?;
         for (key, value) in writes {
             batch.insert(key.as_slice(), value);
             keys.push(key);
@@ -179,6 +185,30 @@ fn look_up(db: &sled::Db, key: &[u8]) -> sled::Result<()> {
     (0..EXTRA_LOOKUPS).try_for_each(|_| db.contains_key(key).map(drop))
 }
 
+/// Fails where so many bytes may not fit on the disk of a store.
+#[cfg(unix)]
+fn ensure_room(root: &Path, bytes: usize) -> Result<()> {
+    // A file system that does not tell is trusted.
+    let Ok(disk) = rustix::fs::statvfs(root) else { return Ok(()) };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    // What is written lies beside what it replaces until the database has tidied up.
+    let needed = RESERVE_BYTES + 2 * bytes as u64;
+    let kilobytes = |bytes: u64| bytes.div_ceil(1000);
+    ensure!(
+        free >= needed,
+        "there is no room for the feature store {}: {} kB are free on its disk, and the next step needs {} kB",
+        root.display(),
+        kilobytes(free),
+        kilobytes(needed)
+    );
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn ensure_room(_: &Path, _: usize) -> Result<()> {
+    Ok(())
+}
+
 /// Runs a step of the database and explains its failure. The database panics where it meets damage that it did not
 /// expect; that is a failure like any other here.
 fn guard<T>(root: &Path, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
@@ -207,6 +237,9 @@ fn open_generation(root: &Path, generation: u32) -> Result<sled::Db> {
     let folder = generation_folder(root, generation);
     // No flushing by the clock: the writer flushes by bytes, which bounds what a kill can lose.
     let config = sled::Config::new().path(&folder).cache_capacity(CACHE_BYTES).flush_every_ms(None);
+    // The database waits for ever for threads that the system does not give it.
+    let thread = std::thread::Builder::new().name("store".to_owned()).spawn(|| ());
+    thread.context("cannot start the threads of the feature store")?;
     let began = Instant::now();
     let open = || loop {
         match config.open() {

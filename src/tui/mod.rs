@@ -44,6 +44,7 @@ mod sentences;
 mod session;
 #[cfg(test)]
 mod states;
+mod suspend;
 mod terminal;
 mod text;
 mod theme;

@@ -9,10 +9,13 @@ mod desk;
 mod documents;
 mod experiment;
 #[cfg(unix)]
+mod faults;
+#[cfg(unix)]
 mod fronts;
 #[cfg(unix)]
 mod interrupt;
 mod laboratory;
+mod locks;
 mod models;
 mod neighbours;
 mod onnx;
