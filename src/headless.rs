@@ -1,25 +1,32 @@
 //! The batch front: progress on stderr (bars on a terminal, plain lines otherwise), exactly one JSON object on stdout.
 //!
-//! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run, 130 cancelled.
+//! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run or could not say how it went; told to end by a signal,
+//! 128 and its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`crate::memory`]), as of a process that was killed.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use indicatif::{HumanCount, HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
 use crate::data::Report;
 use crate::job::{Cancelled, Ctx, StageProgress, StageState};
+use crate::remedy;
+use crate::signals::{self, Ending, Hearing};
 use crate::width;
 
 /// How often the bars are drawn.
 const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// How often a plain log gets a line of a long stage.
 const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// The exit code of a run that was cancelled, but by no signal.
+const CANCELLED: u8 = 130;
 
 /// What a command says at its end.
 #[derive(Debug, Default)]
@@ -40,9 +47,11 @@ impl Summary {
 
 /// Runs a command in front of nobody: shows progress, prints its summary, and gives the exit code.
 pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
-    cancel_on_signal(ctx);
     let began = Instant::now();
-    let result = watched(ctx, work);
+    let signal = Arc::new(AtomicU8::new(0));
+    // Heard until the last word is out: a full pipe may take it late.
+    let hearing = cancel_on_signal(ctx, signal.clone());
+    let result = hearing.as_ref().map_err(|error| anyhow::anyhow!("{error:#}")).and_then(|_| watched(ctx, work));
     let mut object = Map::new();
     object.insert("command".into(), command.into());
     let (status, code) = match result {
@@ -54,13 +63,18 @@ pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>)
         }
         Err(error) if error.is::<Cancelled>() => {
             object.insert("status".into(), "cancelled".into());
+            let ending = Ending::of_code(signal.load(Ordering::Relaxed));
+            if let Some(ending) = ending {
+                object.insert("signal".into(), ending.name().into());
+            }
             say(&Cancelled.to_string());
-            ("cancelled", 130)
+            ("cancelled", ending.map_or(CANCELLED, Ending::code))
         }
         Err(error) => {
+            let told = remedy::told(&error);
+            say(&format!("error: {told}"));
             object.insert("status".into(), "failed".into());
-            object.insert("error".into(), format!("{error:#}").into());
-            say(&format!("error: {error:#}"));
+            object.insert("error".into(), told.into());
             ("failed", 2)
         }
     };
@@ -68,43 +82,61 @@ pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>)
     if let Some(megabytes) = peak_memory_mb() {
         object.insert("peak_memory_mb".into(), json!(megabytes));
     }
-    let line = serde_json::to_string_pretty(&Value::Object(object)).expect("a JSON object always has a text form");
-    let line = width::shown_json(&line);
-    // A reader that closed the pipe wants no more; the exit code still tells how it went.
-    let _ = writeln!(std::io::stdout(), "{line}");
     debug_assert!(code != 0 || status == "done");
-    ExitCode::from(code)
+    let line = serde_json::to_string_pretty(&Value::Object(object)).expect("a JSON object always has a text form");
+    match print(&format!("{}\n", width::shown_json(&line))) {
+        Ok(()) => ExitCode::from(code),
+        Err(error) => {
+            say(&format!("error: the result ({status}) could not be written to stdout: {}", remedy::told(&error)));
+            ExitCode::from(code.max(2))
+        }
+    }
 }
 
-/// The first Ctrl-C (or SIGTERM, SIGHUP) asks the work to stop; the second ends the process, which loses only what
-/// no file shows yet.
-fn cancel_on_signal(ctx: &Ctx) {
+/// Writes to stdout. A reader that closed the pipe wants no more, which is no error.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to stdout"),
+        _ => Ok(()),
+    }
+}
+
+/// The first signal to end asks the work to stop; the second ends the process at once, which loses only what no file shows yet.
+///
+/// The watcher says so, not the thread that hears signals: what it says may have to wait for a reader.
+fn cancel_on_signal(ctx: &Ctx, signal: Arc<AtomicU8>) -> Result<Hearing> {
     let ctx = ctx.clone();
-    let handler = move || {
+    signals::on_end(move |ending| {
         if ctx.is_cancelled() {
-            std::process::exit(130);
+            signals::exit_at_once(ending.code());
         }
-        say("stopping; press again to stop at once");
+        signal.store(ending.code(), Ordering::Relaxed);
         ctx.cancel();
-    };
-    // A handler can be set once per process; a second command in one process keeps the first handler.
-    let _ = ctrlc::set_handler(handler);
+    })
 }
 
 fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
     let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
+    thread::scope(|scope| {
+        let watch = || {
             let mut view = View::new();
+            let mut stopping = false;
             loop {
                 let last = over.load(Ordering::Acquire);
                 view.show(&ctx.progress().stages());
+                if !last && !stopping && ctx.is_cancelled() {
+                    stopping = true;
+                    view.say("stopping; press again to stop at once");
+                }
                 if last {
                     return;
                 }
-                std::thread::park_timeout(DRAW_EVERY);
+                thread::park_timeout(DRAW_EVERY);
             }
-        });
+        };
+        let watcher = thread::Builder::new().name("watcher".to_owned()).spawn_scoped(scope, watch);
+        let watcher = watcher.context("cannot start a thread that shows the progress")?;
         let _told = Tell { over: &over, watcher: watcher.thread() };
         work(ctx)
     })
@@ -141,6 +173,14 @@ impl View {
             .is_terminal()
             .then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10)));
         View { bars, rows: Vec::new() }
+    }
+
+    /// Says something beside the bars.
+    fn say(&self, text: &str) {
+        match &self.bars {
+            Some(bars) => bars.suspend(|| say(text)),
+            None => say(text),
+        }
     }
 
     fn show(&mut self, stages: &[StageProgress]) {

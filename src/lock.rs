@@ -22,6 +22,9 @@ use crate::project::Project;
 /// Bytes of a lock's file that are read: what is longer was not written by this program.
 const MOST: u64 = 4096;
 
+/// Characters of each thing that a holder says of itself.
+const LONGEST: usize = 80;
+
 /// How long another may hold a lock that is only looked at.
 const MOMENT: Duration = Duration::from_millis(200);
 
@@ -98,7 +101,7 @@ pub fn take(path: &Path, work: &str) -> Result<Taken> {
         disk::make_dir(folder)?;
     }
     let options = File::options().create(true).truncate(false).read(true).write(true).open(path);
-    let mut file = options.with_context(cannot)?;
+    let mut file = options.with_context(|| format!("{} (if it is no file of this program, remove it)", cannot()))?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(Taken::Theirs(written_in(&file))),
@@ -139,7 +142,12 @@ pub fn writing(project: &Project, work: &str) -> Result<Lock> {
 fn written_in(file: &File) -> Holder {
     let mut text = String::new();
     let _ = file.take(MOST).read_to_string(&mut text);
-    serde_json::from_str(&text).unwrap_or_default()
+    let mut holder: Holder = serde_json::from_str(&text).unwrap_or_default();
+    // It is shown on terminals, and anybody may have written it.
+    for text in [&mut holder.host, &mut holder.since, &mut holder.work] {
+        *text = text.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    }
+    holder
 }
 
 fn host() -> String {
@@ -179,6 +187,28 @@ mod tests {
         assert!(matches!(held, Taken::Ours(_)), "{held:?}");
         let Taken::Theirs(holder) = take(&project.lock(), "run").unwrap() else { panic!("two hold it") };
         assert_eq!((holder.pid, holder.work.as_str()), (std::process::id(), "run"));
+    }
+
+    #[test]
+    fn what_a_holder_says_gives_no_orders_to_a_terminal() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::new(dir.path());
+        let mut file = File::create(project.lock()).unwrap();
+        file.lock().unwrap();
+        let work = format!("\\u001b]0;owned\\u0007run{}", "!".repeat(1000));
+        write!(file, r#"{{"pid":1,"host":"a\u001b[2Jb","work":"{work}"}}"#).unwrap();
+        let refused = writing(&project, "run").unwrap_err().to_string();
+        assert!(refused.contains("]0;ownedrun!!") && refused.contains("on a[2Jb"), "{refused}");
+        assert!(!refused.chars().any(char::is_control) && refused.len() < 500, "{refused}");
+    }
+
+    #[test]
+    fn a_folder_in_the_place_of_a_lock_is_named_with_the_way_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::new(dir.path());
+        std::fs::create_dir(project.lock()).unwrap();
+        let refused = format!("{:#}", writing(&project, "run").unwrap_err());
+        assert!(refused.contains(&project.lock().display().to_string()) && refused.contains("remove it"), "{refused}");
     }
 
     #[test]

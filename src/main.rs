@@ -5,10 +5,17 @@ use std::process::ExitCode;
 use clap::Parser;
 use inkstone::cli::Cli;
 use inkstone::command;
+use inkstone::memory::Memory;
+
+#[global_allocator]
+static MEMORY: Memory = Memory;
 
 fn main() -> ExitCode {
     keep_silent();
-    command::run(Cli::parse())
+    match Cli::try_parse() {
+        Ok(cli) => command::run(cli),
+        Err(said) => command::say(&said),
+    }
 }
 
 /// From 1.29 on ONNX Runtime tells its maker of every process and model, over the network, unless this is set before it is loaded;

@@ -42,6 +42,7 @@ pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
         let ctx = opened.ctx()?;
         return Ok(headless::run("demo", &ctx, |ctx| {
             let _held = opened.writing("demo")?;
+            opened.ensure_writable(Stage::Report)?;
             let left_out = ready_models(&mut opened, &args.dir, ctx)?;
             let (truth, reports) = generate_and_run(&opened, &data, &params, ctx)?;
             let mut summary = summary(&opened, reports, Stage::Report)?;

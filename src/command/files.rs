@@ -1,7 +1,7 @@
 //! Commands on plain files, no project needed: `tokenize` and `backtest --factor`.
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -206,7 +206,11 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
         if stdout.is_terminal() { Box::new(Screened::new(stdout.lock())) } else { Box::new(stdout.lock()) };
     let out = BufWriter::new(out);
     let mut counter = args.vocabulary.is_some().then(Counter::default);
-    let report = tokenize_stream(stdin.lock(), out, cutting, &output, counter.as_mut(), &ctx)?;
+    let report = match tokenize_stream(stdin.lock(), out, cutting, &output, counter.as_mut(), &ctx) {
+        // Who reads no further wants no more; but a vocabulary was asked for of all.
+        Err(error) if is_closed_pipe(&error) && counter.is_none() => return Ok(ExitCode::SUCCESS),
+        streamed => streamed?,
+    };
     if let (Some(path), Some(counter)) = (&args.vocabulary, counter) {
         let written = counter.build(&VocabularyParams::ALL).and_then(|vocabulary| vocabulary.save(path));
         written.with_context(|| format!("cannot write the vocabulary {}", path.display()))?;
@@ -215,6 +219,11 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
         let _ = writeln!(std::io::stderr(), "{n} lines: {reason}");
     }
     Ok(ExitCode::from(u8::from(report.dropped_rows() > 0)))
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let closed = |cause: &std::io::Error| cause.kind() == ErrorKind::BrokenPipe;
+    error.downcast_ref::<std::io::Error>().is_some_and(closed)
 }
 
 /// The tokenizer of a contextual model; what speaks of words does not go with it.

@@ -21,7 +21,7 @@ mod trace;
 mod train;
 pub(crate) mod workbench;
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -35,10 +35,11 @@ use crate::disk;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
 use crate::pipeline::Stage;
-use crate::width;
+use crate::{remedy, signals, width};
 
 /// Runs the command line to its end.
 pub fn run(cli: Cli) -> ExitCode {
+    signals::survive_limits();
     let global = cli.global;
     let Some(command) = cli.command else {
         return or_explain(project::browse(Path::new("workbench.toml"), &global));
@@ -90,9 +91,18 @@ pub fn run(cli: Cli) -> ExitCode {
             // clap panics when it writes to a pipe that was closed.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "inkstone", &mut script);
-            or_explain(std::io::stdout().write_all(&script).map(|()| ExitCode::SUCCESS).context("cannot write"))
+            or_explain(headless::print(&String::from_utf8_lossy(&script)).map(|()| ExitCode::SUCCESS))
         }
     }
+}
+
+/// Says what the command line itself has to say: help, the version, or what is wrong with the flags.
+pub fn say(said: &clap::Error) -> ExitCode {
+    let code = u8::try_from(said.exit_code()).unwrap_or(2);
+    or_explain(match said.print() {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write"),
+        _ => Ok(ExitCode::from(code)),
+    })
 }
 
 /// Whether this run has no screen.
@@ -131,7 +141,7 @@ fn counted<T>(
 /// An error before any front is up goes to stderr, with exit code 2.
 fn or_explain(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "error: {}", width::shown(&format!("{error:#}")));
+        let _ = writeln!(std::io::stderr(), "error: {}", width::shown(&remedy::told(&error)));
         ExitCode::from(2)
     })
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
 use super::is_batch;
@@ -90,9 +90,38 @@ impl Opened {
         lock::writing(&pipeline::project(&self.config, &self.base), command)
     }
 
+    /// Fails where a folder that the stages up to `last` write into cannot be written: now, and not after hours of work.
+    pub(super) fn ensure_writable(&self, last: Stage) -> Result<()> {
+        let project = pipeline::project(&self.config, &self.base);
+        let mut folders = vec![project.dir().to_owned()];
+        if last >= Stage::Extract {
+            folders.push(project.store());
+        }
+        if last >= Stage::Backtest {
+            folders.push(project.ledger());
+        }
+        if last >= Stage::Export {
+            // A new folder of exports is made beside the old one.
+            folders.extend(self.base.join(&self.config.project.exports).parent().map(Path::to_owned));
+        }
+        if last >= Stage::Report {
+            folders.push(self.base.join(&self.config.report.dir));
+        }
+        folders.iter().try_for_each(|folder| ensure_writable(folder))
+    }
+
     pub(super) fn ctx(&self) -> Result<Ctx> {
         Ctx::new(self.config.project.threads, self.config.project.seed)
     }
+}
+
+/// Fails where nothing can be written in a folder, or where it cannot be made.
+fn ensure_writable(folder: &Path) -> Result<()> {
+    let named = |folder: &Path| !folder.as_os_str().is_empty();
+    let there = folder.ancestors().find(|folder| named(folder) && folder.exists()).unwrap_or(Path::new("."));
+    // A file without a name: nothing is left of it.
+    let written = tempfile::tempfile_in(there);
+    written.map(drop).with_context(|| format!("cannot write in {}: nothing was run", folder.display()))
 }
 
 /// Opens the workbench without starting anything.
@@ -152,6 +181,7 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
     Ok(headless::run(name, &ctx, |ctx| {
         let opened = opened?;
         let _held = opened.writing(name)?;
+        opened.ensure_writable(last)?;
         let reports = pipeline::run(&opened.config, &opened.base, last, ctx)?;
         summary(&opened, reports, last)
     }))

@@ -6,12 +6,17 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use crate::job::{contained, panic_text};
 
 /// Bytes of pages that the database keeps in memory: its entries are small.
 const CACHE_BYTES: u64 = 8 << 20;
+
+/// Bytes that must be free on the disk besides what is written. The database buffers in memory and waits for ever for a buffer that a
+/// full disk did not take; it is therefore never given what may not fit.
+#[cfg(unix)]
+const RESERVE_BYTES: u64 = 4 << 20;
 
 /// Entries that one step of a removal takes away; each step is whole or absent.
 const REMOVE_STEP: usize = 4096;
@@ -46,6 +51,9 @@ impl Database {
     pub(super) fn open(folder: &Path, says: Says) -> Result<Database> {
         // No flushing by the clock: whoever writes flushes.
         let config = sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None);
+        // The database waits for ever for threads that the system does not give it.
+        let thread = std::thread::Builder::new().name("database".to_owned()).spawn(|| ());
+        thread.with_context(|| format!("cannot start the threads of {}", says.whose))?;
         let began = Instant::now();
         let open = || loop {
             match config.open() {
@@ -67,6 +75,7 @@ impl Database {
 
     /// Writes some entries and removes others in one step: after a kill, all of it is there or none.
     pub(super) fn apply(&self, writes: Vec<(Vec<u8>, Vec<u8>)>, removals: Vec<Vec<u8>>) -> Result<()> {
+        self.ensure_room(writes.iter().map(|(key, value)| key.len() + value.len()).sum())?;
         let mut batch = sled::Batch::default();
         for key in removals {
             batch.remove(key);
@@ -75,6 +84,30 @@ impl Database {
             batch.insert(key, value);
         }
         self.guard(|db| db.apply_batch(batch))
+    }
+
+    /// Fails where so many bytes may not fit on its disk.
+    #[cfg(unix)]
+    fn ensure_room(&self, bytes: usize) -> Result<()> {
+        // A file system that does not tell is trusted.
+        let Ok(disk) = rustix::fs::statvfs(&self.folder) else { return Ok(()) };
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        // What is written lies beside what it replaces until the database has tidied up.
+        let needed = RESERVE_BYTES + 2 * bytes as u64;
+        let kilobytes = |bytes: u64| bytes.div_ceil(1000);
+        ensure!(
+            free >= needed,
+            "there is no room for {}: {} kB are free on its disk, and the next step needs {} kB",
+            self.says.whose,
+            kilobytes(free),
+            kilobytes(needed)
+        );
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    fn ensure_room(&self, _: usize) -> Result<()> {
+        Ok(())
     }
 
     pub(super) fn remove_all(&self, keys: Vec<Vec<u8>>) -> Result<usize> {

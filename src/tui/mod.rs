@@ -46,6 +46,7 @@ mod sentences;
 mod session;
 #[cfg(test)]
 mod states;
+mod suspend;
 mod terminal;
 mod text;
 mod theme;

@@ -3,6 +3,8 @@
 use std::io::{Stdout, stdout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+#[cfg(unix)]
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -12,8 +14,8 @@ use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use crossterm::event::{
-    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event as Input,
-    MouseEventKind,
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event as Input, KeyCode,
+    KeyEvent, KeyModifiers, MouseEventKind,
 };
 use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
@@ -21,12 +23,18 @@ use crossterm::{cursor, event, execute};
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal};
+#[cfg(unix)]
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
 use super::app::App;
 use super::crash::{Hook, Place, Recorder};
 use super::event::Event;
+use super::suspend::{self, Asked};
 use super::welcome::Welcome;
 use super::{Language, WelcomeBench, Workspace, view};
+#[cfg(unix)]
+use crate::memory;
+use crate::signals::{self, Hearing};
 
 /// Time between two looks at the run.
 const TICK: Duration = Duration::from_millis(80);
@@ -47,6 +55,7 @@ pub(crate) fn welcome(bench: WelcomeBench) -> Result<()> {
     match welcome.into_opened() {
         Some(workspace) => {
             if workspace.mouse {
+                stage.screen.mouse = true;
                 execute!(stdout(), EnableMouseCapture).context("cannot draw on this terminal")?;
             }
             stage.work(workspace)
@@ -103,6 +112,9 @@ struct Stage {
     keys: Keys,
     screen: Screen,
     recorder: Recorder,
+    asked: Asked,
+    /// Signals to end are heard until all is put away.
+    hearing: Hearing,
 }
 
 impl Stage {
@@ -116,12 +128,12 @@ impl Stage {
         let screen = Screen::take(mouse, recorder.clone())?;
         let terminal =
             Terminal::new(CrosstermBackend::new(stdout())).context("cannot draw on this terminal (try --headless)")?;
-        // Told to end by the system (a closed window, a kill): leave in good order. Where the program has its own handler
-        // that one decides, and this changes nothing.
+        // Told to end by the system (a closed window, a kill): leave in good order.
         let end = sender.clone();
-        let _ = ctrlc::try_set_handler(move || drop(end.send(Event::End)));
-        let keys = Keys::listen(sender.clone())?;
-        Ok(Stage { terminal, sender, events, keys, screen, recorder })
+        let hearing = signals::on_end(move |_| drop(end.send(Event::End)))?;
+        let asked = Asked::listen().context("cannot listen to signals")?;
+        let keys = Keys::listen(sender.clone(), asked.clone())?;
+        Ok(Stage { terminal, sender, events, keys, screen, recorder, asked, hearing })
     }
 
     fn size(&self) -> Result<(u16, u16)> {
@@ -137,7 +149,7 @@ impl Stage {
         let (width, height) = self.size()?;
         self.terminal.resize(Rect::new(0, 0, width, height)).context("cannot draw on this terminal")?;
         let played = catch_unwind(AssertUnwindSafe(|| self.play(&mut app)));
-        let Stage { keys, screen, .. } = self;
+        let Stage { keys, screen, hearing: _hearing, .. } = self;
         drop(keys);
         drop(screen);
         let Ok(result) = played else {
@@ -154,7 +166,19 @@ impl Stage {
     fn play(&mut self, scene: &mut impl Scene) -> Result<()> {
         let mut to_clipboard =
             |text: &str| execute!(stdout(), Print(clipboard(text))).context("cannot write to this terminal");
-        serve(scene, &mut self.terminal, &self.events, &self.recorder, &mut to_clipboard)
+        let pause = || {
+            let stop = self.asked.take_stop();
+            if stop {
+                give_back(&self.screen.taken);
+                suspend::stop().context("cannot stop for a while")?;
+            }
+            if stop | self.asked.take_went_on() {
+                self.screen.take_again()?;
+                return Ok(true);
+            }
+            Ok(false)
+        };
+        serve(scene, &mut self.terminal, &self.events, &self.recorder, &mut to_clipboard, &pause)
     }
 }
 
@@ -171,13 +195,14 @@ fn refuse_other_than_utf8(locale: &str) -> Result<()> {
     );
 }
 
-/// Draws and takes in events until the user leaves.
+/// Draws and takes in events until the user leaves. `pause` stops the program where that was asked for, and is true when it went on.
 fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>(
     scene: &mut S,
     terminal: &mut Terminal<B>,
     events: &Receiver<Event>,
     recorder: &Recorder,
     to_clipboard: &mut dyn FnMut(&str) -> Result<()>,
+    pause: &dyn Fn() -> Result<bool>,
 ) -> Result<()> {
     let take = |scene: &mut S, event| {
         recorder.note(scene.place(), &event);
@@ -186,6 +211,12 @@ fn serve<S: Scene, B: Backend<Error: std::error::Error + Send + Sync + 'static>>
     let mut draw = true;
     let mut looked = Instant::now();
     while !scene.is_over() {
+        if pause()? {
+            // Nothing is left of the picture, and the window may have another size.
+            let size = terminal.size().context("cannot ask the terminal for its size")?;
+            terminal.resize(Rect::new(0, 0, size.width, size.height)).context("cannot draw on this terminal")?;
+            draw |= take(scene, Event::Resize(size.width, size.height));
+        }
         if draw {
             terminal.draw(|frame| scene.draw(frame)).context("cannot draw on this terminal")?;
         }
@@ -218,20 +249,35 @@ fn clipboard(text: &str) -> String {
 /// The terminal in our hands; given back when dropped.
 struct Screen {
     taken: Arc<AtomicBool>,
+    mouse: bool,
     _hook: Hook,
 }
 
 impl Screen {
     fn take(mouse: bool, recorder: Recorder) -> Result<Screen> {
+        remember_modes();
         enable_raw_mode().context("this is no terminal to draw on (use --headless)")?;
         let taken = Arc::new(AtomicBool::new(true));
         let to_give_back = taken.clone();
-        let screen = Screen { taken, _hook: Hook::set(recorder, move || give_back(&to_give_back)) };
+        let screen = Screen { taken, mouse, _hook: Hook::set(recorder, move || give_back(&to_give_back)) };
+        screen.enter()?;
+        Ok(screen)
+    }
+
+    /// Takes the terminal once more: after a stop its modes are those of the shell.
+    fn take_again(&self) -> Result<()> {
+        self.taken.store(true, Ordering::Relaxed);
+        let _ = disable_raw_mode();
+        enable_raw_mode().context("the terminal is no longer ours to draw on")?;
+        self.enter()
+    }
+
+    fn enter(&self) -> Result<()> {
         execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).context("cannot draw on this terminal")?;
-        if mouse {
+        if self.mouse {
             execute!(stdout(), EnableMouseCapture).context("cannot draw on this terminal")?;
         }
-        Ok(screen)
+        Ok(())
     }
 }
 
@@ -251,6 +297,32 @@ fn give_back(taken: &AtomicBool) {
     let _ = disable_raw_mode();
 }
 
+/// The modes that the terminal had before it was taken, for a process that has no memory left to ask for them.
+#[cfg(unix)]
+static MODES: OnceLock<Termios> = OnceLock::new();
+
+/// What leaves the mouse, bracketed paste and the alternate screen, and shows the cursor.
+#[cfg(unix)]
+const LEAVE: &[u8] = b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l\x1b[?25h";
+
+/// Sees to it that the terminal is given back also where memory has run out.
+#[cfg(unix)]
+fn remember_modes() {
+    if let Ok(modes) = tcgetattr(rustix::stdio::stdin()) {
+        let _ = MODES.set(modes);
+        memory::before_last_words(|| {
+            // Another program has the terminal while this one is stopped, but a stopped one asks for no memory.
+            if let Some(modes) = MODES.get() {
+                let _ = rustix::io::write(rustix::stdio::stdout(), LEAVE);
+                let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, modes);
+            }
+        });
+    }
+}
+
+#[cfg(not(unix))]
+fn remember_modes() {}
+
 /// The thread that waits for keys; it stops looking when this is dropped.
 ///
 /// Nobody waits for its end: on a terminal that was closed the library's read never returns.
@@ -259,7 +331,7 @@ struct Keys {
 }
 
 impl Keys {
-    fn listen(events: Sender<Event>) -> Result<Keys> {
+    fn listen(events: Sender<Event>, asked: Asked) -> Result<Keys> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
         thread::Builder::new()
@@ -269,6 +341,12 @@ impl Keys {
                     // Without a terminal there is nobody left to serve.
                     let event = match next_input() {
                         Ok(None) => continue,
+                        Ok(Some(Event::Key(key))) if is_ctrl_z(&key) => {
+                            if suspend::has_shell() {
+                                asked.ask();
+                            }
+                            continue;
+                        }
                         Ok(Some(event)) => event,
                         Err(_) => Event::End,
                     };
@@ -287,6 +365,10 @@ impl Drop for Keys {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
+}
+
+fn is_ctrl_z(key: &KeyEvent) -> bool {
+    key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL
 }
 
 fn next_input() -> std::io::Result<Option<Event>> {
@@ -381,7 +463,7 @@ mod tests {
             sender.send(event).unwrap();
         }
         let served = catch_unwind(AssertUnwindSafe(|| {
-            serve(&mut bench.app, &mut terminal, &events, &recorder, &mut |_| Ok(()))
+            serve(&mut bench.app, &mut terminal, &events, &recorder, &mut |_| Ok(()), &|| Ok(false))
         }));
         drop(hook);
         assert!(served.is_err() && given_back.load(Ordering::Relaxed));

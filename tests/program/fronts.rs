@@ -162,6 +162,7 @@ fn a_closed_terminal_ends_the_program() {
     }
     drop(pty);
     wait_until("the end of the program", || child.0.try_wait().expect("the program can be waited for").is_some());
+    assert!(Project::new(desk.folder().join(".inkstone")).session().exists(), "the session is lost");
 }
 
 #[test]
@@ -196,6 +197,29 @@ fn told_to_end_the_workbench_remembers_where_it_was() {
     assert!(text.contains("\"page\": \"jobs\""), "{text}");
     let (_, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| keys.see("换栏"));
     assert_eq!(code, Some(0));
+}
+
+#[test]
+fn stopped_for_a_while_the_terminal_is_given_back_and_drawn_anew_afterwards() {
+    let desk = Desk::new();
+    desk.run().finished();
+    let (drawn, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| {
+        keys.press("9");
+        keys.see("换栏");
+        let tell = |signal: &str| {
+            let told = std::process::Command::new("kill").args([signal, &keys.child.0.id().to_string()]).status();
+            assert!(told.unwrap().success());
+        };
+        let times = |mark: &str| String::from_utf8_lossy(&keys.drawn.lock().unwrap()).matches(mark).count();
+        tell("-TSTP");
+        wait_until("the terminal to be given back", || GIVEN_BACK.iter().all(|mark| times(mark) >= 1));
+        tell("-CONT");
+        wait_until("the terminal to be taken again", || times("\x1b[?1049h") == 2);
+        wait_until("the page to be drawn again", || times("换栏") >= 2);
+        keys.press("?");
+        keys.see("全部按键");
+    });
+    assert_eq!(code, Some(0), "{drawn}");
 }
 
 #[test]

@@ -12,11 +12,14 @@ mod desk;
 mod documents;
 mod experiment;
 #[cfg(unix)]
+mod faults;
+#[cfg(unix)]
 mod fronts;
 mod hostile;
 #[cfg(unix)]
 mod interrupt;
 mod laboratory;
+mod locks;
 mod models;
 mod neighbours;
 mod network;

@@ -23,7 +23,7 @@ use super::reader::marker;
 use crate::cli::{Global, Picture};
 use crate::config::{Ambiguous, Language};
 use crate::disk;
-use crate::headless::Summary;
+use crate::headless::{self, Summary};
 use crate::job::Ctx;
 use crate::pipeline::{self, Stage};
 use crate::report::png;
@@ -46,7 +46,7 @@ pub(in crate::command) fn open_ui(
 /// Prints every key.
 pub(in crate::command) fn keys(global: &Global) -> Result<ExitCode> {
     let page = tui::keys(language(Language::Auto, global.lang.as_deref())?);
-    std::io::stdout().write_all(page.as_bytes()).context("cannot write")?;
+    headless::print(&page)?;
     Ok(ExitCode::SUCCESS)
 }
 
