@@ -146,8 +146,11 @@ impl<'t> Written<'t> {
 /// A text as a value of TOML.
 pub fn quoted(text: &str) -> String {
     let value = Value::from(text).to_string();
-    // Several lines would not fit into the line that a value stands on.
-    if value.contains('\n') { format!("\"{}\"", text.escape_default()) } else { value }
+    if !value.contains('\n') {
+        return value;
+    }
+    // Several lines would not fit into the line that a value stands on. JSON writes strings as TOML does, but for one sign.
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
 
 /// A `[[source]]` as it is written: what differs from the defaults.

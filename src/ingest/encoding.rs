@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes looked at in one place of a file.
 const WINDOW: usize = 1 << 16;
+/// Marks the odd byte at the end of a file in UTF-16: its halves follow. No text in UTF-8 has this byte.
+const HALF: u8 = 0xff;
 /// Further places looked at, evenly over the file.
 const WINDOWS: u64 = 8;
 
@@ -91,6 +93,10 @@ impl Charset {
         if !self.is_utf16() {
             return bytes.to_vec();
         }
+        let (bytes, half) = match bytes {
+            [text @ .., HALF, high, low] => (text, Some(high << 4 | low & 0x0f)),
+            _ => (bytes, None),
+        };
         let mut out = Vec::with_capacity(bytes.len());
         let mut push = |unit: u32| match self {
             Charset::Utf16Be => out.extend_from_slice(&(unit as u16).to_be_bytes()),
@@ -107,6 +113,7 @@ impl Charset {
                 push(value);
             }
         }
+        out.extend(half);
         out
     }
 
@@ -116,7 +123,12 @@ impl Charset {
             return bytes.len() as u64;
         }
         // Two bytes a character, four for those that take four in UTF-8 too.
-        bytes.iter().map(|b| if *b & 0xc0 == 0x80 { 0 } else { 2 + 2 * u64::from(*b >= 0xf0) }).sum()
+        let taken = |byte: &u8| match *byte {
+            0x80..=0xbf => 0,
+            HALF => 1,
+            byte => 2 + 2 * u64::from(byte >= 0xf0),
+        };
+        bytes.iter().map(taken).sum()
     }
 }
 
@@ -440,8 +452,10 @@ impl<R: Read> Utf16Reader<R> {
                 push_generous(&mut self.ready, high.into());
             }
             if !self.bytes.is_empty() {
+                // Half a unit, which no text decodes and [`Charset::original`] gives back.
+                let half = self.bytes[0];
                 self.bytes.clear();
-                self.ready.push(0xff);
+                self.ready.extend([HALF, 0x80 | half >> 4, 0x80 | half & 0x0f]);
             }
         }
         Ok(())

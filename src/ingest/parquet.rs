@@ -5,12 +5,13 @@
 use std::fs::File;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use chrono::{DateTime, Days, NaiveDate};
-use polars::prelude::{AnyValue, Column, DataType, ParquetReader, SerReader, TimeUnit};
+use polars::prelude::{AnyValue, Column, DataType, ParallelStrategy, ParquetReader, PolarsResult, SerReader, TimeUnit};
 use rayon::prelude::*;
 
 use crate::ingest::reader::{Cells, Row};
+use crate::job;
 
 /// Rows decoded at a time.
 const SLICE: usize = 4096;
@@ -31,8 +32,11 @@ impl ParquetRows {
         let unreadable =
             || format!("{path_text} is not a whole Parquet file (cut short while it was copied, or another format?)");
         let mut reader = ParquetReader::new(file.try_clone()?);
-        let total = reader.num_rows().with_context(unreadable)?;
-        let columns = reader.schema().with_context(unreadable)?.iter_names().map(ToString::to_string).collect();
+        let head = job::contained(move || -> PolarsResult<(usize, Vec<String>)> {
+            Ok((reader.num_rows()?, reader.schema()?.iter_names().map(ToString::to_string).collect()))
+        });
+        let (total, columns) =
+            head.map_err(|_| anyhow!("its head is no sound one")).with_context(unreadable)?.with_context(unreadable)?;
         Ok(ParquetRows { file, columns, total, given: 0, path: path_text })
     }
 
@@ -47,11 +51,15 @@ impl ParquetRows {
         }
         let names: Vec<String> =
             self.columns.iter().zip(used).filter(|(_, used)| **used).map(|(c, _)| c.clone()).collect();
-        let frame = ParquetReader::new(self.file.try_clone()?)
-            .with_columns(Some(names))
-            .with_slice(Some((self.given, height)))
-            .finish()
-            .with_context(|| format!("{} cannot be read on from row {} (damaged?)", self.path, self.given + 1))?;
+        let damaged = || format!("{} cannot be read on from row {} (damaged?)", self.path, self.given + 1);
+        let file = self.file.try_clone()?;
+        // Polars panics at pages that are damaged; on this thread alone that can be caught.
+        let read = || {
+            let reader = ParquetReader::new(file).read_parallel(ParallelStrategy::None).with_columns(Some(names));
+            reader.with_slice(Some((self.given, height))).finish()
+        };
+        let frame = job::contained(read).map_err(|_| anyhow!("it is no sound Parquet")).with_context(damaged)?;
+        let frame = frame.with_context(damaged)?;
         let texts: Vec<Option<Vec<Option<String>>>> = self
             .columns
             .par_iter()

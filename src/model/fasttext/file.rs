@@ -249,7 +249,7 @@ impl FastText {
 /// Buckets and their rows, by row.
 fn in_order(map: &FxHashMap<u32, u32>) -> Vec<(u32, u32)> {
     let mut pairs: Vec<(u32, u32)> = map.iter().map(|(&bucket, &row)| (bucket, row)).collect();
-    pairs.sort_unstable_by_key(|pair| pair.1);
+    pairs.sort_unstable_by_key(|&(bucket, row)| (row, bucket));
     pairs
 }
 

@@ -28,7 +28,7 @@ use std::sync::LazyLock;
 use inkstone::job::Ctx;
 
 /// The targets: their names, and what is checked.
-pub const ALL: [(&str, fn(&[u8])); 24] = [
+pub(crate) const ALL: [(&str, fn(&[u8])); 24] = [
     ("arpa", arpa::check),
     ("blocks", blocks::check),
     ("codes", codes::check),
@@ -56,7 +56,7 @@ pub const ALL: [(&str, fn(&[u8])); 24] = [
 ];
 
 /// Checks some bytes.
-pub fn check(target: &str, bytes: &[u8]) {
+pub(crate) fn check(target: &str, bytes: &[u8]) {
     let (_, check) = ALL.iter().find(|(name, _)| *name == target).expect("a target of this name");
     check(bytes);
 }

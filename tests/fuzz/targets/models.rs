@@ -2,6 +2,7 @@
 //!
 //! A changed section would be stopped by its key. So keys are made right first, as whoever forges a file would.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use inkstone::model::{ModelFile, ModelHeader, write_model};
@@ -40,5 +41,10 @@ fn taken_apart(bytes: &[u8]) -> Option<(ModelHeader, Vec<(String, &[u8])>)> {
         Some((section["name"].as_str()?.to_owned(), bytes))
     };
     let sections = sections.as_array()?.iter().map(section).collect::<Option<Vec<_>>>()?;
+    // Of two sections of one name the first is read, and the other is damage.
+    let names: BTreeSet<&str> = sections.iter().map(|(name, _)| name.as_str()).collect();
+    if names.len() < sections.len() {
+        return None;
+    }
     Some((serde_json::from_value(stored).ok()?, sections))
 }

@@ -18,7 +18,7 @@ pub(super) fn check(bytes: &[u8]) {
     let text: &str = &text;
     for segmenter in SEGMENTERS.iter() {
         let tokens = segmenter.tokens(text);
-        tiles(text, tokens.iter().map(|token| token.start..token.end));
+        tiles(text, tokens.iter().map(|token| token.start..token.end), invisible);
         assert!(tokens.iter().all(|token| &text[token.start..token.end] == token.text && !token.text.is_empty()));
         assert!(segmenter.terms(text).len() <= tokens.len());
         let parts = truncate_text(text, segmenter, &"head+tail:2+3".parse().expect("a strategy"), 2);
@@ -34,11 +34,11 @@ pub(super) fn check(bytes: &[u8]) {
     }
     let tagged = SEGMENTERS[1].tagged(text);
     assert_eq!(tagged.iter().map(|word| word.token).collect::<Vec<_>>(), SEGMENTERS[1].tokens(text));
-    tiles(text, sentences(text).into_iter());
+    tiles(text, sentences(text).into_iter(), char::is_whitespace);
 }
 
-/// Ranges in order, that do not overlap, with nothing but white space between them.
-fn tiles(text: &str, ranges: impl Iterator<Item = Range<usize>>) {
+/// Ranges in order, that do not overlap, with nothing but blanks between them.
+fn tiles(text: &str, ranges: impl Iterator<Item = Range<usize>>, blank: fn(char) -> bool) {
     let mut end = 0;
     for range in ranges {
         assert!(end <= range.start && range.start < range.end, "{range:?} after {end} in {text:?}");
@@ -48,6 +48,8 @@ fn tiles(text: &str, ranges: impl Iterator<Item = Range<usize>>) {
     assert!(text[end..].chars().all(blank), "{:?} is lost of {text:?}", &text[end..]);
 }
 
-fn blank(c: char) -> bool {
-    c.is_whitespace()
+/// What is no part of any token: white space, control and format characters without a width.
+fn invisible(c: char) -> bool {
+    let zero_width = matches!(c, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}');
+    c.is_whitespace() || c.is_control() || zero_width
 }
