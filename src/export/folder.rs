@@ -14,7 +14,7 @@ use polars::prelude::{Column, CsvWriter, DataFrame, IntoColumn, NamedFrom, SerWr
 use walkdir::WalkDir;
 
 use super::{FileEntry, Format, Manifest, arrow};
-use crate::disk::{self, Formulas};
+use crate::disk::{self, Damage, Formulas};
 
 const MANIFEST: &str = "manifest.json";
 
@@ -149,6 +149,10 @@ fn check_replaceable(out: &Path) -> Result<()> {
     }
     let known: BTreeSet<String> = match disk::read_unsealed_json::<Manifest>(&out.join(MANIFEST)) {
         Ok(manifest) => manifest.files.into_iter().map(|f| f.path).chain([MANIFEST.to_owned()]).collect(),
+        // Without it nobody can tell which files are the export's.
+        Err(error) if error.is::<Damage>() => {
+            bail!("{error:#}; nothing was written: remove the folder {}, or choose another", out.display())
+        }
         Err(_) => BTreeSet::new(),
     };
     for entry in WalkDir::new(out).sort_by_file_name() {

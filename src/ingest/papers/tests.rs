@@ -230,8 +230,9 @@ fn a_folder_that_grows_reads_only_what_is_new() {
     for entry in
         walkdir::WalkDir::new(desk.project().extracted()).into_iter().flatten().filter(|e| e.file_type().is_file())
     {
-        let text = fs::read_to_string(entry.path()).unwrap();
-        fs::write(entry.path(), text.replace("星河材料：订单回暖，拐点已现", "KEPT")).unwrap();
+        let kept: serde_json::Value = crate::disk::read_json(entry.path()).unwrap();
+        let other = kept.to_string().replace("星河材料：订单回暖，拐点已现", "KEPT");
+        crate::disk::write_json(entry.path(), &serde_json::from_str::<serde_json::Value>(&other).unwrap()).unwrap();
     }
     desk.put("in/new.pdf", pdf(1, "Orders rose and margins recovered in the third quarter."));
     fs::remove_file(desk.dir.path().join("in/report.docx")).unwrap();
