@@ -75,7 +75,7 @@ impl Undisturbed {
 
     /// A moment among all that is left from stage `from` on, such that `kills` of them lie evenly: a stage, and the share of its time.
     fn moment(&self, from: usize, kills: usize, draw: &mut ChaCha8Rng) -> (usize, f64) {
-        let left = &self.weights[from.min(self.weights.len() - 1)..];
+        let left = &self.weights[from..];
         let mut way = draw.random::<f64>() * 2.0 / (kills + 1) as f64 * left.iter().sum::<f64>();
         for (stage, weight) in left.iter().enumerate() {
             if way < *weight {
@@ -188,7 +188,11 @@ fn chain(usual: &Undisturbed, kills: usize, draw: &mut ChaCha8Rng) -> Met {
     let folder = folder();
     let mut before = BTreeMap::new();
     for to_come in (1..=kills).rev() {
-        let moment = usual.moment(usual.standing(folder.path()), to_come, draw);
+        let standing = usual.standing(folder.path());
+        if standing == usual.stages.len() {
+            break;
+        }
+        let moment = usual.moment(standing, to_come, draw);
         let was_killed = killed(usual, folder.path(), moment);
         met.check_kept(folder.path(), &before);
         before = left(usual, folder.path());
