@@ -225,7 +225,10 @@ fn without_memory_there_is_a_last_word_and_the_next_run_goes_on() {
         match ran.code {
             Some(137) => {
                 last_words += 1;
-                assert_says(&ran.stderr, &["out of memory: the system refused ", "--threads", "what was finished"]);
+                assert_says(
+                    &ran.stderr,
+                    &["out of memory: the system refused ", "--threads", "What was finished is kept"],
+                );
                 assert_eq!(ran.text(), "");
             }
             Some(2) => assert_says(&ran.stderr, &["error: "]),
