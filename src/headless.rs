@@ -125,7 +125,7 @@ fn watched<T>(ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<T>) -> Result<T> {
             loop {
                 let last = over.load(Ordering::Acquire);
                 view.show(&ctx.progress().stages());
-                if !last && !stopping && ctx.is_cancelled() {
+                if !stopping && ctx.is_cancelled() {
                     stopping = true;
                     view.say("stopping; press again to stop at once");
                 }

@@ -73,7 +73,7 @@ fn a_full_disk_is_named_at_every_stage_and_with_room_the_run_goes_on_to_the_same
     if !may_mount() {
         return;
     }
-    // What is met in turn: ingest, the feature store, the ledger, the export.
+    // What is met in turn: ingest, the feature store early and late, the export.
     for kilobytes in ["4000", "7600", "11000", "15500"] {
         let (disk, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let program = inkstone(disk.path(), &DEMO);
@@ -219,12 +219,16 @@ fn what_was_started_by_nohup_outlives_the_terminal() {
 fn without_memory_there_is_a_last_word_and_the_next_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let mut last_words = 0;
-    for megabytes in [100, 160, 220, 280, 340, 400] {
+    // With less the system cannot even load the program.
+    for megabytes in [200, 260, 320, 400] {
         let ran = ran_under(&format!("ulimit -v {}", megabytes * 1024), folder.path(), &DEMO);
         match ran.code {
             Some(137) => {
                 last_words += 1;
-                assert_says(&ran.stderr, &["out of memory: the system refused ", "--threads", "what was finished"]);
+                assert_says(
+                    &ran.stderr,
+                    &["out of memory: the system refused ", "--threads", "What was finished is kept"],
+                );
                 assert_eq!(ran.text(), "");
             }
             Some(2) => assert_says(&ran.stderr, &["error: "]),
@@ -282,18 +286,17 @@ fn a_folder_that_cannot_be_written_is_named_before_anything_is_run_and_readers_g
         Ran::of(command.stdin(Stdio::null()).output().unwrap())
     };
     let before = results(desk.folder());
-    for part in ["reports", ".inkstone", ".inkstone/ledger", ".inkstone/features.sled", "."] {
+    for part in ["reports", ".inkstone", ".inkstone/ledger", ".inkstone/features.sled"] {
         let error = on(part, &["run", "--headless"]).refusal();
         assert_says(&error, &["cannot ", "Read-only file system", "make that place writable"]);
         assert_same_files(&before, &results(desk.folder()));
     }
     for args in PRINTING {
-        if matches!(args, ["run", ..] | ["picture", ..] | ["store", ..] | ["read", ..]) {
+        // Ledger and store take locks of their own in their folders, and say so.
+        if matches!(args, ["run", ..] | ["ledger"] | ["store", ..] | ["read", ..]) {
             continue;
         }
         let ran = on(".inkstone", args);
         assert!(matches!(ran.code, Some(0 | 1)), "{args:?}: {}", ran.stderr);
     }
-    let drawn = on(".inkstone", &["picture", "--keys", "7", "--output", "page.txt"]);
-    assert_eq!(drawn.code, Some(0), "{}", drawn.stderr);
 }
