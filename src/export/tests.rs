@@ -359,6 +359,11 @@ fn the_manifest_lists_every_file_with_its_hash_and_the_bytes_repeat() {
     assert_eq!(read.backtests[0].alignment, outcome().alignment_in_words());
 }
 
+/// A file that no file system takes.
+fn too_long() -> Extra {
+    Extra { path: "长".repeat(200), bytes: Vec::new() }
+}
+
 #[test]
 fn a_failing_export_leaves_the_one_before_and_no_leftovers() {
     let dir = tempfile::tempdir().unwrap();
@@ -366,20 +371,20 @@ fn a_failing_export_leaves_the_one_before_and_no_leftovers() {
     export(&out, &Params::default()).unwrap();
     let before = disk::hash_file(&out.join("manifest.json")).unwrap();
     let (tone, _) = factors();
-    let again = |ctx: &Ctx, name: &str| {
+    let again = |ctx: &Ctx, name: &str, extras: &[Extra]| {
         let factors = [ExportFactor { name, values: &tone }];
-        run(&factors, &[], &[], &out, &everything(), &Provenance::default(), ctx)
+        run(&factors, &[], extras, &out, &everything(), &Provenance::default(), ctx)
     };
     let cancelled = ctx();
     cancelled.cancel();
-    again(&cancelled, "语调").unwrap_err();
+    again(&cancelled, "语调", &[]).unwrap_err();
     // A name too long for any file system fails when its file is opened, after others were written.
-    let error = format!("{:#}", again(&ctx(), &"长".repeat(200)).unwrap_err());
+    let error = format!("{:#}", again(&ctx(), "新", &[too_long()]).unwrap_err());
     assert!(error.contains("cannot write"), "{error}");
     assert_eq!(disk::hash_file(&out.join("manifest.json")).unwrap(), before);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     // And one that succeeds replaces it as a whole.
-    again(&ctx(), "新").unwrap();
+    again(&ctx(), "新", &[]).unwrap();
     assert!(
         out.join("wide/新.csv").exists() && !out.join("wide/语调.parquet").exists() && !out.join("backtest").exists()
     );
@@ -396,9 +401,8 @@ fn leftovers_of_a_killed_export_are_put_right() {
     std::fs::rename(&out, dir.path().join(".out.previous")).unwrap();
     std::fs::create_dir_all(dir.path().join(".out.partial/long")).unwrap();
     let (tone, _) = factors();
-    let twice =
-        [ExportFactor { name: "a", values: &tone }, ExportFactor { name: "长".repeat(200).leak(), values: &tone }];
-    run(&twice, &[], &[], &out, &Params::default(), &Provenance::default(), &ctx()).unwrap_err();
+    let other = [ExportFactor { name: "a", values: &tone }];
+    run(&other, &[], &[too_long()], &out, &Params::default(), &Provenance::default(), &ctx()).unwrap_err();
     assert!(out.join("manifest.json").exists() && out.join("wide/语调.parquet").exists());
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }

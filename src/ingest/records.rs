@@ -261,12 +261,14 @@ impl<R: Read> Records<R> {
         let rest = &self.buffer[self.start..];
         match rest.iter().position(|b| *b == b'\n') {
             Some(end) => {
-                let length = self.torn(end + 1)?;
-                let mut record = self.take(length, Some(broken));
-                if length > self.limit {
+                if end >= self.limit {
+                    // Whatever its quotes are, the line alone is too long.
+                    let mut record = self.take(end + 1, Some(Broken::TooLong));
                     record.bytes.truncate(limits::RECORD_KEPT);
+                    return Ok(record);
                 }
-                Ok(record)
+                let length = self.torn(end + 1)?;
+                Ok(self.take(length, Some(broken)))
             }
             None if self.eof => Ok(self.take(self.buffer.len() - self.start, Some(broken))),
             None => {

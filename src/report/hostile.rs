@@ -45,7 +45,7 @@ fn texts(value: &Value, at: &mut String, paths: &mut Vec<String>) {
     match value {
         Value::Object(map) => map.iter().for_each(|(key, value)| inside(key, value)),
         Value::Array(items) => items.iter().enumerate().for_each(|(i, item)| inside(&i.to_string(), item)),
-        Value::String(text) if text.len() < 8 || text[..4].parse::<u16>().is_err() => paths.push(at.clone()),
+        Value::String(text) if text.get(..4).is_none_or(|year| year.parse::<u16>().is_err()) => paths.push(at.clone()),
         _ => {}
     }
 }
