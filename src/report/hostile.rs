@@ -1,5 +1,7 @@
 //! Pages made of texts that would be markup: what a browser reads has the elements and attributes of the template and no others.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -7,6 +9,7 @@ use serde_json::Value;
 use super::factor::testing::Made;
 use super::testing::{self, shape};
 use super::{FactorPage, differences_svg, experiment_html, factor_html, frontier_svg};
+use crate::experiment::Findings;
 use crate::language::Language;
 
 /// Ends titles, styles, attributes and elements, in as many ways as there are; every piece begins with something that would run.
@@ -33,6 +36,28 @@ fn poisoned<T: Serialize + DeserializeOwned>(value: &T) -> T {
     serde_json::from_value(root).unwrap()
 }
 
+/// The same experiment, of which every name is [`EVIL`]. (Its figures that are not there have no form in JSON.)
+fn evil_findings() -> Findings {
+    let evil = |text: &mut String| *text += EVIL;
+    let keys = |map: BTreeMap<String, u64>| map.into_iter().map(|(key, n)| (key + EVIL, n)).collect();
+    let mut findings = testing::findings();
+    evil(&mut findings.name);
+    findings.measure = EVIL.to_owned();
+    findings.factor = Some((EVIL.to_owned(), 5));
+    findings.classes = keys(findings.classes);
+    findings.dropped = keys(findings.dropped);
+    for cell in &mut findings.cells {
+        evil(&mut cell.feature);
+        evil(&mut cell.family);
+        evil(&mut cell.cost.device);
+        cell.figures = std::mem::take(&mut cell.figures).into_iter().map(|(key, value)| (key + EVIL, value)).collect();
+    }
+    for skipped in &mut findings.skipped {
+        [&mut skipped.feature, &mut skipped.strategy, &mut skipped.reason].into_iter().for_each(evil);
+    }
+    findings
+}
+
 /// Where texts stand that are no dates.
 fn texts(value: &Value, at: &mut String, paths: &mut Vec<String>) {
     let mut inside = |key: &str, value: &Value| {
@@ -53,7 +78,7 @@ fn texts(value: &Value, at: &mut String, paths: &mut Vec<String>) {
 #[test]
 fn an_experiment_of_evil_names_has_the_elements_of_any_other() {
     let findings = testing::findings();
-    let evil = poisoned(&findings);
+    let evil = evil_findings();
     assert!(evil.name.contains("<script>") && evil.cells[0].feature.contains("onload="));
     let pages = [experiment_html(&findings, "a").unwrap(), experiment_html(&evil, EVIL).unwrap()];
     assert!(pages[1].contains("&lt;script&gt;"));
@@ -76,7 +101,7 @@ fn a_factor_of_evil_names_has_the_elements_of_any_other() {
         events: poisoned(&made.events),
         verdicts: poisoned(&made.verdicts),
         looks: made.looks.clone(),
-        experiments: poisoned(&made.experiments),
+        experiments: vec![evil_findings()],
         manifest: poisoned(&made.manifest),
     };
     assert!(evil.outcome.factor.contains("<script>"));
