@@ -210,8 +210,9 @@ impl<'a> Run<'a> {
         let work = || ingest::run(&config.source, &config.ingest, base, project, ctx);
         let report = ctx.stage("ingest", "rows", None, work)?;
         self.corpus = disk::hash_file(&self.project.ingest_log())?;
-        if !report.unchanged {
-            self.state.note_first("ingest", self.corpus, &report)?;
+        // A kill may have come between the commit and the note of it; then nothing is new, and yet nothing is noted.
+        if !report.unchanged || self.state.key_of("ingest").is_none_or(|(key, _)| key != self.corpus) {
+            self.state.note_first("ingest", self.corpus, &Report { unchanged: false, ..report.clone() })?;
         }
         self.reports.push(report);
         self.prices = hash_if_there(&self.project.prices())?;
