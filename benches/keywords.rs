@@ -11,6 +11,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use inkstone::disk::Formulas;
 use inkstone::job::Ctx;
 use inkstone::model::NewWordParams;
 use inkstone::plain::keywords::{self, Extractor, KeywordParams, Method};
@@ -89,7 +90,7 @@ fn main() -> Result<()> {
         if extractor.wants_counts() {
             extractor.count(&mut open()?, &ctx)?;
         }
-        keywords::run(&mut open()?, &extractor, &out, &ctx)?;
+        keywords::run(&mut open()?, &extractor, &out, Formulas::Keep, &ctx)?;
         Ok(())
     };
     type Task<'a> = (&'static str, Box<dyn Fn() -> Result<()> + 'a>);

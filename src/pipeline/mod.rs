@@ -229,7 +229,7 @@ impl<'a> Run<'a> {
         self.pass_ingest()?;
         // A run that was killed behind ingest, or whose state is lost, has read but not noted it.
         if self.state.key_of("ingest") != Some((self.corpus, None)) {
-            self.state.note_first("ingest", self.corpus, &report)?;
+            self.state.note_first("ingest", self.corpus, &Report { unchanged: false, ..report.clone() })?;
         }
         self.reports.push(report);
         Ok(())
