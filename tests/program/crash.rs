@@ -212,6 +212,7 @@ fn chain(usual: &Undisturbed, kills: usize, draw: &mut ChaCha8Rng) -> Met {
 }
 
 #[test]
+#[allow(clippy::print_stdout, reason = "where the kills fell is worth reading")]
 fn two_hundred_kills_change_no_byte_and_cost_no_finished_batch() {
     let usual = Undisturbed::new();
     let all = Mutex::new(Met::default());

@@ -15,6 +15,7 @@ use crate::{Ran, assert_same_files, assert_says, files_below, inkstone, results,
 const DEMO: [&str; 8] = ["demo", "--headless", "--scale", "0.1", "--dir", "demo", "--threads", "2"];
 
 /// Whether this machine lets a test mount a disk of its own. Where it does not, tests say so and do what can be done without.
+#[allow(clippy::print_stderr, reason = "a test that checks less must say so")]
 fn may_mount() -> bool {
     let mount = "mount -t tmpfs -o size=16k none \"$0\" && mount -o remount,ro \"$0\"";
     let there = tempfile::tempdir().unwrap();
