@@ -44,6 +44,7 @@ fn kept(target: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Runs a target; what fails is told with its name and its bytes.
+#[allow(clippy::print_stderr, reason = "what failed must be seen")]
 fn holds(target: &str, name: &str, bytes: &[u8]) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| targets::check(target, bytes))) {
         eprintln!("{target} fails on {name}: {:?}", bytes.escape_ascii().to_string());
