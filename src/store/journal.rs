@@ -27,12 +27,14 @@ use crate::lock::{Lock, Taken, take_within};
 
 const LAST: &[u8] = b"l";
 
-/// A journal in a folder. One process holds it at a time.
+/// A journal in a folder. One process holds it at a time; where nobody may write, any number read its copy.
 pub struct Journal {
-    db: Database,
+    root: PathBuf,
+    /// None where the folder may only be read.
+    db: Option<Database>,
     copy: Copy,
     // Held for as long as the database is open, so it stands after it; the system drops it with the process, however that ends.
-    _lock: Lock,
+    _lock: Option<Lock>,
 }
 
 /// What a journal has under a number.
@@ -48,12 +50,17 @@ pub enum Slot {
 
 impl Journal {
     /// Opens the journal in a folder, which is made when it does not exist. Another run may hold it; `patience` says how long to wait
-    /// until that has ended.
+    /// until that has ended. In a folder that may only be read, what its copy has is read.
     pub fn open(root: &Path, patience: Duration) -> Result<Journal> {
-        disk::make_dir(root)?;
-        let lock = match take_within(&root.join("lock"), "", patience)? {
-            Taken::Ours(lock) => lock,
-            Taken::Theirs(holder) => bail!(
+        let lock = match disk::make_dir(root).and_then(|()| take_within(&root.join("lock"), "", patience)) {
+            Err(error) if forbids_writing(&error) => {
+                let copy = Copy::open(root)?;
+                // Nothing to read, or an older version's: then it matters that nothing can be written.
+                return if copy.is_empty() { Err(error) } else { Ok(Journal::of(root, None, copy, None)) };
+            }
+            Err(error) => return Err(error),
+            Ok(Taken::Ours(lock)) => lock,
+            Ok(Taken::Theirs(holder)) => bail!(
                 "the journal {} has been in use by another run ({}) for more than {} s; try again when that has ended",
                 root.display(),
                 holder.in_words(),
@@ -64,18 +71,33 @@ impl Journal {
         let copy = Copy::open(root)?;
         let path = root.join("db");
         let mut journal = match database(root).and_then(|db| db.last(b"").map(|_| db)) {
-            Ok(db) => Journal { db, copy, _lock: lock },
+            Ok(db) => Journal::of(root, Some(db), copy, Some(lock)),
             Err(error) if copy.is_empty() => return Err(error),
-            Err(_) => Journal { db: anew(root, &path, None)?, copy, _lock: lock },
+            Err(_) => Journal::of(root, Some(anew(root, &path, None)?), copy, Some(lock)),
         };
         if journal.heal().is_err() {
             // Some of its pages can be read and some cannot: what can be goes to the copy, and all to a new database.
-            let Journal { db, copy, _lock } = journal;
-            let db = anew(root, &path, Some((db, &copy)))?;
-            journal = Journal { db, copy: Copy::open(root)?, _lock };
+            let Journal { db, copy, _lock, .. } = journal;
+            let db = anew(root, &path, db.map(|db| (db, &copy)))?;
+            journal = Journal::of(root, Some(db), Copy::open(root)?, _lock);
             journal.heal()?;
         }
         Ok(journal)
+    }
+
+    fn of(root: &Path, db: Option<Database>, copy: Copy, lock: Option<Lock>) -> Journal {
+        Journal { root: root.to_owned(), db, copy, _lock: lock }
+    }
+
+    /// The database to write to.
+    fn db(&self) -> Result<&Database> {
+        self.db.as_ref().with_context(|| format!("the journal {} may only be read here", self.root.display()))
+    }
+
+    /// The highest number of a record that there is.
+    fn seen(&self) -> Result<u64> {
+        let Some(db) = &self.db else { return Ok(self.copy.last()) };
+        Ok(db.last(b"j")?.and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0))
     }
 
     /// Brings database and copy to the same: what either lacks or has damaged comes from the other.
@@ -84,7 +106,7 @@ impl Journal {
             Slot::Whole(note) if note.len() == 24 => number_of(&note[..8]),
             _ => None,
         };
-        let seen = self.db.last(b"j")?.and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0);
+        let seen = self.seen()?;
         let last = seen.max(self.copy.last());
         let (mut to_database, mut dropped, mut to_copy) = (Vec::new(), Vec::new(), Vec::new());
         for number in 1..=last {
@@ -110,15 +132,15 @@ impl Journal {
             to_database.push((LAST.to_vec(), seal(LAST, &note(last, record))));
         }
         if !to_database.is_empty() || !dropped.is_empty() {
-            self.db.apply(to_database, dropped)?;
-            self.db.flush()?;
+            self.db()?.apply(to_database, dropped)?;
+            self.db()?.flush()?;
         }
         Ok(())
     }
 
     /// Number and hash of the last record; 0 and the zero key of an empty journal. The hash is none where the note of it is lost.
     pub fn last(&self) -> Result<(u64, Option<Key>)> {
-        let seen = self.db.last(b"j")?.and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0);
+        let seen = self.seen()?;
         match self.slot(LAST)? {
             Slot::Whole(note) if note.len() == 24 => {
                 let (number, hash) = note.split_at(8);
@@ -144,6 +166,7 @@ impl Journal {
     /// Adds a record and gives its number; in the same step the attachments of the records in `drop` go. The bytes of what was dropped
     /// stay in the files until the database uses their place again.
     pub fn append(&mut self, record: &[u8], attachment: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
+        self.db()?;
         let number = self.last()?.0 + 1;
         let (own, its) = (address(b'j', number), address(b'a', number));
         let mut entries = vec![(own, record.to_vec())];
@@ -151,17 +174,26 @@ impl Journal {
         self.copy.add(&entries, drop)?;
         let mut writes: Vec<_> = entries.iter().map(|(key, content)| (key.to_vec(), seal(key, content))).collect();
         writes.push((LAST.to_vec(), seal(LAST, &note(number, record))));
-        self.db.apply(writes, drop.iter().map(|&number| address(b'a', number).to_vec()).collect())?;
-        self.db.flush()?;
+        self.db()?.apply(writes, drop.iter().map(|&number| address(b'a', number).to_vec()).collect())?;
+        self.db()?.flush()?;
         Ok(number)
     }
 
     fn slot(&self, key: &[u8]) -> Result<Slot> {
-        let Some(value) = self.db.get(key)? else { return Ok(Slot::Absent) };
+        let Some(db) = &self.db else { return Ok(self.in_copy(key)) };
+        let Some(value) = db.get(key)? else { return Ok(Slot::Absent) };
         Ok(match unseal(key, &value) {
             Ok(content) => Slot::Whole(content.to_vec()),
             Err(error) => Slot::Damaged(error.to_string()),
         })
+    }
+
+    /// What the copy has; it needs no note of the last record, as it ends with it.
+    fn in_copy(&self, key: &[u8]) -> Slot {
+        let last = self.copy.last();
+        let of = |key: &[u8]| Some(self.copy.get(key.try_into().ok()?)?.clone());
+        let content = if key == LAST { of(&address(b'j', last)).map(|record| note(last, &record)) } else { of(key) };
+        content.map_or(Slot::Absent, Slot::Whole)
     }
 
     /// Puts other bytes under a number, or none, as somebody with a tool for sled would who knows of the copy.
@@ -169,14 +201,21 @@ impl Journal {
     pub(crate) fn tamper(&mut self, kind: u8, number: u64, content: Option<&[u8]>) {
         let key = if kind == b'l' { LAST.to_vec() } else { address(kind, number).to_vec() };
         match content {
-            Some(content) => self.db.apply(vec![(key.clone(), seal(&key, content))], Vec::new()).unwrap(),
+            Some(content) => self.db().unwrap().apply(vec![(key.clone(), seal(&key, content))], Vec::new()).unwrap(),
             None => {
-                self.db.apply(Vec::new(), vec![key.clone()]).unwrap();
+                self.db().unwrap().apply(Vec::new(), vec![key.clone()]).unwrap();
                 self.copy.forget(&key);
             }
         }
-        self.db.flush().unwrap();
+        self.db().unwrap().flush().unwrap();
     }
+}
+
+/// Whether the system lets nobody write there.
+fn forbids_writing(error: &anyhow::Error) -> bool {
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    let kind = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
+    matches!(kind, Some(PermissionDenied | ReadOnlyFilesystem))
 }
 
 fn database(root: &Path) -> Result<Database> {
@@ -256,7 +295,7 @@ mod tests {
         assert_eq!(journal.append(b"three", None, &[]).unwrap(), 3, "its number is not given again");
         journal.tamper(b'l', 0, None);
         assert_eq!(journal.last().unwrap(), (3, None));
-        journal.db.apply(vec![(address(b'j', 1).to_vec(), b"IKS1????one".to_vec())], Vec::new()).unwrap();
+        journal.db().unwrap().apply(vec![(address(b'j', 1).to_vec(), b"IKS1????one".to_vec())], Vec::new()).unwrap();
         assert_eq!(journal.record(1).unwrap(), Slot::Damaged("does not match its checksum".into()));
         drop(journal);
         let journal = Journal::open(dir.path(), SHORT).unwrap();
