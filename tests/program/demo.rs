@@ -310,19 +310,6 @@ fn a_changed_setting_computes_only_what_depends_on_it() {
 }
 
 #[test]
-fn results_do_not_depend_on_the_number_of_threads() {
-    let usual = third().results();
-    assert!(usual.len() > 100, "{:?}", usual.keys());
-    for threads in ["1", "2", "8"] {
-        let folder = tempfile::tempdir().unwrap();
-        run(folder.path(), &["demo", "--headless", "--scale", "0.3", "--dir", ".", "--threads", threads]).finished();
-        assert_same_files(&usual, &results(folder.path()));
-        let data = |folder: &Path| files_below(&folder.join("data"));
-        assert_same_files(&data(&third().folder), &data(folder.path()));
-    }
-}
-
-#[test]
 fn a_file_that_comes_later_gives_what_it_would_have_given_at_once() {
     let copy = small().copy();
     let files = fs::read_dir(copy.path().join("data/news/wire_json")).unwrap();

