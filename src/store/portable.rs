@@ -58,18 +58,20 @@ pub fn export(store: &Store, id: &Key, path: &Path, ctx: &Ctx) -> Result<Carried
     let digest = Key::of(note.as_bytes()).hex();
     let notes = [(SET_NOTE, note), (DIGEST_NOTE, digest)].map(|(key, value)| (key.to_owned(), value));
     disk::write_atomic(path, |out| {
-        let writer = disk::parquet_writer(out)
-            .with_key_value_metadata(Some(KeyValueMetadata::from_static(notes.into_iter().collect())));
-        let mut writer = writer.batched(&schema(header.spec.kind))?;
-        for rows in set.batches() {
-            let rows = rows?;
-            if !rows.is_empty() {
-                writer.write_batch(&to_frame(&rows)?)?;
+        disk::seal_parquet(out, |out| {
+            let writer = disk::parquet_writer(out)
+                .with_key_value_metadata(Some(KeyValueMetadata::from_static(notes.into_iter().collect())));
+            let mut writer = writer.batched(&schema(header.spec.kind))?;
+            for rows in set.batches() {
+                let rows = rows?;
+                if !rows.is_empty() {
+                    writer.write_batch(&to_frame(&rows)?)?;
+                }
+                ctx.advance(1)?;
             }
-            ctx.advance(1)?;
-        }
-        writer.finish()?;
-        Ok(())
+            writer.finish()?;
+            Ok(())
+        })
     })?;
     Ok(carried(header, path, false))
 }

@@ -205,8 +205,8 @@ fn a_broken_file_is_an_error_on_its_page_and_nowhere_else() {
     std::fs::write(project.backtest("tone"), "{").unwrap();
     std::fs::write(project.clean().path(1), "PAR1 cut short").unwrap();
     let mut bench = Bench::open(&dir, |_| ());
-    assert!(bench.screen((120, 24), "7").contains("is not what this version writes"));
-    assert!(bench.screen((120, 24), "1").contains("not a readable Parquet file"));
+    assert!(bench.screen((120, 24), "7").contains("is cut short"));
+    assert!(bench.screen((120, 24), "1").contains("is cut short"));
     assert!(bench.screen(SMALL, "9").contains("按 r 开始"));
 }
 
