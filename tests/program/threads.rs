@@ -172,6 +172,8 @@ fn without_seconds(json: &mut Value) {
     match json {
         Value::Object(entries) => {
             entries.remove("seconds");
+            // The seal is of the bytes, seconds and all.
+            entries.remove("seal");
             entries.values_mut().for_each(without_seconds);
         }
         Value::Array(items) => items.iter_mut().for_each(without_seconds),
