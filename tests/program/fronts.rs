@@ -16,7 +16,7 @@ use crate::desk::Desk;
 use crate::{assert_same_files, copy_folder, demo, results, run};
 
 /// How long a step of the workbench may take before the test gives up.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Leaves the alternate screen; shows the cursor again.
 const GIVEN_BACK: [&str; 2] = ["\x1b[?1049l", "\x1b[?25h"];
