@@ -21,7 +21,12 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
     let base = args.config.parent().unwrap_or(Path::new(""));
     let project = pipeline::project(&config, base);
     let path = project.store();
-    let needed = !matches!(args.action, StoreAction::Verify | StoreAction::Repair | StoreAction::Import { .. });
+    let needed = match args.action {
+        StoreAction::Import { .. } => false,
+        // Of a project that has run there is more to look at than features.
+        StoreAction::Verify | StoreAction::Repair => !project.dir().exists(),
+        _ => true,
+    };
     ensure!(path.exists() || !needed, "{} does not exist: this project has no features yet", path.display());
     // What changes the store keeps runs from it for as long, also while none of them has it open.
     let writing = |name: &str| lock::writing(&project, &format!("store {name}"));
