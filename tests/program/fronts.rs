@@ -259,7 +259,8 @@ fn the_whole_way_from_the_first_screen_to_an_exported_factor_goes_by_keys() {
         keys.press("\r");
         keys.see("贡献最大");
         keys.press("\r");
-        keys.see("已知于");
+        // The documents stand there with the reading that they entered.
+        keys.see("读数 1");
         keys.press("\r");
         keys.see("推动得分的词");
         // A command found by its initials: 账本.
