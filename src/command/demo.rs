@@ -117,9 +117,10 @@ fn ready_models(opened: &mut Opened, dir: &Path, ctx: &Ctx) -> Result<Option<Str
         kept
     });
     let reason = format!("features {}: {error:#}", names.join(", "));
-    ctx.stage("leave out", "files", None, || {
-        ctx.note(reason.clone());
-        Ok(Report::new("leave out"))
+    ctx.stage("leave out", "features", None, || {
+        let mut report = Report { rows_in: names.len() as u64, ..Report::new("leave out") };
+        report.drop_rows(&format!("{error:#}"), report.rows_in);
+        Ok(report)
     })?;
     Ok(Some(reason))
 }

@@ -51,17 +51,9 @@ impl Store {
         let mut problems = Vec::new();
         let (sound, _) = examine_files(&self.files, &mut problems, ctx)?;
         let mut known = BTreeMap::new();
-        for entry in self.database.scan(b"b") {
-            let (key, value) = match entry {
-                Ok(entry) => entry,
-                Err(error) => {
-                    problems.push(Problem { set: None, batch: None, what: format!("{error:#}"), harmful: true });
-                    break;
-                }
-            };
-            let Some(Address::Batch { set, batch }) = Address::parse(&key) else { continue };
+        for (set, batch, record) in records(&self.database, &mut problems) {
             let mut tell = |what| problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
-            match read_record(&key, &value) {
+            match record {
                 Ok(record) if holds(&sound, set, batch, &record) => drop(known.insert((set, batch), record)),
                 Ok(_) => tell("its rows are missing or damaged".to_owned()),
                 Err(error) => tell(format!("its record {}", error.root_cause())),
@@ -112,6 +104,25 @@ impl Store {
         files.tidy();
         Ok(problems)
     }
+}
+
+/// What a database says of batches: set, batch and record, or why that cannot be read. Where it cannot be read on, that is told.
+pub(super) fn records(database: &Database, problems: &mut Vec<Problem>) -> Vec<(Key, Key, Result<BatchRecord>)> {
+    let mut records = Vec::new();
+    for entry in database.scan(b"b") {
+        match entry {
+            Ok((key, value)) => {
+                if let Some(Address::Batch { set, batch }) = Address::parse(&key) {
+                    records.push((set, batch, read_record(&key, &value)));
+                }
+            }
+            Err(error) => {
+                problems.push(Problem { set: None, batch: None, what: format!("{error:#}"), harmful: true });
+                break;
+            }
+        }
+    }
+    records
 }
 
 fn holds(sound: &Sound, set: Key, batch: Key, record: &BatchRecord) -> bool {

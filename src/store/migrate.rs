@@ -2,27 +2,18 @@
 
 use anyhow::{Context, Result};
 
-use super::check::Problem;
+use super::check::{Problem, records};
 use super::database::Database;
 use super::files::RowFiles;
-use super::layout::{Address, BatchRecord, block_key, unseal};
-use super::read_record;
+use super::layout::{BatchRecord, block_key, unseal};
 use crate::data::Key;
 use crate::job::Ctx;
 
 /// Writes a file for every batch that the database has rows of; what is damaged is told and left out.
 pub(super) fn rows(old: &Database, files: &RowFiles, problems: &mut Vec<Problem>, ctx: &Ctx) -> Result<()> {
-    for entry in old.scan(b"b") {
+    for (set, batch, record) in records(old, problems) {
         ctx.check()?;
-        let (key, value) = match entry {
-            Ok(entry) => entry,
-            Err(error) => {
-                problems.push(Problem { set: None, batch: None, what: format!("{error:#}"), harmful: true });
-                break;
-            }
-        };
-        let Some(Address::Batch { set, batch }) = Address::parse(&key) else { continue };
-        let moved = read_record(&key, &value).and_then(|record| {
+        let moved = record.and_then(|record| {
             let blocks = blocks(old, set, batch, &record)?;
             let file = files.write(set, batch, &blocks, record.digest)?;
             files.sync(set, &[file])

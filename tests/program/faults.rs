@@ -5,12 +5,13 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use serde_json::Value;
 
 use crate::demo::small;
 use crate::desk::Desk;
-use crate::{Ran, assert_same_files, assert_says, files_below, inkstone, results, run};
+use crate::{Ran, assert_same_files, assert_says, files_below, inkstone, results, run, stage};
 
 const DEMO: [&str; 8] = ["demo", "--headless", "--scale", "0.1", "--dir", "demo", "--threads", "2"];
 
@@ -200,15 +201,22 @@ fn each_signal_stops_a_run_with_its_own_exit_code() {
         }
         let told = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
         assert!(told.success());
-        stderr.read_to_string(&mut said).unwrap();
+        // Both pipes are emptied at once, or a run that ended nevertheless would wait for ever to say so.
+        let rest = thread::spawn(move || {
+            let mut rest = String::new();
+            stderr.read_to_string(&mut rest).map(|_| rest)
+        });
         let ran = Ran::of(child.wait_with_output().unwrap());
+        said += &rest.join().unwrap().unwrap();
         let json = ran.json();
         assert_eq!((ran.code, &json["status"]), (Some(code), &"cancelled".into()), "{json:#}\n{said}");
         assert_eq!(json["signal"], format!("SIG{signal}"));
         assert_says(&said, &["stopping", "what was finished is kept"]);
         assert_nothing_half_written(folder.path());
+        assert!(!folder.path().join("demo/exports/manifest.json").exists());
         if signal == "TERM" {
-            run(folder.path(), &DEMO).finished();
+            let again = run(folder.path(), &DEMO).finished();
+            assert_eq!(stage(&again, "ingest")["unchanged"], true);
             assert_same_files(&small().results(), &results(&folder.path().join("demo")));
         }
     }

@@ -16,8 +16,6 @@ mod faults;
 #[cfg(unix)]
 mod fronts;
 mod hostile;
-#[cfg(unix)]
-mod interrupt;
 mod laboratory;
 mod locks;
 mod models;
