@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::reading::{Reading, read_part};
 use super::{Feature, Inputs};
 use crate::job::Ctx;
-use crate::model::{Analyzer, Csr, TITLE_TEXT};
+use crate::model::{Analyzer, Csr, SpilledCsr, TITLE_TEXT};
 use crate::text::Segmenter;
 
 /// Counts of words, a row a document of the corpus, part after part; a document that is not read has none.
@@ -68,16 +68,17 @@ pub(super) fn terms_of(reading: &Reading, feature: &Feature, analyzer: &Analyzer
 pub fn counts(feature: &Feature, inputs: &Inputs<'_>, ctx: &Ctx) -> Result<Counts> {
     let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
     let analyzer = analyzer(feature, &segmenter)?;
-    let (mut counts, mut numbers, mut read) = (Csr::default(), Numbers::default(), Vec::new());
+    let mut counts = SpilledCsr::within(inputs.clean.folder())?;
+    let (mut numbers, mut read) = (Numbers::default(), Vec::new());
     for part in 0..inputs.clean.files()?.len() {
         let readings = read_part(inputs, part, feature, &segmenter, ctx)?;
         let terms: Vec<Vec<(String, bool)>> =
             ctx.install(|| readings.par_iter().map(|reading| terms_of(reading, feature, &analyzer)).collect());
         for (reading, terms) in readings.iter().zip(terms) {
             read.push(reading.text.is_some());
-            counts.push_counts(&mut numbers.of(terms));
+            counts.push_counts(&mut numbers.of(terms))?;
         }
         ctx.advance(readings.len() as u64)?;
     }
-    Ok(Counts { counts, titles: numbers.titles, read })
+    Ok(Counts { counts: counts.finish()?, titles: numbers.titles, read })
 }

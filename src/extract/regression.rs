@@ -11,7 +11,7 @@ use super::samples::Sampled;
 use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::{Csr, Sample, TextRegression, WalkForward, fit_predict};
+use crate::model::{Csr, Sample, SpilledCsr, TextRegression, WalkForward, fit_predict};
 use crate::store::{RowKind, SetSpec, Store};
 use crate::text::Segmenter;
 
@@ -154,12 +154,9 @@ pub(super) fn read_table(
 ) -> Result<Table> {
     let analyzer = analyzer(feature, segmenter)?;
     let cut = |reading: &Reading| terms_of(reading, feature, &analyzer);
-    let (mut counts, mut numbers) = (Csr::default(), Numbers::default());
-    let keep = |terms: Vec<(String, bool)>| {
-        counts.push_counts(&mut numbers.of(terms));
-        Ok(())
-    };
+    let (mut counts, mut numbers) = (SpilledCsr::within(inputs.clean.folder())?, Numbers::default());
+    let keep = |terms: Vec<(String, bool)>| counts.push_counts(&mut numbers.of(terms));
     let sampled = Sampled::read(feature, inputs, segmenter, cut, keep, report, ctx)?;
     let Numbers { words, titles } = numbers;
-    Ok(Table { sampled, counts, words, titles })
+    Ok(Table { sampled, counts: counts.finish()?, words, titles })
 }

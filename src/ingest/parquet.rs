@@ -7,10 +7,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use chrono::{DateTime, Days, NaiveDate};
-use polars::prelude::{AnyValue, Column, DataType, ParallelStrategy, ParquetReader, PolarsResult, SerReader, TimeUnit};
+use polars::prelude::{
+    AnyValue, Column, DataFrame, DataType, ParallelStrategy, ParquetReader, PolarsResult, SerReader, TimeUnit,
+};
 use rayon::prelude::*;
 
-use crate::ingest::reader::{Cells, Row};
+use crate::ingest::reader::{BATCH_BYTES, Cells, Fault, Row};
+use crate::ingest::{limits, reason};
 use crate::job;
 
 /// Rows decoded at a time.
@@ -22,6 +25,8 @@ pub(super) struct ParquetRows {
     columns: Vec<String>,
     total: usize,
     given: usize,
+    /// Rows that were decoded and not given.
+    decoded: DataFrame,
     path: String,
 }
 
@@ -37,17 +42,54 @@ impl ParquetRows {
         });
         let (total, columns) =
             head.map_err(|_| anyhow!("its head is no sound one")).with_context(unreadable)?.with_context(unreadable)?;
-        Ok(ParquetRows { file, columns, total, given: 0, path: path_text })
+        Ok(ParquetRows { file, columns, total, given: 0, decoded: DataFrame::empty(), path: path_text })
     }
 
     pub(super) fn columns(&self) -> Vec<String> {
         self.columns.clone()
     }
 
+    /// The next rows, as many as hold no more text than a batch may, but one at the least; empty at the end.
     pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
+        if self.decoded.height() == 0 {
+            self.decoded = self.decode(used)?;
+        }
+        // One text in the file can be that of many rows, so the size of the file says nothing.
+        let sizes = sizes_of(&self.decoded).with_context(|| self.path.clone())?;
+        let whole: Vec<bool> = sizes.iter().map(|&size| size <= limits::RECORD).collect();
+        let sums = sizes.iter().zip(&whole).scan(0, |sum, (size, whole)| {
+            *sum += if *whole { *size } else { 0 };
+            Some(*sum)
+        });
+        let height = sums.take_while(|&sum| sum <= BATCH_BYTES).count().max(1).min(sizes.len());
+        let frame = self.decoded.head(Some(height));
+        self.decoded = self.decoded.slice(height as i64, sizes.len() - height);
+        let texts: Vec<Option<Vec<Option<String>>>> = self
+            .columns
+            .par_iter()
+            .zip(used)
+            .map(|(name, used)| if *used { texts_of(frame.column(name)?, &whole).map(Some) } else { Ok(None) })
+            .collect::<Result<_>>()
+            .with_context(|| self.path.clone())?;
+        let row = |i: usize| -> Row {
+            let number = (self.given + i + 1) as u64;
+            if whole[i] {
+                let cells: Cells = texts.iter().map(|column| column.as_ref().and_then(|c| c[i].clone())).collect();
+                return Row { number, bytes: Vec::new(), cells: Ok(cells) };
+            }
+            let (column, text) = longest(&frame, i);
+            let bytes = text.as_bytes()[..text.len().min(limits::RECORD_KEPT)].to_vec();
+            Row { number, bytes, cells: Err(Fault::new(column, reason::RECORD_TOO_LONG, text)) }
+        };
+        let rows = (0..height).map(row).collect();
+        self.given += height;
+        Ok(rows)
+    }
+
+    fn decode(&self, used: &[bool]) -> Result<DataFrame> {
         let height = SLICE.min(self.total - self.given);
         if height == 0 {
-            return Ok(Vec::new());
+            return Ok(DataFrame::empty());
         }
         let names: Vec<String> =
             self.columns.iter().zip(used).filter(|(_, used)| **used).map(|(c, _)| c.clone()).collect();
@@ -59,27 +101,56 @@ impl ParquetRows {
             reader.with_slice(Some((self.given, height))).finish()
         };
         let frame = job::contained(read).map_err(|_| anyhow!("it is no sound Parquet")).with_context(damaged)?;
-        let frame = frame.with_context(damaged)?;
-        let texts: Vec<Option<Vec<Option<String>>>> = self
-            .columns
-            .par_iter()
-            .zip(used)
-            .map(|(name, used)| if *used { texts_of(frame.column(name)?).map(Some) } else { Ok(None) })
-            .collect::<Result<_>>()
-            .with_context(|| self.path.clone())?;
-        let row = |i: usize| -> Row {
-            let cells: Cells = texts.iter().map(|column| column.as_ref().and_then(|c| c[i].clone())).collect();
-            Row { number: (self.given + i + 1) as u64, bytes: Vec::new(), cells: Ok(cells) }
-        };
-        let rows = (0..frame.height()).map(row).collect();
-        self.given += height;
-        Ok(rows)
+        frame.with_context(damaged)
     }
 }
 
-fn texts_of(column: &Column) -> Result<Vec<Option<String>>> {
+/// Bytes of text in each row.
+fn sizes_of(frame: &DataFrame) -> Result<Vec<usize>> {
+    let mut sizes = vec![0; frame.height()];
+    for column in frame.columns() {
+        match column.dtype() {
+            DataType::String => {
+                let texts = column.str()?.iter();
+                sizes.iter_mut().zip(texts).for_each(|(size, text)| *size += text.map_or(0, str::len));
+            }
+            DataType::Binary | DataType::List(_) => {
+                for (i, size) in sizes.iter_mut().enumerate() {
+                    *size += size_of_value(&column.get(i)?);
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(sizes)
+}
+
+fn size_of_value(value: &AnyValue) -> usize {
+    match value {
+        AnyValue::String(text) => text.len(),
+        AnyValue::StringOwned(text) => text.len(),
+        AnyValue::Binary(bytes) => bytes.len(),
+        AnyValue::List(items) => items.iter().map(|item| 1 + size_of_value(&item)).sum(),
+        _ => 0,
+    }
+}
+
+/// The longest text of a row, with its column.
+fn longest(frame: &DataFrame, row: usize) -> (&str, &str) {
+    let texts = frame.columns().iter().filter_map(|column| {
+        let text = column.str().ok()?.get(row)?;
+        Some((column.name().as_str(), text))
+    });
+    texts.max_by_key(|(_, text)| text.len()).unwrap_or_default()
+}
+
+/// The texts of a column, but of those rows that are `whole` alone.
+fn texts_of(column: &Column, whole: &[bool]) -> Result<Vec<Option<String>>> {
     Ok(match column.dtype() {
-        DataType::String => column.str()?.iter().map(|v| v.map(str::to_owned)).collect(),
+        DataType::String => {
+            let texts = column.str()?.iter().zip(whole);
+            texts.map(|(text, whole)| text.filter(|_| *whole).map(str::to_owned)).collect()
+        }
         DataType::Date => {
             let days = column.cast(&DataType::Int32)?;
             days.i32()?.iter().map(|d| d.and_then(date_of).map(|d| d.to_string())).collect()
@@ -95,7 +166,11 @@ fn texts_of(column: &Column) -> Result<Vec<Option<String>>> {
             let ticks = column.to_physical_repr();
             ticks.i64()?.iter().map(|t| t.and_then(text)).collect()
         }
-        _ => (0..column.len()).map(|i| Ok(text_of(&column.get(i)?))).collect::<Result<_>>()?,
+        _ => {
+            let texts = whole[..column.len()].iter().enumerate();
+            let texts = texts.map(|(i, whole)| Ok(if *whole { text_of(&column.get(i)?) } else { None }));
+            texts.collect::<Result<_>>()?
+        }
     })
 }
 
@@ -147,5 +222,47 @@ mod tests {
         assert_eq!(texts(0), expected.map(|t| Some(t.to_owned())));
         assert_eq!(texts(1), vec![None; 6]);
         assert!(rows.next_batch(&[true; 6]).unwrap().is_empty());
+    }
+
+    /// A few kilobytes that are a gigabyte of cells.
+    #[test]
+    fn a_text_that_stands_for_many_rows_is_not_copied_for_all_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.parquet");
+        let [long, half] = [limits::RECORD + 1, limits::RECORD / 2].map(|length| "涨".repeat(length.div_ceil(3)));
+        let texts: Vec<&str> = (0..30).map(|i| [half.as_str(), "短", long.as_str()][i % 3]).collect();
+        let ids: Vec<u32> = (0..30).collect();
+        let columns =
+            vec![Series::new("id".into(), ids).into_column(), Series::new("content".into(), texts).into_column()];
+        disk::write_parquet(&path, &mut disk::frame(columns).unwrap()).unwrap();
+        assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
+
+        let mut rows = ParquetRows::open(&path).unwrap();
+        let mut read = Vec::new();
+        loop {
+            let batch = rows.next_batch(&[true, true]).unwrap();
+            if batch.is_empty() {
+                break;
+            }
+            let held = |row: &Row| row.cells.as_ref().map_or(0, |cells| cells.iter().flatten().map(String::len).sum());
+            assert!(batch.iter().map(held).sum::<usize>() <= 2 * BATCH_BYTES);
+            read.extend(batch);
+        }
+        assert!(read.iter().map(|row| row.number).eq(1..=30));
+        for (i, row) in read.iter().enumerate() {
+            match (&row.cells, i % 3) {
+                (Ok(cells), 0 | 1) => {
+                    assert_eq!(
+                        (cells[0].as_deref(), cells[1].as_ref().map(String::len)),
+                        (Some(i.to_string().as_str()), Some([half.len(), 3][i % 3]))
+                    );
+                }
+                (Err(fault), 2) => {
+                    assert_eq!((fault.column.as_str(), fault.reason.as_str()), ("content", reason::RECORD_TOO_LONG));
+                    assert_eq!(row.bytes, long.as_bytes()[..limits::RECORD_KEPT]);
+                }
+                _ => panic!("row {i}"),
+            }
+        }
     }
 }

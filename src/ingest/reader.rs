@@ -25,7 +25,7 @@ use crate::ingest::{limits, reason};
 /// Rows of a batch at the most.
 const BATCH_ROWS: usize = 2048;
 /// Bytes of a batch, roughly, at the most.
-const BATCH_BYTES: usize = 8 << 20;
+pub(super) const BATCH_BYTES: usize = 8 << 20;
 /// Elements from which the columns of JSON are told.
 const JSON_SAMPLE: usize = 500;
 
@@ -49,7 +49,8 @@ impl Fault {
 /// The cells of a row.
 pub(super) type Cells = Vec<Option<String>>;
 
-/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from (none for Parquet, Excel and files of one document but text).
+/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from (none for Excel and files of one document but text; of
+/// Parquet the beginning of what is too long).
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) number: u64,

@@ -86,7 +86,7 @@ pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
 };
-pub use sparse::{Csr, Row};
+pub use sparse::{Csr, Row, SpilledCsr};
 pub use svd::SvdParams;
 pub(crate) use svd::{RowsWriter, SparseRows};
 pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};

@@ -1,6 +1,7 @@
 //! Reading documents a line each: tokens, text, or JSON objects.
 //!
-//! The documents of a project, a folder of Parquet parts, are read as JSON lines (`super::parts`). JSON lines have `text`, and whatever of these they like: `id`, `title`, `label` (text or a whole number), `labels` (a list of them), `value` (a number,
+//! The documents of a project, a folder of Parquet parts, are read as JSON lines (`super::parts`). JSON lines have `text`, and
+//! whatever of these they like: `id`, `title`, `label` (text or a whole number), `labels` (a list of them), `value` (a number,
 //! such as a return), `time` (as sources write times), `group` (samples of one group are never split between training
 //! and test). Other fields are left alone. A line that cannot be used is set aside with its number and reason.
 
@@ -266,7 +267,7 @@ impl Block {
         let numbered = (self.first..).zip(self.chunk.lines());
         numbered
             .map(|(number, line)| {
-                let line = simdutf8::basic::from_utf8(line).map_err(|_| Refused { number, reason: "not UTF-8" })?;
+                let line = line.map_err(|reason| Refused { number, reason })?;
                 match self.format {
                     LineFormat::Tokens | LineFormat::Text => Ok(Line { number, text: line.into(), ..Line::default() }),
                     LineFormat::Jsonl => object(number, line)

@@ -1,7 +1,7 @@
 //! Plain text in, tokens out, a line a document: what the `tokenize` command does.
 //!
 //! Lines are read a mebibyte at a time, cut on all threads, and written in their order; memory stays at a few times that.
-//! Output line `n` always belongs to input line `n`: a line that is not UTF-8 becomes an empty line and is reported.
+//! Output line `n` always belongs to input line `n`: a line that cannot be read becomes an empty line and is reported.
 
 use std::io::{BufRead, Write};
 use std::ops::Range;
@@ -138,14 +138,16 @@ pub fn tokenize_stream(
         for (batch, lines) in batches.into_iter().zip(lines.chunks(BATCH)) {
             output.write_all(batch.text.as_bytes()).context("cannot write")?;
             tokens += batch.tokens;
-            broken.extend(batch.broken.into_iter().map(|i| report.rows_in + 1 + i as u64));
+            for (i, reason) in batch.broken {
+                broken.push(report.rows_in + 1 + i as u64);
+                report.drop_rows(&format!("{reason}, written as an empty line"), 1);
+            }
             report.rows_in += lines.len() as u64;
         }
         bytes += chunk.len() as u64;
     }
     output.flush().context("cannot write")?;
     report.rows_out = report.rows_in - broken.len() as u64;
-    report.drop_rows("not UTF-8, written as an empty line", broken.len() as u64);
     report.fact("bytes", bytes);
     report.fact(if params.terms { "terms" } else { "tokens" }, tokens);
     if !broken.is_empty() {
@@ -159,8 +161,8 @@ pub fn tokenize_stream(
 struct Batch {
     text: String,
     tokens: u64,
-    /// Places in the batch of the lines that are not UTF-8.
-    broken: Vec<usize>,
+    /// Places in the batch of the lines that cannot be read, and why.
+    broken: Vec<(usize, &'static str)>,
     /// The words written, if they are to be counted.
     counts: Option<Counter>,
 }
@@ -170,8 +172,13 @@ fn merged(mut counts: Counter, more: Counter) -> Counter {
     counts
 }
 
-fn cut_lines(lines: &[&[u8]], cutting: Cutting<'_>, params: &TokenizeParams, counted: bool) -> Result<Batch> {
-    let bytes: usize = lines.iter().map(|line| line.len()).sum();
+fn cut_lines(
+    lines: &[Result<&str, &'static str>],
+    cutting: Cutting<'_>,
+    params: &TokenizeParams,
+    counted: bool,
+) -> Result<Batch> {
+    let bytes: usize = lines.iter().flatten().map(|line| line.len()).sum();
     let mut batch = Batch {
         text: String::with_capacity(bytes + bytes / 4),
         tokens: 0,
@@ -180,7 +187,7 @@ fn cut_lines(lines: &[&[u8]], cutting: Cutting<'_>, params: &TokenizeParams, cou
     };
     let mut words = Vec::new();
     for (i, line) in lines.iter().enumerate() {
-        match std::str::from_utf8(line) {
+        match *line {
             Ok(line) => {
                 words.clear();
                 match cutting {
@@ -192,7 +199,7 @@ fn cut_lines(lines: &[&[u8]], cutting: Cutting<'_>, params: &TokenizeParams, cou
                     counts.add(words.iter().map(|range| &batch.text[range.clone()]), None);
                 }
             }
-            Err(_) => batch.broken.push(i),
+            Err(reason) => batch.broken.push((i, reason)),
         }
         batch.text.push('\n');
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::demo::small;
 use crate::desk::Desk;
-use crate::{Ran, assert_same_files, assert_says, files_below, inkstone, results, run, stage};
+use crate::{Ran, assert_nothing_half_written, assert_same_files, assert_says, inkstone, results, run, stage};
 
 const DEMO: [&str; 8] = ["demo", "--headless", "--scale", "0.1", "--dir", "demo", "--threads", "2"];
 
@@ -45,12 +45,6 @@ fn under(limit: &str, folder: &Path, args: &[&str]) -> Command {
 
 fn ran_under(limit: &str, folder: &Path, args: &[&str]) -> Ran {
     Ran::of(under(limit, folder, args).output().unwrap())
-}
-
-fn assert_nothing_half_written(folder: &Path) {
-    let files = files_below(folder);
-    let half: Vec<&String> = files.keys().filter(|path| path.contains(".tmp-")).collect();
-    assert!(half.is_empty(), "{half:?}");
 }
 
 /// The tests that a ledger has counted, and what is wrong with it.

@@ -11,9 +11,10 @@ use inkstone::lock::{self, Taken};
 use inkstone::project::Project;
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
+use tempfile::TempDir;
 
 use crate::desk::Desk;
-use crate::{assert_same_files, copy_folder, demo, results, run};
+use crate::{assert_nothing_half_written, assert_same_files, copy_folder, demo, results, run, stage};
 
 /// How long a step of the workbench may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -101,17 +102,20 @@ fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     }
 }
 
+/// The sources of the demo and its configuration, of which nothing is run yet.
+fn sources() -> TempDir {
+    let (source, folder) = (demo::small().copy(), tempfile::tempdir().unwrap());
+    std::fs::copy(source.path().join("workbench.toml"), folder.path().join("workbench.toml")).unwrap();
+    for part in ["data", "model"] {
+        std::fs::create_dir(folder.path().join(part)).unwrap();
+        copy_folder(&source.path().join(part), &folder.path().join(part));
+    }
+    folder
+}
+
 #[test]
 fn both_fronts_write_the_same_bytes() {
-    let source = demo::small().copy();
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    for folder in &folders {
-        std::fs::copy(source.path().join("workbench.toml"), folder.path().join("workbench.toml")).unwrap();
-        for part in ["data", "model"] {
-            std::fs::create_dir(folder.path().join(part)).unwrap();
-            copy_folder(&source.path().join(part), &folder.path().join(part));
-        }
-    }
+    let folders = [sources(), sources()];
     let [seen, unseen] = &folders;
     run(unseen.path(), &["run", "--headless"]).finished();
 
@@ -143,26 +147,46 @@ fn the_workbench_opens_on_a_project_and_answers_keys() {
     assert_same_files(&before, &results(desk.folder()));
 }
 
-#[test]
-fn a_closed_terminal_ends_the_program() {
-    let desk = Desk::new();
-    desk.run().finished();
+/// Starts the program on a terminal, and closes that once this is drawn and `then` is there. Returns when the program has ended.
+fn close_terminal(folder: &Path, args: &[&str], text: &str, mut then: impl FnMut() -> bool) {
     let (pty, pts) = open().expect("the system gives a pseudo-terminal");
     pty.resize(Size::new(30, 100)).unwrap();
     let command = Command::new(env!("CARGO_BIN_EXE_inkstone"))
-        .current_dir(desk.folder())
+        .args(args)
+        .current_dir(folder)
         .env("TERM", "xterm")
         .env("ORT_DYLIB_PATH", crate::library());
     let mut child = Killed(command.spawn(pts).expect("the program starts"));
     let mut drawn = Vec::new();
     let mut piece = [0; 4096];
-    while !String::from_utf8_lossy(&drawn).contains("Inkstone") {
+    while !(String::from_utf8_lossy(&drawn).contains(text) && then()) {
         let n = (&pty).read(&mut piece).expect("the program draws");
         drawn.extend_from_slice(&piece[..n]);
     }
     drop(pty);
     wait_until("the end of the program", || child.0.try_wait().expect("the program can be waited for").is_some());
+}
+
+#[test]
+fn a_closed_terminal_ends_the_program() {
+    let desk = Desk::new();
+    desk.run().finished();
+    close_terminal(desk.folder(), &[], "Inkstone", || true);
     assert!(Project::new(desk.folder().join(".inkstone")).session().exists(), "the session is lost");
+}
+
+#[test]
+fn a_terminal_closed_in_the_middle_of_a_run_loses_nothing_that_was_finished() {
+    let folder = sources();
+    let state = folder.path().join(".inkstone/state.json");
+    close_terminal(folder.path(), &["run", "-c", "workbench.toml"], "Inkstone", || {
+        std::fs::read_to_string(&state).is_ok_and(|text| text.contains("\"ingest\""))
+    });
+    assert!(!std::fs::read_to_string(&state).unwrap().contains("\"export\""), "the run was over");
+    assert_nothing_half_written(folder.path());
+    let again = run(folder.path(), &["run", "--headless"]).finished();
+    assert_eq!(stage(&again, "ingest")["unchanged"], true);
+    assert_same_files(&demo::small().results(), &results(folder.path()));
 }
 
 #[test]

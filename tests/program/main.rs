@@ -159,6 +159,14 @@ fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
+/// Fails with the names of the temporary files that somebody left.
+#[cfg(unix)]
+fn assert_nothing_half_written(folder: &Path) {
+    let files = files_below(folder);
+    let half: Vec<&String> = files.keys().filter(|path| path.contains(".tmp-")).collect();
+    assert!(half.is_empty(), "{half:?}");
+}
+
 const LEFT_OUT: [&str; 7] = ["features.sled", "ledger", "state.json", "lock", "desk.lock", "session.json", "log/"];
 
 /// Everything that a project's results consist of: what must be byte-equal however a run came to its end. The files of the feature

@@ -13,9 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Training, WordVectors};
 use crate::disk;
+use crate::ingest::limits;
 
 /// Bytes of a word at the most; more is a sign of damage.
 const LONGEST: usize = 1 << 16;
+/// Bytes of a line at the most.
+const LINE: u64 = limits::RECORD as u64;
 
 /// How vectors are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -90,7 +93,7 @@ pub fn read_vectors(path: &Path) -> Result<WordVectors> {
     let bytes = file.metadata()?.len();
     let mut input = BufReader::with_capacity(1 << 20, file);
     let mut line = Vec::new();
-    input.read_until(b'\n', &mut line).with_context(|| format!("cannot read {shown}"))?;
+    input.by_ref().take(LINE).read_until(b'\n', &mut line).with_context(|| format!("cannot read {shown}"))?;
     let (count, dim) = match sizes(&line) {
         Some((count, dim)) => (Some(count), dim),
         None => (None, values(&line).filter(|&dim| dim > 1).unwrap_or(0)),
@@ -149,7 +152,7 @@ fn look(bytes: &[u8], dim: usize) -> VectorFormat {
 
 fn text_row(input: &mut impl BufRead, dim: usize, values: &mut Vec<f32>) -> Result<Box<str>> {
     let mut line = String::new();
-    input.read_line(&mut line).context("it is not UTF-8")?;
+    input.by_ref().take(LINE).read_line(&mut line).context("it is not UTF-8")?;
     ensure!(!line.is_empty(), "the file ends before it");
     let mut fields = line.trim_end().split([' ', '\t']);
     let word = fields.next().unwrap_or_default();

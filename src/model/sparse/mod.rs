@@ -1,11 +1,16 @@
 //! Sparse rows: a compressed matrix `[rows, cols]` of f32 values at u32 columns, as in scipy's CSR.
 //!
 //! Columns ascend within a row and are unique. Eight bytes a stored value, so 200,000 documents of 150 distinct words
-//! take 240 MB. Products are computed in f64; each output element is summed by one thread in column order, so the bytes
+//! take 240 MB; those of a whole corpus lie in a file ([`SpilledCsr`]). Products are computed in f64; each output element is summed by one thread in column order, so the bytes
 //! of a result do not depend on the number of threads.
+
+mod spilled;
 
 use anyhow::{Result, bail, ensure};
 use rayon::prelude::*;
+
+use spilled::Numbers;
+pub use spilled::SpilledCsr;
 
 /// Rows that one task computes at the least: below this the hand-over to another thread costs more than the sum.
 const ROWS_PER_TASK: usize = 256;
@@ -14,8 +19,8 @@ const ROWS_PER_TASK: usize = 256;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Csr {
     indptr: Vec<usize>,
-    indices: Vec<u32>,
-    values: Vec<f32>,
+    indices: Numbers<u32>,
+    values: Numbers<f32>,
     cols: usize,
 }
 
@@ -49,7 +54,11 @@ impl Default for Csr {
 impl Csr {
     /// A matrix of no rows and at least `cols` columns; a row with a higher column widens it.
     pub fn new(cols: usize) -> Csr {
-        Csr { indptr: vec![0], indices: Vec::new(), values: Vec::new(), cols }
+        Csr::held(vec![0], Vec::new(), Vec::new(), cols)
+    }
+
+    fn held(indptr: Vec<usize>, indices: Vec<u32>, values: Vec<f32>, cols: usize) -> Csr {
+        Csr { indptr, indices: Numbers::Held(indices), values: Numbers::Held(values), cols }
     }
 
     /// A matrix of these parts: row `i` is `indptr[i]..indptr[i + 1]` of the columns and values. Rows whose columns do not
@@ -66,7 +75,7 @@ impl Csr {
         if let Some(at) = indices.iter().position(|&j| j as usize >= cols) {
             bail!("a matrix of {cols} columns has a value at column {}", indices[at]);
         }
-        let m = Csr { indptr, indices, values, cols };
+        let m = Csr::held(indptr, indices, values, cols);
         if (0..m.rows()).all(|i| m.row(i).indices.is_sorted_by(|a, b| a < b)) {
             return Ok(m);
         }
@@ -114,16 +123,17 @@ impl Csr {
 
     /// Adds a row; its columns must ascend strictly.
     pub fn push_row(&mut self, entries: impl IntoIterator<Item = (u32, f32)>) {
-        let start = self.indices.len();
+        let (indices, values) = (self.indices.held(), self.values.held());
+        let start = indices.len();
         for (j, value) in entries {
-            debug_assert!(self.indices[start..].last().is_none_or(|&last| last < j), "columns of a row must ascend");
-            self.indices.push(j);
-            self.values.push(value);
+            debug_assert!(indices[start..].last().is_none_or(|&last| last < j), "columns of a row must ascend");
+            indices.push(j);
+            values.push(value);
         }
-        if let Some(&last) = self.indices[start..].last() {
+        if let Some(&last) = indices[start..].last() {
             self.cols = self.cols.max(last as usize + 1);
         }
-        self.indptr.push(self.indices.len());
+        self.indptr.push(indices.len());
     }
 
     /// Adds a row that counts these token ids, which it sorts.
@@ -149,7 +159,7 @@ impl Csr {
     /// both, because adding rows into one shared vector would make the sum's order depend on the threads.
     pub fn transpose(&self) -> Csr {
         let mut indptr = vec![0usize; self.cols + 1];
-        for &j in &self.indices {
+        for &j in self.indices() {
             indptr[j as usize + 1] += 1;
         }
         for j in 0..self.cols {
@@ -166,7 +176,7 @@ impl Csr {
                 *slot += 1;
             }
         }
-        Csr { indptr, indices, values, cols: self.rows() }
+        Csr::held(indptr, indices, values, self.rows())
     }
 }
 
