@@ -99,7 +99,7 @@ mod tests {
         let mut spilled = spilled.finish().unwrap();
         assert_eq!(spilled, held);
         assert_eq!(spilled.transpose(), held.transpose());
-        [&mut held, &mut spilled].map(|m| m.push_counts(&mut [7]));
+        [&mut held, &mut spilled].into_iter().for_each(|m| m.push_counts(&mut [7]));
         assert_eq!((spilled.rows(), spilled.row(3).indices), (4, &[7][..]));
         assert_eq!(spilled, held);
         drop(spilled);
