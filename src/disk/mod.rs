@@ -1,6 +1,7 @@
 //! Files that are whole or absent: temporary name, fsync, rename. And the one way frames go to and come from Parquet, values to
 //! and from JSON: with a seal, by which damage and other formats are seen before anything is served.
 
+mod claims;
 mod flaw;
 mod formulas;
 mod json;
@@ -83,9 +84,18 @@ pub fn read_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> 
     frame_of(path, file, columns)
 }
 
+/// Fails where a Parquet file cannot be what it claims, so that nobody takes the memory for that.
+pub fn check_foreign_parquet(path: &Path, file: &File) -> Result<()> {
+    let map = map_file(file).with_context(|| format!("cannot read {}", path.display()))?;
+    claims::check(&map).with_context(|| {
+        format!("{} is not a whole Parquet file (cut short while it was copied, or another format?)", path.display())
+    })
+}
+
 /// Reads a Parquet file of any origin. Where it has a seal of ours, that counts.
 pub fn read_foreign_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    check_foreign_parquet(path, &file)?;
     check_with(path, &file, |bytes| match seal::find(bytes) {
         Ok(_) => seal::check(bytes).map(drop),
         Err(_) => Ok(()),

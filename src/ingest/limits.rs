@@ -2,7 +2,8 @@
 //!
 //! | what | limit | what happens |
 //! |---|---|---|
-//! | a row, a line, an element of a JSON array, the text of a row of Parquet, a text or HTML file | [`RECORD`] | set aside with its place and beginning; an array ends there |
+//! | a row, an element of a JSON array, the text of a row of Parquet, a text or HTML file | [`RECORD`] | set aside with its place and beginning; an array ends there |
+//! | a line of a plain file | [`LINE`] | set aside with its number |
 //! | a quote that does not close | [`RECORD`] | its line is set aside, the next ones are read |
 //! | columns of a table | [`COLUMNS`] | the file is refused |
 //! | nested JSON | [`JSON_DEPTH`] | the row is set aside |
@@ -20,8 +21,10 @@ use std::io::{self, Read};
 
 use anyhow::{Result, bail};
 
-/// Bytes of a row, of a line, of an element of a JSON array, of the text in a row of Parquet, and of a text or HTML file.
+/// Bytes of a row, of an element of a JSON array, of the text in a row of Parquet, and of a text or HTML file.
 pub const RECORD: usize = 8 << 20;
+/// Bytes of a line of a plain file, which may hold a whole corpus.
+pub const LINE: usize = 64 << 20;
 /// Bytes of a row set aside for its length that are kept.
 pub const RECORD_KEPT: usize = 1 << 16;
 /// Columns of a table.

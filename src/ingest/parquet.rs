@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::ingest::reader::{BATCH_BYTES, Cells, Fault, Row};
 use crate::ingest::{limits, reason};
-use crate::job;
+use crate::{disk, job};
 
 /// Rows decoded at a time.
 const SLICE: usize = 4096;
@@ -34,6 +34,7 @@ impl ParquetRows {
     pub(super) fn open(path: &Path) -> Result<ParquetRows> {
         let path_text = path.display().to_string();
         let file = File::open(path).with_context(|| format!("cannot open {path_text}"))?;
+        disk::check_foreign_parquet(path, &file)?;
         let unreadable =
             || format!("{path_text} is not a whole Parquet file (cut short while it was copied, or another format?)");
         let mut reader = ParquetReader::new(file.try_clone()?);
@@ -54,6 +55,9 @@ impl ParquetRows {
         if self.decoded.height() == 0 {
             self.decoded = self.decode(used)?;
         }
+        if self.decoded.height() == 0 {
+            return Ok(Vec::new());
+        }
         // One text in the file can be that of many rows, so the size of the file says nothing.
         let sizes = sizes_of(&self.decoded).with_context(|| self.path.clone())?;
         let whole: Vec<bool> = sizes.iter().map(|&size| size <= limits::RECORD).collect();
@@ -61,7 +65,7 @@ impl ParquetRows {
             *sum += if *whole { *size } else { 0 };
             Some(*sum)
         });
-        let height = sums.take_while(|&sum| sum <= BATCH_BYTES).count().max(1).min(sizes.len());
+        let height = sums.take_while(|&sum| sum <= BATCH_BYTES).count().max(1);
         let frame = self.decoded.head(Some(height));
         self.decoded = self.decoded.slice(height as i64, sizes.len() - height);
         let texts: Vec<Option<Vec<Option<String>>>> = self
@@ -193,7 +197,6 @@ fn date_of(days: i32) -> Option<NaiveDate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk;
     use polars::prelude::{IntoColumn, IntoSeries, NamedFrom, Series, TimeZone};
 
     #[test]

@@ -6,8 +6,8 @@ use crate::ingest::limits;
 
 /// Why a line cannot be read.
 pub(crate) const NOT_UTF8: &str = "not UTF-8";
-/// A line that is longer than [`limits::RECORD`], of which nothing is kept.
-pub(crate) const TOO_LONG: &str = "line over 8 MB";
+/// A line that is longer than [`limits::LINE`], of which nothing is kept.
+pub(crate) const TOO_LONG: &str = "line over 64 MB";
 
 /// Whole lines read at once.
 #[derive(Default)]
@@ -30,12 +30,12 @@ impl Chunk {
         self.read = 0;
         while self.read < size {
             let start = self.bytes.len();
-            let length = input.by_ref().take(limits::RECORD as u64 + 1).read_until(b'\n', &mut self.bytes)?;
+            let length = input.by_ref().take(limits::LINE as u64 + 1).read_until(b'\n', &mut self.bytes)?;
             if length == 0 {
                 break;
             }
             self.read += length;
-            if length > limits::RECORD {
+            if length > limits::LINE {
                 if !self.bytes.ends_with(b"\n") {
                     self.read += input.skip_until(b'\n')?;
                 }
@@ -82,19 +82,19 @@ mod tests {
 
     #[test]
     fn a_line_without_measure_costs_itself_alone_and_no_memory() {
-        let long = io::repeat(b'x').take(32 * limits::RECORD as u64);
+        let long = io::repeat(b'x').take(8 * limits::LINE as u64);
         let text = b"\xef\xbb\xbfa\r\n".chain(long).chain(&b"\n\xff\nb\n"[..]);
-        let longest = [vec![b'y'; limits::RECORD - 1], b"\nc".to_vec()].concat();
+        let longest = [vec![b'y'; limits::LINE - 1], b"\nc".to_vec()].concat();
         let mut input = BufReader::new(text.chain(&longest[..]));
         let (mut chunk, mut lines, mut read) = (Chunk::default(), Vec::new(), 0);
         while chunk.fill(&mut input, 1 << 20).unwrap() {
             lines.extend(chunk.lines().into_iter().map(|line| line.map(|line| (line.len(), line.chars().next()))));
             read += chunk.len();
-            assert!(chunk.bytes.capacity() <= 4 * limits::RECORD);
+            assert!(chunk.bytes.capacity() <= 3 * limits::LINE);
         }
         let [a, b, c] = ['a', 'b', 'c'].map(|line| Ok((1, Some(line))));
-        assert_eq!(lines, [a, Err(TOO_LONG), Err(NOT_UTF8), b, Ok((limits::RECORD - 1, Some('y'))), c]);
-        assert_eq!(read, 3 + 3 + 33 * limits::RECORD + 1 + 2 + 2 + 1);
-        assert_eq!(TOO_LONG, format!("line over {} MB", limits::RECORD >> 20));
+        assert_eq!(lines, [a, Err(TOO_LONG), Err(NOT_UTF8), b, Ok((limits::LINE - 1, Some('y'))), c]);
+        assert_eq!(read, 3 + 3 + 9 * limits::LINE + 1 + 2 + 2 + 1);
+        assert_eq!(TOO_LONG, format!("line over {} MB", limits::LINE >> 20));
     }
 }

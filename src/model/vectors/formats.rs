@@ -18,7 +18,7 @@ use crate::ingest::limits;
 /// Bytes of a word at the most; more is a sign of damage.
 const LONGEST: usize = 1 << 16;
 /// Bytes of a line at the most.
-const LINE: u64 = limits::RECORD as u64;
+const LINE: u64 = limits::LINE as u64;
 
 /// How vectors are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]

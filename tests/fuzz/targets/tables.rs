@@ -75,9 +75,7 @@ pub(super) fn parquet(bytes: &[u8]) {
     with_file("t.parquet", bytes, |path| {
         let source = Source { format: Format::Parquet, ..Source::default() };
         if let Ok(file) = read_raw(path, &source, ctx()) {
-            assert!(
-                file.rows.iter().all(|row| row.cells.as_ref().is_ok_and(|cells| cells.len() == file.columns.len()))
-            );
+            assert!(file.rows.iter().flat_map(|row| &row.cells).all(|cells| cells.len() == file.columns.len()));
         }
     });
 }
