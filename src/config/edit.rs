@@ -21,10 +21,10 @@ type Step<'p> = (&'p str, Option<usize>);
 /// Puts `value`, a TOML value, at `path`. Tables on the way are made.
 pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
     let parsed: Value = value.trim().parse().map_err(|_| anyhow::anyhow!("{value:?} is no value of TOML"))?;
+    let steps = steps(path)?;
     if let Some(span) = Written::read(text)?.span(path)? {
         return checked(format!("{}{}{}", &text[..span.start], value.trim(), &text[span.end..]));
     }
-    let steps = steps(path)?;
     let Some(((key, None), way)) = steps.split_last() else { bail!("{path}: there is no such table") };
     let mut document = document(text)?;
     let mut at = document.as_item_mut();
@@ -208,8 +208,12 @@ fn checked(text: String) -> Result<String> {
 
 fn steps(path: &str) -> Result<Vec<Step<'_>>> {
     let step = |step: &'_ str| -> Option<(usize, Option<usize>)> {
-        let Some(open) = step.find('[') else { return Some((step.len(), None)) };
-        Some((open, Some(step[open + 1..].strip_suffix(']')?.parse().ok()?)))
+        let end = step.find('[').unwrap_or(step.len());
+        let number = match &step[end..] {
+            "" => None,
+            number => Some(number[1..].strip_suffix(']')?.parse().ok()?),
+        };
+        (end > 0 && !step[..end].contains(']')).then_some((end, number))
     };
     let read = |part| step(part).map(|(end, number)| (&part[..end], number));
     path.split('.').map(read).collect::<Option<_>>().with_context(|| format!("{path:?} is no path of keys"))
