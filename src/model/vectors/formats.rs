@@ -139,11 +139,12 @@ fn look(bytes: &[u8], dim: usize) -> VectorFormat {
     let line = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
     let whole = line.len() < bytes.len();
     let Ok(line) = std::str::from_utf8(line) else { return VectorFormat::Binary };
-    let numbers: Vec<&str> = line.split([' ', '\t']).skip(1).filter(|field| !field.trim().is_empty()).collect();
+    let line = line.trim_end_matches('\r');
+    let numbers: Vec<&str> = line.split([' ', '\t']).skip(1).filter(|field| !field.is_empty()).collect();
     let fits = numbers.len() == dim || (!whole && numbers.len() <= dim);
     // The last of a line that was cut short may be cut too.
     let read = if whole { &numbers[..] } else { &numbers[..numbers.len().saturating_sub(1)] };
-    if fits && read.iter().all(|field| field.trim().parse::<f32>().is_ok()) {
+    if fits && read.iter().all(|field| field.parse::<f32>().is_ok()) {
         VectorFormat::Text
     } else {
         VectorFormat::Binary
@@ -154,7 +155,7 @@ fn text_row(input: &mut impl BufRead, dim: usize, values: &mut Vec<f32>) -> Resu
     let mut line = String::new();
     input.by_ref().take(LINE).read_line(&mut line).context("it is not UTF-8")?;
     ensure!(!line.is_empty(), "the file ends before it");
-    let mut fields = line.trim_end().split([' ', '\t']);
+    let mut fields = line.trim_end_matches(['\r', '\n']).split([' ', '\t']);
     let word = fields.next().unwrap_or_default();
     let start = values.len();
     for field in fields.filter(|field| !field.is_empty()) {
