@@ -24,6 +24,8 @@ use crate::{assert_same_files, copy_folder, files_below, inkstone, run};
 const KILLS: usize = 200;
 /// Kills of one project, each of the run that goes on after the one before.
 const CHAIN: usize = 10;
+/// Kills aimed at a stage that those were not enough for, at the most.
+const AIMED: usize = 30;
 const RUN: [&str; 8] = ["demo", "--headless", "--scale", SCALE, "--dir", ".", "--threads", "2"];
 /// What comes before everything that the state knows of: the market is made.
 const GENERATE: &str = "generate";
@@ -170,6 +172,11 @@ struct Met {
 }
 
 impl Met {
+    fn add(&mut self, more: Met) {
+        more.rooms.into_iter().for_each(|(room, kills)| *self.rooms.entry(room).or_default() += kills);
+        (self.kills, self.torn, self.kept) = (self.kills + more.kills, self.torn + more.torn, self.kept + more.kept);
+    }
+
     /// Fails where a run that finished a stage kept another part of it than lay there before.
     fn check_kept(&mut self, folder: &Path, before: &BTreeMap<String, u64>) {
         for report in last_reports(&project(folder)) {
@@ -182,8 +189,9 @@ impl Met {
     }
 }
 
-/// Kills a project again and again, lets it come to its end, and compares.
-fn chain(usual: &Undisturbed, kills: usize, draw: &mut ChaCha8Rng) -> Met {
+/// Kills a project again and again, lets it come to its end, and compares. `moment` chooses the next kill by the stage that stands
+/// and the kills that are to come.
+fn chain(usual: &Undisturbed, kills: usize, mut moment: impl FnMut(usize, usize) -> (usize, f64)) -> Met {
     let mut met = Met::default();
     let folder = folder();
     let mut before = BTreeMap::new();
@@ -192,8 +200,7 @@ fn chain(usual: &Undisturbed, kills: usize, draw: &mut ChaCha8Rng) -> Met {
         if standing == usual.stages.len() {
             break;
         }
-        let moment = usual.moment(standing, to_come, draw);
-        let was_killed = killed(usual, folder.path(), moment);
+        let was_killed = killed(usual, folder.path(), moment(standing, to_come));
         met.check_kept(folder.path(), &before);
         before = left(usual, folder.path());
         if was_killed.is_none() {
@@ -224,16 +231,15 @@ fn two_hundred_kills_change_no_byte_and_cost_no_finished_batch() {
                 let mut draw = ChaCha8Rng::seed_from_u64(20240229 + worker);
                 let mut done = 0;
                 while done < KILLS / 2 {
-                    let met = chain(usual, CHAIN.min(KILLS / 2 - done), &mut draw);
+                    let kills = CHAIN.min(KILLS / 2 - done);
+                    let met = chain(usual, kills, |from, to_come| usual.moment(from, to_come, &mut draw));
                     done += met.kills;
-                    let mut all = all.lock().unwrap();
-                    met.rooms.into_iter().for_each(|(room, kills)| *all.rooms.entry(room).or_default() += kills);
-                    (all.kills, all.torn, all.kept) = (all.kills + met.kills, all.torn + met.torn, all.kept + met.kept);
+                    all.lock().unwrap().add(met);
                 }
             });
         }
     });
-    let met = all.into_inner().unwrap();
+    let mut met = all.into_inner().unwrap();
     println!(
         "{} kills in {:.0} s: {:?}; {} left a half-written file, {} finished parts and batches were kept",
         met.kills,
@@ -243,13 +249,15 @@ fn two_hundred_kills_change_no_byte_and_cost_no_finished_batch() {
         met.kept
     );
     assert_eq!(met.kills, KILLS);
-    for (stage, _) in &usual.stages {
-        assert!(
-            met.rooms.get(room(stage)).is_some_and(|kills| *kills >= 2),
-            "{} was spared: {:?}",
-            room(stage),
-            met.rooms
-        );
+    // How fast a machine is while it does this moves the moments: what was spared is aimed at.
+    let mut draw = ChaCha8Rng::seed_from_u64(20240229);
+    for (stage, (name, _)) in usual.stages.iter().enumerate() {
+        let mut tries = 0;
+        while met.rooms.get(room(name)).is_none_or(|kills| *kills < 2) {
+            assert!(tries < AIMED, "{name} ends before any kill: {:?}", met.rooms);
+            met.add(chain(&usual, 1, |_, _| (stage, draw.random())));
+            tries += 1;
+        }
     }
     assert!(met.kept > 0, "no kill left anything finished");
 }
