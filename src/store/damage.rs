@@ -7,7 +7,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::tests::{ctx, dense_rows, key, read_all, spec};
+use super::tests::{ctx, dense_rows, finished, key, read_all, spec};
 use super::*;
 
 const DAMAGES: u64 = 100;
@@ -139,6 +139,28 @@ fn damage_anywhere_serves_nothing_wrong_and_a_repair_loses_only_what_it_touched(
     assert!(noticed > 10 && lost > 10, "the damage does not matter: {noticed} noticed, {lost} batches lost");
 }
 
+/// The database writes its settings in place, and a snapshot under another name than that by which it counts.
+#[test]
+fn a_kill_in_the_middle_of_an_opening_costs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (spec, order) = finished(&Store::open(dir.path()).unwrap());
+    drop(Store::open(dir.path()).unwrap());
+    let database = dir.path().join("db-000001");
+    let whole = std::fs::read(database.join("conf")).unwrap();
+    let snapshots = || files_below(&database).into_iter().filter(|f| f.to_string_lossy().contains("snap."));
+    let snapshot = snapshots().next().unwrap();
+    let begun = database.join("snap.7FFFFFFFFFFFFFFF.generating");
+    let half = std::fs::read(&snapshot).unwrap();
+    for length in 0..whole.len() {
+        std::fs::write(database.join("conf"), &whole[..length]).unwrap();
+        std::fs::write(&begun, &half[..length.min(half.len())]).unwrap();
+        let store = Store::open(dir.path()).unwrap_or_else(|error| panic!("{length} bytes: {error:#}"));
+        assert_eq!(store.set(&spec.id()).unwrap().unwrap().batches().count(), order.len());
+        assert_eq!(std::fs::read(database.join("conf")).unwrap(), whole);
+        assert_eq!((begun.exists(), snapshots().count()), (false, 1));
+    }
+}
+
 #[test]
 fn damage_to_one_copy_of_a_journal_loses_nothing_and_to_both_only_what_it_touched() {
     const RECORDS: u64 = 30;
@@ -241,7 +263,8 @@ fn a_journal_of_the_format_before_gets_its_copy_and_one_of_a_newer_is_refused() 
     drop(Journal::open(dir.path(), PATIENCE).unwrap());
     assert!(std::fs::read(&copy).unwrap().len() == whole.len());
     // The database alone could not be opened: everything comes from the copy.
-    std::fs::write(dir.path().join("db/conf"), [0xff; 100]).unwrap();
+    let snapshots = files_below(&dir.path().join("db")).into_iter().filter(|f| f.to_string_lossy().contains("snap."));
+    assert_eq!(snapshots.map(|f| std::fs::write(f, [0xff; 100]).unwrap()).count(), 1);
     let journal = Journal::open(dir.path(), PATIENCE).unwrap();
     assert_eq!(journal.last().unwrap(), (2, Some(Key::of(b"two"))));
     assert_eq!(journal.attachment(1).unwrap(), Slot::Whole(b"rows of one".to_vec()));

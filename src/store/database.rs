@@ -54,6 +54,7 @@ impl Database {
         // The database waits for ever for threads that the system does not give it.
         let thread = std::thread::Builder::new().name("database".to_owned()).spawn(|| ());
         thread.with_context(|| format!("cannot start the threads of {}", says.whose))?;
+        remove_torn(folder).with_context(|| format!("cannot tidy up {}", folder.display()))?;
         let began = Instant::now();
         let open = || loop {
             match config.open() {
@@ -184,6 +185,32 @@ impl Drop for Database {
         let db = self.db.take();
         let _ = contained(|| drop(db));
     }
+}
+
+/// Removes what a kill in the middle of an opening leaves, which the database takes for damage. Nothing of it counts yet: its settings,
+/// which are written in place, are always the same, and a snapshot counts from when it is renamed.
+fn remove_torn(folder: &Path) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        let torn = match path.file_name().and_then(|name| name.to_str()) {
+            Some("conf") => !ends_with_checksum(&std::fs::read(&path)?),
+            Some(name) => name.starts_with("snap.") && name.ends_with(".generating"),
+            None => false,
+        };
+        if torn {
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether bytes end with the CRC32 of those before it, little-endian.
+fn ends_with_checksum(bytes: &[u8]) -> bool {
+    bytes.split_last_chunk().is_some_and(|(content, sum)| crc32fast::hash(content) == u32::from_le_bytes(*sum))
 }
 
 /// Runs a step of the database and explains its failure.

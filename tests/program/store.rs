@@ -1,6 +1,7 @@
 //! The feature store from outside: sets that are carried from project to project, a store that is damaged, a store that is held.
 
 use std::fs;
+use std::path::PathBuf;
 
 use inkstone::project::Project;
 use inkstone::store::Store;
@@ -42,7 +43,9 @@ fn a_damaged_store_is_refused_and_repaired_without_computing_what_is_sound() {
     let whole = results(folder);
     let current = fs::read_to_string(store.join("current")).unwrap();
     let database = store.join(current.lines().last().unwrap());
-    fs::write(database.join("conf"), [0xff; 100]).unwrap();
+    let snapshot = |path: &PathBuf| path.to_string_lossy().contains("/snap.");
+    let snapshot = database.read_dir().unwrap().map(|entry| entry.unwrap().path()).find(snapshot).unwrap();
+    fs::write(snapshot, [0xff; 100]).unwrap();
     assert_says(&run(folder, &["run", "--headless"]).refusal(), &["features.sled is damaged", "inkstone store repair"]);
     let repaired = run(folder, &["store", "repair"]).finished();
     assert_says(&repaired["dropped"].to_string(), &["is damaged"]);
