@@ -6,8 +6,8 @@
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Bytes that a page may unpack to. Writers end pages at about a megabyte, and after the text that goes beyond.
-const PAGE: i64 = 1 << 30;
+/// Bytes that a page of a Parquet file may unpack to. Writers end pages at about a megabyte, and after the text that goes beyond.
+pub const PAGE: i64 = 1 << 30;
 /// Structures inside one another.
 const DEPTH: usize = 16;
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -70,15 +70,15 @@ impl Chunk {
         while left > 0 && walk.at < walk.bytes.len() {
             let (mut packed, mut unpacked, mut values, mut entries) = (0, 0, 0, 0);
             walk.structure(&mut Vec::new(), &mut |path, number| {
-                match path {
-                    // A checksum.
-                    [4] => return Ok(()),
-                    [2] => unpacked = number,
-                    [3] => packed = number,
-                    [5 | 8, 1] => values = number,
-                    [7, 1] => entries = number,
-                    _ => {}
-                }
+                let claim = match path {
+                    [2] => &mut unpacked,
+                    [3] => &mut packed,
+                    [5 | 8, 1] => &mut values,
+                    [7, 1] => &mut entries,
+                    // Kinds, checksums, statistics.
+                    _ => return Ok(()),
+                };
+                *claim = number;
                 ensure!(number >= 0, "a page claims a negative number, {number}");
                 Ok(())
             })?;
@@ -169,8 +169,6 @@ impl Walk<'_> {
                 let size = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
                 let left = self.bytes.len() - self.at;
                 ensure!(size <= left as u64, "a list claims {size} entries where {left} bytes are left");
-                ensure!(path.len() < DEPTH, "lists are nested more than {DEPTH} deep");
-                // Lists of lists come no deeper than structures do.
                 (0..size).try_for_each(|_| match head & 0xf {
                     9 | 10 => bail!("a list of lists, which Parquet has not"),
                     kind => self.value(kind, path, told),

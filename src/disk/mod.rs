@@ -3,6 +3,7 @@
 
 mod claims;
 mod flaw;
+mod foreign;
 mod formulas;
 mod json;
 mod map;
@@ -17,7 +18,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader};
 
+pub use claims::PAGE as PARQUET_PAGE;
 pub use flaw::{Damage, Flaw};
+pub use foreign::{ForeignParquet, read_foreign_parquet};
 pub use formulas::Formulas;
 pub(crate) use json::content_of_json;
 #[cfg(test)]
@@ -81,26 +84,9 @@ pub fn parquet_writer<W: Write>(out: W) -> ParquetWriter<W> {
 pub fn read_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
     let file = open(path)?;
     check_with(path, &file, |bytes| seal::check(bytes).map(drop))?;
-    frame_of(path, file, columns)
-}
-
-/// Fails where a Parquet file cannot be what it claims, so that nobody takes the memory for that.
-pub fn check_foreign_parquet(path: &Path, file: &File) -> Result<()> {
-    let map = map_file(file).with_context(|| format!("cannot read {}", path.display()))?;
-    claims::check(&map).with_context(|| {
-        format!("{} is not a whole Parquet file (cut short while it was copied, or another format?)", path.display())
-    })
-}
-
-/// Reads a Parquet file of any origin. Where it has a seal of ours, that counts.
-pub fn read_foreign_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    check_foreign_parquet(path, &file)?;
-    check_with(path, &file, |bytes| match seal::find(bytes) {
-        Ok(_) => seal::check(bytes).map(drop),
-        Err(_) => Ok(()),
-    })?;
-    frame_of(path, file, columns)
+    let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
+    let reader = ParquetReader::new(file).with_columns(columns);
+    reader.finish().with_context(|| format!("{} is not a readable Parquet file", path.display()))
 }
 
 /// Rows of a Parquet file of ours, by its footer alone.
@@ -155,14 +141,6 @@ fn open(path: &Path) -> Result<File> {
 fn check_with<T>(path: &Path, file: &File, check: impl FnOnce(&[u8]) -> Result<T, Flaw>) -> Result<T> {
     let map = map_file(file).with_context(|| format!("cannot read {}", path.display()))?;
     check(&map).map_err(|flaw| Damage::new(path, flaw).into())
-}
-
-fn frame_of(path: &Path, file: File, columns: Option<&[&str]>) -> Result<DataFrame> {
-    let columns = columns.map(|names| names.iter().map(|&n| n.to_owned()).collect());
-    ParquetReader::new(file)
-        .with_columns(columns)
-        .finish()
-        .with_context(|| format!("{} is not a readable Parquet file (cut short, or another format?)", path.display()))
 }
 
 /// A frame of columns that have the same length by construction.

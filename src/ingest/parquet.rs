@@ -5,45 +5,47 @@
 use std::fs::File;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use chrono::{DateTime, Days, NaiveDate};
-use polars::prelude::{
-    AnyValue, Column, DataFrame, DataType, ParallelStrategy, ParquetReader, PolarsResult, SerReader, TimeUnit,
-};
+use polars::prelude::{AnyValue, Column, DataFrame, DataType, ParquetReader, SerReader, TimeUnit};
 use rayon::prelude::*;
 
+use crate::disk::ForeignParquet;
 use crate::ingest::reader::{BATCH_BYTES, Cells, Fault, Row};
 use crate::ingest::{limits, reason};
-use crate::{disk, job};
 
 /// Rows decoded at a time.
 const SLICE: usize = 4096;
 
 /// The rows of one file.
 pub(super) struct ParquetRows {
-    file: File,
+    file: ForeignParquet,
     columns: Vec<String>,
     total: usize,
     given: usize,
     /// Rows that were decoded and not given.
     decoded: DataFrame,
+    /// Bytes of text in each of them.
+    sizes: Vec<usize>,
     path: String,
 }
 
 impl ParquetRows {
     pub(super) fn open(path: &Path) -> Result<ParquetRows> {
-        let path_text = path.display().to_string();
-        let file = File::open(path).with_context(|| format!("cannot open {path_text}"))?;
-        disk::check_foreign_parquet(path, &file)?;
-        let unreadable =
-            || format!("{path_text} is not a whole Parquet file (cut short while it was copied, or another format?)");
-        let mut reader = ParquetReader::new(file.try_clone()?);
-        let head = job::contained(move || -> PolarsResult<(usize, Vec<String>)> {
+        let file = ForeignParquet::open(path)?;
+        let head = |mut reader: ParquetReader<File>| {
             Ok((reader.num_rows()?, reader.schema()?.iter_names().map(ToString::to_string).collect()))
-        });
-        let (total, columns) =
-            head.map_err(|_| anyhow!("its head is no sound one")).with_context(unreadable)?.with_context(unreadable)?;
-        Ok(ParquetRows { file, columns, total, given: 0, decoded: DataFrame::empty(), path: path_text })
+        };
+        let (total, columns) = file.read(head)?;
+        Ok(ParquetRows {
+            file,
+            columns,
+            total,
+            given: 0,
+            decoded: DataFrame::empty(),
+            sizes: Vec::new(),
+            path: path.display().to_string(),
+        })
     }
 
     pub(super) fn columns(&self) -> Vec<String> {
@@ -52,22 +54,22 @@ impl ParquetRows {
 
     /// The next rows, as many as hold no more text than a batch may, but one at the least; empty at the end.
     pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
-        if self.decoded.height() == 0 {
+        if self.sizes.is_empty() {
             self.decoded = self.decode(used)?;
+            self.sizes = sizes_of(&self.decoded).with_context(|| self.path.clone())?;
         }
-        if self.decoded.height() == 0 {
+        if self.sizes.is_empty() {
             return Ok(Vec::new());
         }
         // One text in the file can be that of many rows, so the size of the file says nothing.
-        let sizes = sizes_of(&self.decoded).with_context(|| self.path.clone())?;
-        let whole: Vec<bool> = sizes.iter().map(|&size| size <= limits::RECORD).collect();
-        let sums = sizes.iter().zip(&whole).scan(0, |sum, (size, whole)| {
-            *sum += if *whole { *size } else { 0 };
+        let sums = self.sizes.iter().scan(0, |sum, &size| {
+            *sum += if size <= limits::RECORD { size } else { 0 };
             Some(*sum)
         });
         let height = sums.take_while(|&sum| sum <= BATCH_BYTES).count().max(1);
+        let whole: Vec<bool> = self.sizes.drain(..height).map(|size| size <= limits::RECORD).collect();
         let frame = self.decoded.head(Some(height));
-        self.decoded = self.decoded.slice(height as i64, sizes.len() - height);
+        self.decoded = self.decoded.slice(height as i64, self.sizes.len());
         let texts: Vec<Option<Vec<Option<String>>>> = self
             .columns
             .par_iter()
@@ -97,15 +99,10 @@ impl ParquetRows {
         }
         let names: Vec<String> =
             self.columns.iter().zip(used).filter(|(_, used)| **used).map(|(c, _)| c.clone()).collect();
-        let damaged = || format!("{} cannot be read on from row {} (damaged?)", self.path, self.given + 1);
-        let file = self.file.try_clone()?;
-        // Polars panics at pages that are damaged; on this thread alone that can be caught.
-        let read = || {
-            let reader = ParquetReader::new(file).read_parallel(ParallelStrategy::None).with_columns(Some(names));
-            reader.with_slice(Some((self.given, height))).finish()
-        };
-        let frame = job::contained(read).map_err(|_| anyhow!("it is no sound Parquet")).with_context(damaged)?;
-        frame.with_context(damaged)
+        let slice = Some((self.given, height));
+        self.file
+            .read(|reader| reader.with_columns(Some(names)).with_slice(slice).finish())
+            .with_context(|| format!("{} cannot be read on from row {}", self.path, self.given + 1))
     }
 }
 
@@ -171,9 +168,8 @@ fn texts_of(column: &Column, whole: &[bool]) -> Result<Vec<Option<String>>> {
             ticks.i64()?.iter().map(|t| t.and_then(text)).collect()
         }
         _ => {
-            let texts = whole[..column.len()].iter().enumerate();
-            let texts = texts.map(|(i, whole)| Ok(if *whole { text_of(&column.get(i)?) } else { None }));
-            texts.collect::<Result<_>>()?
+            let texts = (0..column.len()).zip(whole);
+            texts.map(|(i, whole)| Ok(if *whole { text_of(&column.get(i)?) } else { None })).collect::<Result<_>>()?
         }
     })
 }
@@ -197,6 +193,7 @@ fn date_of(days: i32) -> Option<NaiveDate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk;
     use polars::prelude::{IntoColumn, IntoSeries, NamedFrom, Series, TimeZone};
 
     #[test]
@@ -227,7 +224,7 @@ mod tests {
         assert!(rows.next_batch(&[true; 6]).unwrap().is_empty());
     }
 
-    /// A few kilobytes that are a gigabyte of cells.
+    /// Kilobytes that are a hundred megabytes of cells.
     #[test]
     fn a_text_that_stands_for_many_rows_is_not_copied_for_all_of_them() {
         let dir = tempfile::tempdir().unwrap();

@@ -49,8 +49,8 @@ impl Fault {
 /// The cells of a row.
 pub(super) type Cells = Vec<Option<String>>;
 
-/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from (none for Excel and files of one document but text; of
-/// Parquet the beginning of what is too long).
+/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from (none for Excel and files of one
+/// document but text; of Parquet the beginning of what is too long).
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) number: u64,

@@ -6,7 +6,6 @@
 //! anything of it is kept. With pandas: `numpy.stack(frame["values"])`.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -14,15 +13,15 @@ use anyhow::{Context, Result, bail, ensure};
 use polars::io::parquet::read::FileMetadata;
 use polars::prelude::{
     Column, DataFrame, DataType, Float32Type, IntoColumn, KeyValueMetadata, ListBuilderTrait, ListChunked,
-    ListPrimitiveChunkedBuilder, NamedFrom, ParquetReader, PolarsNumericType, Schema, SerReader, Series, UInt32Type,
+    ListPrimitiveChunkedBuilder, NamedFrom, PolarsNumericType, Schema, SerReader, Series, UInt32Type,
 };
 use serde::{Deserialize, Serialize};
 
 use super::layout::{BatchEntry, BatchRecord, Header};
 use super::{RowKind, Rows, Store, Values, block};
 use crate::data::Key;
-use crate::disk;
-use crate::job::{Ctx, contained};
+use crate::disk::{self, ForeignParquet};
+use crate::job::Ctx;
 
 /// The format of the files that this version writes.
 const FORMAT: u32 = 1;
@@ -169,18 +168,14 @@ fn lists<'a, T: PolarsNumericType>(name: &str, rows: impl Iterator<Item = &'a [T
 /// A file that a set was exported to.
 struct Portable {
     path: PathBuf,
-    file: File,
+    file: ForeignParquet,
     notes: std::sync::Arc<FileMetadata>,
 }
 
 impl Portable {
     fn open(path: &Path) -> Result<(Portable, Header)> {
-        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-        let damaged = || format!("{} is not a readable Parquet file (cut short, or another format?)", path.display());
-        let reader = file.try_clone()?;
-        // What reads Parquet files may panic at one that is damaged.
-        let notes = contained(|| anyhow::Ok(ParquetReader::new(reader).get_metadata()?.clone()));
-        let notes = notes.ok().with_context(damaged)?.with_context(damaged)?;
+        let file = ForeignParquet::open(path)?;
+        let notes = file.read(|mut reader| reader.get_metadata().cloned())?;
         let note = |key: &str| {
             let all = notes.key_value_metadata().as_ref()?;
             all.iter().find(|note| note.key == key)?.value.clone()
@@ -208,8 +203,7 @@ impl Portable {
             let path = self.path.display();
             format!("{path} is damaged: the rows {} to {} are not those that were exported", place.start + 1, place.end)
         };
-        let rows =
-            contained(|| self.read(header.spec.kind, &place)).ok().with_context(damaged)?.with_context(damaged)?;
+        let rows = self.read(header.spec.kind, &place).with_context(damaged)?;
         rows.check().with_context(damaged)?;
         let blocks = block::pack(&rows).with_context(damaged)?;
         ensure!(BatchRecord::of(&rows, &blocks) == entry.record, damaged());
@@ -220,9 +214,10 @@ impl Portable {
         if place.is_empty() {
             return Ok(Rows::empty(kind));
         }
-        let mut reader = ParquetReader::new(self.file.try_clone()?);
-        reader.set_metadata(self.notes.clone());
-        let frame = reader.with_slice(Some((place.start, place.len()))).finish()?;
+        let frame = self.file.read(|mut reader| {
+            reader.set_metadata(self.notes.clone());
+            reader.with_slice(Some((place.start, place.len()))).finish()
+        })?;
         let keys = frame.column("key")?.str()?.iter().map(|key| Key::from_hex(key?));
         let keys = keys.collect::<Option<Vec<_>>>().context("a key is not of 32 hexadecimal digits")?;
         let (ends, values) = flat::<Float32Type>(frame.column("values")?.list()?)?;

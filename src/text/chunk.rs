@@ -5,9 +5,9 @@ use std::io::{self, BufRead, Read};
 use crate::ingest::limits;
 
 /// Why a line cannot be read.
-pub(crate) const NOT_UTF8: &str = "not UTF-8";
+const NOT_UTF8: &str = "not UTF-8";
 /// A line that is longer than [`limits::LINE`], of which nothing is kept.
-pub(crate) const TOO_LONG: &str = "line over 64 MB";
+const TOO_LONG: &str = "line over 64 MB";
 
 /// Whole lines read at once.
 #[derive(Default)]

@@ -1,8 +1,8 @@
 //! Sparse rows: a compressed matrix `[rows, cols]` of f32 values at u32 columns, as in scipy's CSR.
 //!
 //! Columns ascend within a row and are unique. Eight bytes a stored value, so 200,000 documents of 150 distinct words
-//! take 240 MB; those of a whole corpus lie in a file ([`SpilledCsr`]). Products are computed in f64; each output element is summed by one thread in column order, so the bytes
-//! of a result do not depend on the number of threads.
+//! take 240 MB; those of a whole corpus lie in a file ([`SpilledCsr`]). Products are computed in f64; each output element
+//! is summed by one thread in column order, so the bytes of a result do not depend on the number of threads.
 
 mod spilled;
 
