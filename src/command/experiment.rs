@@ -16,7 +16,7 @@ use crate::headless::{self, Summary};
 use crate::job::Ctx;
 use crate::pipeline;
 use crate::report::experiment_html;
-use crate::store::Store;
+use crate::store::Reader;
 use crate::text::Segmenter;
 use crate::tui::{Kept, Laboratory, Start, Truncated};
 
@@ -106,8 +106,7 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
     let found = pipeline::findings(config, &project).into_iter().find(|found| found.name == params.name);
     let Some(found) = found else { return Ok(None) };
     let Some(looked) = pipeline::look_at(config, &project, params, number)? else { return Ok(None) };
-    // While a run has the store, there are no scores to be seen, which is told.
-    let (store, without_scores) = match Store::open(&project.store()) {
+    let (store, without_scores) = match Reader::open(&project.store()) {
         Ok(store) => (Some(store), None),
         Err(error) => (None, Some(format!("{error:#}"))),
     };

@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::store::{Header, RowKind, Store, export, file_name, import};
+use crate::store::{Header, Reader, RowKind, Store, export, file_name, import};
 use crate::{lock, pipeline};
 
 /// Looks after the feature store.
@@ -60,12 +60,12 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
             summary.set("compaction", staged(ctx, counting("compact", None), compact)?);
         }
         StoreAction::Stats => {
-            let store = Store::open(&path)?;
+            let store = Reader::open(&path)?;
             summary.set("stats", store.stats()?);
             summary.set("sets", store.sets()?.iter().map(of_set).collect::<Vec<_>>());
         }
         StoreAction::Export { set, all: _, out } => {
-            let store = Store::open(&path)?;
+            let store = Reader::open(&path)?;
             let wanted: Vec<(Header, PathBuf)> = match set {
                 Some(name) => vec![(store.find(name)?, out.clone())],
                 None => store.sets()?.into_iter().map(|set| (set.clone(), out.join(file_name(&set)))).collect(),

@@ -15,7 +15,7 @@ use crate::disk;
 use crate::export::{Difference, Manifest, StageNote, difference};
 use crate::job::Ctx;
 use crate::project::Project;
-use crate::store::Store;
+use crate::store::Reader;
 
 /// A run that was repeated.
 #[derive(Clone, Debug, Serialize)]
@@ -50,7 +50,7 @@ pub(super) fn stages(config: &Config, project: &Project, state: &State) -> Resul
     let factors = config.factor.iter().map(|factor| format!("factor {}", factor.name));
     let backtests = config.factor.iter().map(|factor| format!("backtest {}", factor.name));
     let names = fixed.into_iter().chain(features).chain(factors).chain(backtests);
-    let store = Store::open(&project.store())?;
+    let store = Reader::open(&project.store())?;
     let mut notes = Vec::new();
     for stage in names {
         let Some((key, made)) = state.key_of(&stage) else { continue };

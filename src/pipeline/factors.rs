@@ -16,7 +16,7 @@ use crate::export::{ExportFactor, Extra, Provenance};
 use crate::factor::{Factor, Plan, signals_to_frame};
 use crate::ledger::{self, Trial};
 use crate::project::Project;
-use crate::store::Store;
+use crate::store::Reader;
 use crate::{backtest, disk, export, ingest};
 
 impl Run<'_> {
@@ -26,7 +26,7 @@ impl Run<'_> {
         let mut built: BTreeMap<&str, Key> = BTreeMap::new();
         let sets_by_name = self.sets.clone();
         for params in &config.factor {
-            let store = Store::open(&project.store())?;
+            let store = Reader::open(&project.store())?;
             let materials = Materials { store: &store, market: &market, project: &project, config };
             let plan = Plan::new(params)?;
             let sets: Vec<Key> = plan.features().iter().map(|name| self.sets[name]).collect();

@@ -11,11 +11,11 @@ use crate::factor::{self, Factor, Inputs, Plan, Signal, Sources};
 use crate::job::Ctx;
 use crate::market::Market;
 use crate::project::Project;
-use crate::store::Store;
+use crate::store::Reader;
 
 /// Where the materials of a project's factors are.
 pub(super) struct Materials<'a> {
-    pub(super) store: &'a Store,
+    pub(super) store: &'a Reader,
     pub(super) market: &'a Market,
     pub(super) project: &'a Project,
     pub(super) config: &'a Config,

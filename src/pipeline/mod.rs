@@ -291,9 +291,8 @@ impl<'a> Run<'a> {
         if self.project.prices().exists() {
             self.market = Some(market(&self.project, &securities(&self.project)?)?);
         }
+        let store = Store::open(&self.project.store())?;
         for feature in &self.config.feature {
-            // Opened anew for each, so that somebody who looks into the store gets in between.
-            let store = Store::open(&self.project.store())?;
             let set = self.extract_one(feature, &store)?;
             self.sets.insert(feature.name.clone(), set);
         }

@@ -26,7 +26,7 @@ use crate::job::Ctx;
 use crate::market::{Code, Market, Security, Tradability};
 use crate::project::Project;
 use crate::stats::mean;
-use crate::store::Store;
+use crate::store::Reader;
 
 /// Looks behind the factors of a project. What it has read it keeps, until the files are written anew.
 pub struct Tracer {
@@ -245,10 +245,10 @@ impl Tracer {
         columns.iter().map(explain).collect()
     }
 
-    /// What the set of a feature has of a document. Fails while a run has the store: what needs no fold is explained all the same.
+    /// What the set of a feature has of a document.
     fn kept(&self, feature: &str, place: (usize, usize)) -> Result<Option<KeptRow>> {
         let Some(made) = State::read(&self.project)?.made(&format!("extract {feature}")) else { return Ok(None) };
-        let store = Store::open(&self.project.store())?;
+        let store = Reader::open(&self.project.store())?;
         store.set(&made)?.map(|set| KeptRow::of(&set, place)).transpose()
     }
 

@@ -1,6 +1,6 @@
 //! Checking a whole store, and making a damaged one sound.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -10,8 +10,9 @@ use serde::Serialize;
 use super::database::Database;
 use super::files::RowFiles;
 use super::generations::{FORMAT, Generations};
-use super::layout::{Address, BatchRecord, Header, seal};
-use super::{PATIENCE, Store, migrate, read_header, read_record};
+use super::headers::Headers;
+use super::layout::{BatchRecord, batch_key, parse_batch_key, seal};
+use super::{PATIENCE, Reader, Store, migrate, read_record};
 use crate::data::Key;
 use crate::disk;
 use crate::job::Ctx;
@@ -65,41 +66,42 @@ impl Store {
                 problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
             }
         }
-        headers(&self.database, &self.files, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
+        unsound(&self.headers, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
         Ok(problems)
     }
 
     /// Makes the store in `path` sound, whatever was damaged, and tells what was wrong. A new database is made of the files whose every
-    /// block is sound, and of the finished sets that have all their batches; damaged files are removed. A set that lost a batch is
+    /// block is sound; damaged files and the headers of sets that lack a batch are removed. A set that lost a batch is
     /// unfinished from then on; the next run computes that batch alone. Advances by one for each file.
     pub fn repair(path: &Path, ctx: &Ctx) -> Result<Vec<Problem>> {
-        let mut generations = Generations::take(path, PATIENCE, true)?;
-        let files = RowFiles::new(path);
+        let (mut generations, reader) = (Generations::take(path, PATIENCE, true)?, Reader::new(path));
+        let Reader { files, headers, .. } = &reader;
         let mut problems = Vec::new();
         let whole = |what| Problem { set: None, batch: None, what, harmful: true };
         let old = generations.database().map_err(|error| problems.push(whole(format!("{error:#}")))).ok();
         if let Some(old) = old.as_ref().filter(|_| generations.format() < FORMAT) {
-            migrate::rows(old, &files, &mut problems, ctx)?;
+            migrate(generations.format(), old, &reader, &mut problems, ctx)?;
         }
-        let (sound, damaged) = examine_files(&files, &mut problems, ctx)?;
+        let (sound, damaged) = examine_files(files, &mut problems, ctx)?;
+        let mut finished = BTreeMap::new();
+        for set in headers.sets()? {
+            let batches = headers.read(set).ok().flatten().into_iter().flat_map(|header| header.batches);
+            finished.extend(batches.map(|batch| ((set, batch.key), batch.record)));
+        }
         let (database, ()) = generations.replace(|new| {
             for (&(set, batch), records) in &sound {
-                let key = Address::Batch { set, batch }.bytes();
-                let told = old.as_ref().and_then(|old| old.get(&key).ok().flatten());
-                let told = told.and_then(|value| read_record(&key, &value).ok());
+                let key = batch_key(set, batch);
+                let told = || old.as_ref()?.get(&key).ok()?.and_then(|value| read_record(&key, &value).ok());
                 // Of several rows of a batch, those that counted; any other may be what was being replaced.
-                let Some(record) = records.iter().find(|r| Some(**r) == told).or(records.first()) else { continue };
+                let counted = finished.get(&(set, batch)).copied().or_else(told);
+                let Some(record) = records.iter().find(|r| Some(**r) == counted).or(records.first()) else { continue };
                 new.apply(vec![(key.clone(), seal(&key, &serde_json::to_vec(record)?))], Vec::new())?;
             }
-            let Some(old) = &old else { return Ok(()) };
-            let kept = headers(old, &files, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
-            kept.into_iter().try_for_each(|header| {
-                let key = Address::Header { set: header.id() }.bytes();
-                let value = seal(&key, &serde_json::to_vec(&header)?);
-                new.apply(vec![(key, value)], Vec::new())
-            })
+            Ok(())
         })?;
         database.flush()?;
+        let unsound = unsound(headers, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
+        unsound.into_iter().try_for_each(|set| headers.remove(set).map(drop))?;
         damaged.iter().try_for_each(|path| disk::remove_if_there(path))?;
         files.tidy();
         Ok(problems)
@@ -112,7 +114,7 @@ pub(super) fn records(database: &Database, problems: &mut Vec<Problem>) -> Vec<(
     for entry in database.scan(b"b") {
         match entry {
             Ok((key, value)) => {
-                if let Some(Address::Batch { set, batch }) = Address::parse(&key) {
+                if let Some((set, batch)) = parse_batch_key(&key) {
                     records.push((set, batch, read_record(&key, &value)));
                 }
             }
@@ -146,47 +148,28 @@ fn examine_files(files: &RowFiles, problems: &mut Vec<Problem>, ctx: &Ctx) -> Re
     Ok((sound, damaged))
 }
 
-/// The headers whose batches are all there, as `sound` sees them. They are looked for by their keys as well as in order, because a damaged
-/// database may give the one and not the other.
-fn headers(
-    database: &Database,
-    files: &RowFiles,
+/// Tells of the headers that are damaged or lack a batch, as `sound` sees it, and gives their sets.
+fn unsound(
+    headers: &Headers,
     problems: &mut Vec<Problem>,
     sound: impl Fn(Key, Key, &BatchRecord) -> bool,
-) -> Result<Vec<Header>> {
-    let mut sets: BTreeSet<Key> = files.list()?.iter().map(|found| found.set).collect();
-    for key in database.scan_keys(b"h") {
-        match key {
-            Ok(key) => sets.extend(Address::parse(&key).map(|address| address.set())),
-            Err(error) => {
-                problems.push(Problem { set: None, batch: None, what: format!("{error:#}"), harmful: true });
-                break;
-            }
-        }
-    }
-    let mut whole = Vec::new();
-    for set in sets {
-        let key = Address::Header { set }.bytes();
-        let header = match database.get(&key).and_then(|value| value.map(|v| read_header(&key, &v)).transpose()) {
-            Ok(Some(header)) => header,
-            Ok(None) => continue,
-            Err(error) => {
-                let what = format!("its header {}", error.root_cause());
-                problems.push(Problem { set: Some(set), batch: None, what, harmful: true });
-                continue;
-            }
-        };
-        let lost = header.batches.iter().filter(|batch| !sound(set, batch.key, &batch.record));
+) -> Result<Vec<Key>> {
+    let mut unsound = Vec::new();
+    for set in headers.sets()? {
         let before = problems.len();
-        problems.extend(lost.map(|batch| Problem {
-            set: Some(set),
-            batch: Some(batch.key),
-            what: "a batch of the finished set is missing or damaged".to_owned(),
-            harmful: true,
-        }));
-        if problems.len() == before {
-            whole.push(header);
+        let mut tell = |batch, what| problems.push(Problem { set: Some(set), batch, what, harmful: true });
+        match headers.read(set) {
+            Ok(header) => {
+                let batches = header.into_iter().flat_map(|header| header.batches);
+                for batch in batches.filter(|batch| !sound(set, batch.key, &batch.record)) {
+                    tell(Some(batch.key), "a batch of the finished set is missing or damaged".to_owned());
+                }
+            }
+            Err(error) => tell(None, format!("its header {}", error.root_cause())),
+        }
+        if problems.len() > before {
+            unsound.push(set);
         }
     }
-    Ok(whole)
+    Ok(unsound)
 }

@@ -4,8 +4,8 @@ use anyhow::Result;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::layout::{Address, Header, seal};
-use super::{Store, read_header};
+use super::Store;
+use super::layout::{Header, batch_key, seal};
 use crate::data::Key;
 use crate::job::Ctx;
 
@@ -27,14 +27,12 @@ impl Store {
     /// is kept goes into a fresh database, then the files of the rest are removed. On an error the store stays as it was, after a kill it
     /// is the old or the new one. Rows are not moved, so it needs hardly any space. Advances by one for each file.
     pub fn compact(&mut self, keep: impl Fn(&Header) -> bool, ctx: &Ctx) -> Result<Compaction> {
-        let mut report = Compaction { before: self.file_bytes()?, ..Compaction::default() };
+        let mut report = Compaction { before: self.file_bytes(), ..Compaction::default() };
         let files = self.files.list()?;
         let mut wanted = FxHashSet::default();
-        let (old, kept) = (&self.database, &mut report);
+        let (reader, kept) = (&self.reader, &mut report);
         let (database, ()) = self.generations.replace(|new| {
-            for entry in old.scan(b"h") {
-                let (key, value) = entry?;
-                let header = read_header(&key, &value)?;
+            for header in reader.sets()? {
                 let set = header.id();
                 ctx.check()?;
                 if !keep(&header) {
@@ -43,23 +41,23 @@ impl Store {
                 }
                 for batch in &header.batches {
                     if wanted.insert((set, batch.key, batch.record.digest)) {
-                        let key = Address::Batch { set, batch: batch.key }.bytes();
+                        let key = batch_key(set, batch.key);
                         let value = seal(&key, &serde_json::to_vec(&batch.record)?);
                         new.apply(vec![(key, value)], Vec::new())?;
                     }
                 }
-                new.apply(vec![(key.to_vec(), value.to_vec())], Vec::new())?;
                 kept.kept.push((header.spec.name, set));
             }
             Ok(())
         })?;
         self.database = database;
+        report.dropped.iter().try_for_each(|(_, set)| self.reader.headers.remove(*set).map(drop))?;
         for file in files.iter().filter(|f| !wanted.contains(&(f.set, f.batch, f.digest))) {
             crate::disk::remove_if_there(&file.path)?;
             ctx.advance(1)?;
         }
         self.files.tidy();
-        report.after = self.file_bytes()?;
+        report.after = self.file_bytes();
         Ok(report)
     }
 }

@@ -211,42 +211,60 @@ fn damage_to_one_copy_of_a_journal_loses_nothing_and_to_both_only_what_it_touche
 }
 
 #[test]
-fn a_store_of_the_format_before_is_brought_to_this_one_and_one_of_a_newer_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let sets = sets_of(dir.path());
-    // As format 0 had it: the blocks in the database, and its name alone in `current`.
-    let store = Store::open(dir.path()).unwrap();
-    for found in store.files.list().unwrap() {
-        let record = store.files.examine(&found).unwrap();
-        let entry = BatchEntry { key: found.batch, record };
-        let mut blocks = Vec::new();
-        store
-            .files
-            .read(found.set, &entry, |number, content| {
-                let key = layout::block_key(found.set, found.batch, number);
-                blocks.push((key.clone(), layout::seal(&key, content)));
-                Ok(())
-            })
-            .unwrap();
-        store.database.apply(blocks, Vec::new()).unwrap();
-    }
-    drop(store);
-    std::fs::remove_dir_all(dir.path().join("rows")).unwrap();
-    std::fs::write(dir.path().join("current"), "db-000001\n").unwrap();
+fn stores_of_the_formats_before_are_brought_to_this_one_and_one_of_a_newer_is_refused() {
+    for format in [0, 1] {
+        let dir = tempfile::tempdir().unwrap();
+        let sets = sets_of(dir.path());
+        let store = Store::open(dir.path()).unwrap();
+        // As format 1 had it: the headers in the database.
+        for header in store.sets().unwrap() {
+            let key = layout::header_key(header.id());
+            let sealed = layout::seal(&key, &serde_json::to_vec(&header).unwrap());
+            store.database.apply(vec![(key, sealed)], Vec::new()).unwrap();
+            store.headers.remove(header.id()).unwrap();
+        }
+        // As format 0 had it: the blocks as well, and the name of the database alone in `current`.
+        let found = if format == 0 { store.files.list().unwrap() } else { Vec::new() };
+        for found in found {
+            let record = store.files.examine(&found).unwrap();
+            let entry = BatchEntry { key: found.batch, record };
+            let mut blocks = Vec::new();
+            store
+                .files
+                .read(found.set, &entry, |number, content| {
+                    let key = layout::block_key(found.set, found.batch, number);
+                    blocks.push((key.clone(), layout::seal(&key, content)));
+                    Ok(())
+                })
+                .unwrap();
+            store.database.apply(blocks, Vec::new()).unwrap();
+        }
+        drop(store);
+        let current = ["db-000001\n", "format 1\ndb-000001\n"][format];
+        std::fs::write(dir.path().join("current"), current).unwrap();
+        if format == 0 {
+            std::fs::remove_dir_all(dir.path().join("rows")).unwrap();
+        }
 
-    let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.verify(&ctx()).unwrap(), []);
-    for (spec, rows) in &sets {
-        assert!(read_all(&store, &spec.id()).iter().eq(rows.values()));
-    }
-    assert!(store.database.scan(b"r").next().is_none(), "the rows are in files alone");
-    drop(store);
-    assert_eq!(std::fs::read_to_string(dir.path().join("current")).unwrap(), "format 1\ndb-000002\n");
+        let reader = Reader::open(dir.path()).unwrap();
+        assert_eq!(reader.sets().unwrap().len(), sets.len());
+        let store = Store::open(dir.path()).unwrap();
+        assert_eq!(store.verify(&ctx()).unwrap(), []);
+        for (spec, rows) in &sets {
+            assert!(read_all(&store, &spec.id()).iter().eq(rows.values()));
+        }
+        let others = [b"r", b"h"].iter().any(|kind| store.database.scan(*kind).next().is_some());
+        assert!(!others, "rows and headers are in files alone");
+        drop(store);
+        assert_eq!(std::fs::read_to_string(dir.path().join("current")).unwrap(), "format 2\ndb-000002\n");
 
-    std::fs::write(dir.path().join("current"), "format 2\ndb-000002\n").unwrap();
-    for refused in [Store::open(dir.path()).err(), Store::repair(dir.path(), &ctx()).err()] {
-        let refused = refused.unwrap().to_string();
-        assert!(refused.contains("is of format 2, and this version reads up to 1"), "{refused}");
+        std::fs::write(dir.path().join("current"), "format 3\ndb-000002\n").unwrap();
+        let refused =
+            [Store::open(dir.path()).err(), Reader::open(dir.path()).err(), Store::repair(dir.path(), &ctx()).err()];
+        for refused in refused {
+            let refused = refused.unwrap().to_string();
+            assert!(refused.contains("is of format 3, and this version reads up to 2"), "{refused}");
+        }
     }
 }
 

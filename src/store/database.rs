@@ -164,15 +164,6 @@ impl Database {
         sync().with_context(|| format!("{} cannot bring its files to the disk (disk full?)", self.says.whose))
     }
 
-    pub(super) fn file_bytes(&self) -> u64 {
-        let mut bytes = 0;
-        for entry in walkdir::WalkDir::new(&self.folder) {
-            // The database removes files of its own accord, so one may be gone when its turn comes.
-            bytes += entry.ok().and_then(|e| e.metadata().ok()).filter(|m| m.is_file()).map_or(0, |m| m.len());
-        }
-        bytes
-    }
-
     fn guard<T>(&self, work: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
         let db = self.db.as_ref().context("the database was closed")?;
         guard(&self.says, || work(db))

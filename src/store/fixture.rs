@@ -1,4 +1,5 @@
-//! A store and a journal as this version writes them, kept in `tests/fixtures/store-1` for later versions to read.
+//! Stores and journals as versions wrote them: `tests/fixtures/store-N` is of format N, and that of this version is there for later ones
+//! to read.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,30 +48,33 @@ fn write(folder: &Path) {
 }
 
 #[test]
-fn a_store_and_a_journal_that_version_1_wrote_are_read() {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/store-1");
+fn what_each_version_wrote_is_read() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     if std::env::var_os(WRITE).is_some() {
-        write(&kept);
+        write(&fixtures.join(format!("store-{FORMAT}")));
     }
-    // Opening writes, so it is done to a copy.
-    let dir = tempfile::tempdir().unwrap();
-    for entry in walkdir::WalkDir::new(&kept).into_iter().map(Result::unwrap).filter(|e| e.file_type().is_file()) {
-        let to: PathBuf = dir.path().join(entry.path().strip_prefix(&kept).unwrap());
-        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-        std::fs::copy(entry.path(), to).unwrap();
+    for format in 1..=FORMAT {
+        let kept = fixtures.join(format!("store-{format}"));
+        // Opening writes, so it is done to a copy.
+        let dir = tempfile::tempdir().unwrap();
+        for entry in walkdir::WalkDir::new(&kept).into_iter().map(Result::unwrap).filter(|e| e.file_type().is_file()) {
+            let to: PathBuf = dir.path().join(entry.path().strip_prefix(&kept).unwrap());
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+        let store = Store::open(&dir.path().join("store")).unwrap();
+        for (spec, [first, second]) in sets() {
+            let set = store.set(&spec.id()).unwrap().expect("the id of a specification is what it was");
+            assert_eq!(set.header().meta["columns"][1], "b");
+            assert!(read_all(&store, &spec.id()) == [first.clone(), second, first]);
+        }
+        assert_eq!(store.verify(&ctx()).unwrap(), []);
+        let journal = Journal::open(&dir.path().join("journal"), PATIENCE).unwrap();
+        assert_eq!(journal.last().unwrap(), (3, Some(Key::of(b"deleted two"))));
+        assert_eq!(journal.record(1).unwrap(), Slot::Whole("第一行".into()));
+        assert_eq!(
+            [1, 2].map(|number| journal.attachment(number).unwrap()),
+            [Slot::Whole(b"returns of one".to_vec()), Slot::Absent]
+        );
     }
-    let store = Store::open(&dir.path().join("store")).unwrap();
-    for (spec, [first, second]) in sets() {
-        let set = store.set(&spec.id()).unwrap().expect("the id of a specification is what it was");
-        assert_eq!(set.header().meta["columns"][1], "b");
-        assert!(read_all(&store, &spec.id()) == [first.clone(), second, first]);
-    }
-    assert_eq!(store.verify(&ctx()).unwrap(), []);
-    let journal = Journal::open(&dir.path().join("journal"), PATIENCE).unwrap();
-    assert_eq!(journal.last().unwrap(), (3, Some(Key::of(b"deleted two"))));
-    assert_eq!(journal.record(1).unwrap(), Slot::Whole("第一行".into()));
-    assert_eq!(
-        [1, 2].map(|number| journal.attachment(number).unwrap()),
-        [Slot::Whole(b"returns of one".to_vec()), Slot::Absent]
-    );
 }

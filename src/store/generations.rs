@@ -14,8 +14,8 @@ use super::database::{Database, Says};
 use crate::disk;
 use crate::lock::{Lock, Taken, take_within};
 
-/// The format that this version writes. 0 had the rows in the database, and does not say so in `current`.
-pub(super) const FORMAT: u32 = 1;
+/// The format that this version writes. 0 had rows and headers in the database, and does not say so in `current`; 1 had the headers there.
+pub(super) const FORMAT: u32 = 2;
 
 /// A store's folder, held for as long as this lives.
 pub(super) struct Generations {
@@ -44,12 +44,11 @@ impl Generations {
                 holder.in_words()
             ),
         };
+        if is_new(root)? {
+            write_current(root, Current { format: FORMAT, generation: 1 })?;
+        }
         let current = read_current(root)?;
-        ensure!(
-            current.is_some() || repairs,
-            "{} does not say which database is in use; `inkstone store repair` makes a new one of the rows that are sound",
-            root.join("current").display()
-        );
+        ensure!(current.is_some() || repairs, unsure(root));
         let sure = current.is_some();
         let current = current.map_or_else(|| guess(root), Ok)?;
         let generations = Generations { root: root.to_owned(), current, _lock: lock };
@@ -108,17 +107,34 @@ fn folder(root: &Path, generation: u32) -> PathBuf {
     root.join(format!("db-{generation:06}"))
 }
 
-/// What `current` says, if it says anything; a new store begins with database 1.
+/// The format of the store in a folder; none where there is no store yet. Takes and changes nothing.
+pub(super) fn format_of(root: &Path) -> Result<Option<u32>> {
+    if !root.exists() || is_new(root)? {
+        return Ok(None);
+    }
+    Ok(Some(read_current(root)?.with_context(|| unsure(root))?.format))
+}
+
+/// Whether nothing was ever written in a folder. `current` is written before the first database is made, so a database without it is not a
+/// new store.
+fn is_new(root: &Path) -> Result<bool> {
+    Ok(!root.join("current").exists() && databases(root)?.is_empty())
+}
+
+fn unsure(root: &Path) -> String {
+    format!(
+        "{} does not say which database is in use; `inkstone store repair` makes a new one of the rows that are sound",
+        root.join("current").display()
+    )
+}
+
+/// What `current` says, if it says anything.
 fn read_current(root: &Path) -> Result<Option<Current>> {
     let path = root.join("current");
-    if !path.exists() {
-        // Written before the first database is made, so a database without it is not a new store.
-        if !databases(root)?.is_empty() {
-            return Ok(None);
-        }
-        write_current(root, Current { format: FORMAT, generation: 1 })?;
-    }
-    let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = match std::fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        text => text.with_context(|| format!("cannot read {}", path.display()))?,
+    };
     let text = String::from_utf8_lossy(&text);
     let (format, name) = match text.strip_prefix("format ").and_then(|rest| rest.split_once('\n')) {
         Some((format, name)) => (format.parse().ok(), name),
@@ -136,11 +152,12 @@ fn read_current(root: &Path) -> Result<Option<Current>> {
     Ok(format.zip(generation).map(|(format, generation)| Current { format, generation }))
 }
 
-/// What a store without `current` seems to be: its latest database, and rows of their own since format 1.
+/// What a store without `current` seems to be: its latest database, and rows of their own since format 1. Of the headers that format 1
+/// had in its database there is none when it is one of format 2.
 fn guess(root: &Path) -> Result<Current> {
     let names = databases(root)?;
     let numbers = names.iter().filter_map(|path| number(path.file_name()?.to_str()?));
-    let format = if root.join("rows").exists() { FORMAT } else { 0 };
+    let format = u32::from(root.join("rows").exists());
     Ok(Current { format, generation: numbers.max().unwrap_or(0) })
 }
 

@@ -2,10 +2,10 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `h` set | the [`Header`], JSON; written last, so a set without it is unfinished |
 //! | `b` set batch | the [`BatchRecord`], JSON; written when the batch's file is there (see `files`) |
 //!
-//! Format 0 had the rows here as well: `r` set batch number, a block each; the number is big-endian, so blocks lay in order.
+//! Before format 2 the headers lay here as well (`h` set), and before format 1 the rows: `r` set batch number, a block each; the number is
+//! big-endian, so blocks lay in order.
 //!
 //! Envelope, little-endian: `magic "IKS1"`, `crc32: u32` of key and content, content. The checksum covers the key, so
 //! a value that turns up under another key is refused as well as one with a flipped bit.
@@ -103,43 +103,25 @@ impl BatchRecord {
     }
 }
 
-/// A key of the store, taken apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Address {
-    Header { set: Key },
-    Batch { set: Key, batch: Key },
+/// The key that the header of a set is sealed for; before format 2 also that under which it lay.
+pub(super) fn header_key(set: Key) -> Vec<u8> {
+    [b"h".as_slice(), &set.0].concat()
 }
 
-impl Address {
-    pub(super) fn bytes(self) -> Vec<u8> {
-        match self {
-            Address::Header { set } => [b"h".as_slice(), &set.0].concat(),
-            Address::Batch { set, batch } => [b"b".as_slice(), &set.0, &batch.0].concat(),
-        }
-    }
+/// The key of a batch's record.
+pub(super) fn batch_key(set: Key, batch: Key) -> Vec<u8> {
+    [b"b".as_slice(), &set.0, &batch.0].concat()
+}
 
-    pub(super) fn parse(bytes: &[u8]) -> Option<Address> {
-        let (tag, rest) = bytes.split_first()?;
-        let (set, rest) = rest.split_at_checked(16)?;
-        let set = Key(set.try_into().ok()?);
-        match (tag, rest.len()) {
-            (b'h', 0) => Some(Address::Header { set }),
-            (b'b', 16) => Some(Address::Batch { set, batch: Key(rest.try_into().ok()?) }),
-            _ => None,
-        }
-    }
+/// Set and batch of a record's key.
+pub(super) fn parse_batch_key(key: &[u8]) -> Option<(Key, Key)> {
+    let (set, batch) = key.strip_prefix(b"b")?.split_at_checked(16)?;
+    Some((Key(set.try_into().ok()?), Key(batch.try_into().ok()?)))
+}
 
-    /// The set that it belongs to.
-    pub(super) fn set(self) -> Key {
-        match self {
-            Address::Header { set } | Address::Batch { set, .. } => set,
-        }
-    }
-
-    /// What the keys of a set's batches begin with.
-    pub(super) fn batches_of(set: Key) -> Vec<u8> {
-        [b"b".as_slice(), &set.0].concat()
-    }
+/// What the keys of the records of a set's batches begin with.
+pub(super) fn batches_of(set: Key) -> Vec<u8> {
+    [b"b".as_slice(), &set.0].concat()
 }
 
 /// The key that a block of a batch is sealed for; in format 0 also that under which it lay.
@@ -177,13 +159,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_read_back_and_blocks_sort_by_number() {
+    fn keys_read_back_and_blocks_sort_by_number() {
         let (set, batch) = (Key::of(b"set"), Key::of(b"batch"));
-        for address in [Address::Header { set }, Address::Batch { set, batch }] {
-            assert_eq!(Address::parse(&address.bytes()), Some(address));
-        }
+        assert_eq!(parse_batch_key(&batch_key(set, batch)), Some((set, batch)));
+        assert!(batch_key(set, batch).starts_with(&batches_of(set)));
+        assert!([header_key(set), batches_of(set), b"b".to_vec()].iter().all(|key| parse_batch_key(key).is_none()));
         assert!(block_key(set, batch, 255) < block_key(set, batch, 256));
-        assert_eq!(Address::parse(b"h"), None);
     }
 
     #[test]

@@ -1,16 +1,41 @@
-//! Stores of format 0, which had the rows in the database: the same bytes, in files.
+//! Stores of older formats: what they had in the database, byte by byte in files.
 
 use anyhow::{Context, Result};
 
+use super::Reader;
 use super::check::{Problem, records};
 use super::database::Database;
 use super::files::RowFiles;
-use super::layout::{BatchRecord, block_key, unseal};
+use super::layout::{BatchRecord, Header, block_key, unseal};
 use crate::data::Key;
 use crate::job::Ctx;
 
-/// Writes a file for every batch that the database has rows of; what is damaged is told and left out.
-pub(super) fn rows(old: &Database, files: &RowFiles, problems: &mut Vec<Problem>, ctx: &Ctx) -> Result<()> {
+/// Writes files of the rows (format 0) and headers (formats 0 and 1) that a database has; what is damaged is told and left out.
+pub(super) fn migrate(format: u32, old: &Database, new: &Reader, problems: &mut Vec<Problem>, ctx: &Ctx) -> Result<()> {
+    if format == 0 {
+        rows(old, &new.files, problems, ctx)?;
+    }
+    let mut tell = |set, error: anyhow::Error| {
+        problems.push(Problem { set, batch: None, what: format!("{error:#}"), harmful: true });
+    };
+    for entry in old.scan(b"h") {
+        let (key, value) = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                tell(None, error);
+                break;
+            }
+        };
+        let Some(set) = key[1..].try_into().ok().map(Key) else { continue };
+        match Header::unsealed(set, &value) {
+            Ok(header) => new.headers.write(&header)?,
+            Err(error) => tell(Some(set), error),
+        }
+    }
+    Ok(())
+}
+
+fn rows(old: &Database, files: &RowFiles, problems: &mut Vec<Problem>, ctx: &Ctx) -> Result<()> {
     for (set, batch, record) in records(old, problems) {
         ctx.check()?;
         let moved = record.and_then(|record| {

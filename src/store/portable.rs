@@ -18,7 +18,7 @@ use polars::prelude::{
 use serde::{Deserialize, Serialize};
 
 use super::layout::{BatchEntry, BatchRecord, Header};
-use super::{RowKind, Rows, Store, Values, block};
+use super::{Reader, RowKind, Rows, Store, Values, block};
 use crate::data::Key;
 use crate::disk::{self, ForeignParquet};
 use crate::job::Ctx;
@@ -50,7 +50,7 @@ pub struct Carried {
 }
 
 /// Writes a finished set to a file, a batch in memory at a time. Advances by one for each batch.
-pub fn export(store: &Store, id: &Key, path: &Path, ctx: &Ctx) -> Result<Carried> {
+pub fn export(store: &Reader, id: &Key, path: &Path, ctx: &Ctx) -> Result<Carried> {
     let set = store.set(id)?.with_context(|| format!("the store has no finished set {id}"))?;
     let header = set.header();
     let note = serde_json::to_string(&Note { format: FORMAT, header: header.clone() })?;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use proptest::prelude::*;
 
 use super::files::Found;
-use super::layout::{Address, unseal};
+use super::layout::{batch_key, unseal};
 use super::*;
 use crate::job::Ctx;
 
@@ -124,7 +124,37 @@ fn a_second_opener_is_told_who_holds_the_store() {
 }
 
 #[test]
-fn a_run_waits_for_whoever_looks_into_the_store() {
+fn readers_go_on_while_a_set_is_written_and_are_told_when_theirs_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(Reader::open(&dir.path().join("none")).unwrap().sets().unwrap().is_empty());
+    assert!(!dir.path().join("none").exists(), "looking makes nothing");
+    let store = Store::open(dir.path()).unwrap();
+    let (spec, order) = finished(&store);
+    let whole = read_all(&store, &spec.id());
+    let writer = store.writer(&self::spec("other", RowKind::Dense { dim: 4 })).unwrap();
+    writer.put(key("batch", 0), &dense_rows(0, 5, 4)).unwrap();
+
+    let reader = Reader::open(dir.path()).unwrap();
+    assert_eq!(reader.sets().unwrap(), [store.find("sum").unwrap()]);
+    assert_eq!(reader.stats().unwrap(), store.stats().unwrap());
+    let set = reader.set(&spec.id()).unwrap().unwrap();
+    assert!(set.batches().map(Result::unwrap).eq(whole));
+    writer.finish(&[key("batch", 0)], serde_json::Value::Null).unwrap();
+    assert_eq!(reader.sets().unwrap().len(), 2);
+
+    let again = store.writer(&spec).unwrap();
+    again.put(order[0], &dense_rows(9, 100, 300)).unwrap();
+    assert!(reader.set(&spec.id()).unwrap().is_none());
+    let replaced = |set: &Set<'_>| set.batch(&order[0]).unwrap_err().to_string();
+    assert!(replaced(&set).contains("another run has replaced feature set \"sum\""), "{}", replaced(&set));
+    again.finish(&order, serde_json::Value::Null).unwrap();
+    assert!(replaced(&set).contains("read it again") && set.batch(&order[1]).unwrap().is_some());
+    store.remove(&spec.id()).unwrap();
+    assert!(replaced(&set).contains("or removed it"));
+}
+
+#[test]
+fn a_run_waits_for_whoever_holds_the_store() {
     let dir = tempfile::tempdir().unwrap();
     let looking = Store::open(dir.path()).unwrap();
     let began = std::time::Instant::now();
@@ -197,16 +227,15 @@ fn missing_batches_strange_rows_and_orphans_are_found() {
     let (spec, order) = finished(&store);
     let set = spec.id();
     // Other rows than those that the header was written for: the set is finished no more, unless the header comes back.
-    let header = Address::Header { set }.bytes();
-    let kept = store.database.get(&header).unwrap().unwrap().to_vec();
+    let kept = store.set(&set).unwrap().unwrap().header().clone();
     store.writer(&spec).unwrap().put(order[1], &dense_rows(1, 100, 300)).unwrap();
     assert!(store.set(&set).unwrap().is_some(), "the same rows again change nothing");
     store.writer(&spec).unwrap().put(order[0], &dense_rows(9, 100, 300)).unwrap();
     assert!(store.set(&set).unwrap().is_none());
     assert_eq!(files_of(&store, set).len(), 3, "the rows that were replaced are gone");
-    store.database.apply(vec![(header.clone(), kept)], Vec::new()).unwrap();
+    store.headers.write(&kept).unwrap();
     // A record that is lost, which the set does not need.
-    store.database.apply(Vec::new(), vec![Address::Batch { set, batch: order[2] }.bytes()]).unwrap();
+    store.database.apply(Vec::new(), vec![batch_key(set, order[2])]).unwrap();
     let problems = store.verify(&ctx()).unwrap();
     let told = |batch, what: &str| problems.iter().any(|p| p.batch == Some(batch) && p.what.contains(what));
     assert!(told(order[0], "missing or damaged"));
@@ -214,7 +243,7 @@ fn missing_batches_strange_rows_and_orphans_are_found() {
     let read = store.set(&set).unwrap().unwrap().batch(&order[0]);
     assert!(format!("{:#}", read.unwrap_err()).contains("cannot be read"));
     // A damaged header: the set cannot be opened, its batches need no computing.
-    store.database.apply(vec![(header, b"IKS1".to_vec())], Vec::new()).unwrap();
+    std::fs::write(dir.path().join(format!("rows/{set}/header")), b"IKS1").unwrap();
     assert!(format!("{:#}", store.sets().unwrap_err()).contains("cut short"));
     drop(store);
     Store::repair(dir.path(), &ctx()).unwrap();
@@ -294,16 +323,17 @@ fn run_to_the_end(path: &Path, mut announce: impl FnMut(usize)) -> usize {
     computed
 }
 
-/// The contents of all entries, in the order of the keys.
+/// The contents of all entries, in the order of the keys, and of all files of rows and headers.
 fn contents(path: &Path) -> Vec<(Vec<u8>, Vec<u8>)> {
     let store = Store::open(path).unwrap();
     let entries = store.database.scan(b"").map(|entry| {
         let (key, value) = entry.unwrap();
         (key.to_vec(), unseal(&key, &value).unwrap().to_vec())
     });
-    let files = store.files.list().unwrap().into_iter().map(|found| {
-        let name = found.path.strip_prefix(path).unwrap().to_str().unwrap().as_bytes().to_vec();
-        (name, std::fs::read(&found.path).unwrap())
+    let files = walkdir::WalkDir::new(path.join("rows")).sort_by_file_name().into_iter().map(Result::unwrap);
+    let files = files.filter(|found| found.file_type().is_file()).map(|found| {
+        let name = found.path().strip_prefix(path).unwrap().to_str().unwrap().as_bytes().to_vec();
+        (name, std::fs::read(found.path()).unwrap())
     });
     entries.chain(files).collect()
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::block;
-use super::layout::{Address, BatchEntry, BatchRecord, Header, SetSpec, seal};
+use super::layout::{BatchEntry, BatchRecord, Header, SetSpec, batch_key, seal};
 use super::read::read_rows;
 use super::{RowKind, Rows, Store, read_record};
 use crate::data::Key;
@@ -49,9 +49,9 @@ impl<'s> Writer<'s> {
 
     /// Takes up the batches whose files are there without the database knowing of them, as a kill leaves them.
     fn take_up(&self) -> Result<()> {
-        for found in self.store.files.list_set(self.set)? {
+        for found in self.store.reader.files.list_set(self.set)? {
             if self.record(found.batch)?.is_none()
-                && let Ok(record) = self.store.files.examine(&found)
+                && let Ok(record) = self.store.reader.files.examine(&found)
             {
                 self.note(found.batch, &record, None)?;
             }
@@ -93,7 +93,7 @@ impl<'s> Writer<'s> {
         let old = self.record(batch)?;
         let record = BatchRecord::of(rows, &blocks);
         // The rows are there before anything says so, and are not taken away while anything says it.
-        let file = self.store.files.write(self.set, batch, &blocks, record.digest).with_context(name)?;
+        let file = self.store.reader.files.write(self.set, batch, &blocks, record.digest).with_context(name)?;
         let replaced = old.filter(|old| old.digest != record.digest);
         self.note(batch, &record, replaced).with_context(name)?;
         let mut waiting = self.waiting();
@@ -106,15 +106,17 @@ impl<'s> Writer<'s> {
         if full {
             self.flush()?;
         }
-        replaced.map_or(Ok(()), |old| self.store.files.remove(self.set, batch, old.digest))
+        replaced.map_or(Ok(()), |old| self.store.reader.files.remove(self.set, batch, old.digest))
     }
 
     /// Says in the database what the file of a batch has; a set whose rows are replaced is unfinished from then on.
     fn note(&self, batch: Key, record: &BatchRecord, replaced: Option<BatchRecord>) -> Result<()> {
-        let key = Address::Batch { set: self.set, batch }.bytes();
+        let key = batch_key(self.set, batch);
         let value = seal(&key, &serde_json::to_vec(record)?);
-        let removals = replaced.iter().map(|_| Address::Header { set: self.set }.bytes()).collect();
-        self.store.database.apply(vec![(key, value)], removals)
+        if replaced.is_some() {
+            self.store.reader.headers.remove(self.set)?;
+        }
+        self.store.database.apply(vec![(key, value)], Vec::new())
     }
 
     /// The rows of a batch that was kept, by this run or an earlier one.
@@ -122,21 +124,21 @@ impl<'s> Writer<'s> {
         let Some(record) = self.record(batch)? else { return Ok(None) };
         self.kept.fetch_add(1, Ordering::Relaxed);
         let entry = BatchEntry { key: batch, record };
-        Ok(Some(read_rows(self.store, self.set, &self.spec, &entry)?))
+        Ok(Some(read_rows(&self.store.reader.files, self.set, &self.spec, &entry)?))
     }
 
     /// Lets go of a batch that is no longer needed; rows that lead to other rows need not stay.
     pub fn discard(&self, batch: Key) -> Result<()> {
         let Some(record) = self.record(batch)? else { return Ok(()) };
-        self.store.database.remove_all(vec![Address::Batch { set: self.set, batch }.bytes()])?;
-        self.store.files.remove(self.set, batch, record.digest)
+        self.store.database.remove_all(vec![batch_key(self.set, batch)])?;
+        self.store.reader.files.remove(self.set, batch, record.digest)
     }
 
     /// Puts on disk what was kept so far, so that no loss of power can take it.
     pub fn flush(&self) -> Result<()> {
         let files = std::mem::take(&mut self.waiting().files);
         if !files.is_empty() {
-            self.store.files.sync(self.set, &files)?;
+            self.store.reader.files.sync(self.set, &files)?;
         }
         self.store.database.flush()
     }
@@ -158,18 +160,15 @@ impl<'s> Writer<'s> {
         let rows = batches.iter().map(|b| b.record.rows).sum();
         let header = Header { spec: self.spec.clone(), batches, rows, meta };
         self.flush()?;
-        let key = Address::Header { set: self.set }.bytes();
-        let value = seal(&key, &serde_json::to_vec(&header)?);
-        self.store.database.apply(vec![(key, value)], Vec::new())?;
-        self.store.database.flush()?;
+        self.store.reader.headers.write(&header)?;
         Ok(header)
     }
 
     /// What is kept of a batch. A record whose file is gone or cut short counts for nothing.
     pub(super) fn record(&self, batch: Key) -> Result<Option<BatchRecord>> {
-        let key = Address::Batch { set: self.set, batch }.bytes();
+        let key = batch_key(self.set, batch);
         let record = self.store.database.get(&key)?.map(|value| read_record(&key, &value)).transpose()?;
-        Ok(record.filter(|record| self.store.files.has(self.set, batch, record)))
+        Ok(record.filter(|record| self.store.reader.files.has(self.set, batch, record)))
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 
 use inkstone::lock::{self, Lock, Taken};
 use inkstone::project::Project;
+use inkstone::store::Store;
 use serde_json::Value;
 
 use crate::desk::Desk;
@@ -68,6 +69,7 @@ fn readers_go_on_while_another_writes() {
     let desk = Desk::new();
     desk.run().finished();
     let _held = held(&desk);
+    let _store = Store::open(&project(&desk).store()).unwrap();
     let read = |args: &[&str]| -> Value {
         let ran = run(desk.folder(), args);
         assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
@@ -79,7 +81,8 @@ fn readers_go_on_while_another_writes() {
     assert!(read(&["ledger"])["trials"].as_array().is_some_and(|trials| !trials.is_empty()));
     read(&["picture", "--keys", "7", "--output", "page.txt"]);
     read(&["diff", "exports/manifest.json", "exports/manifest.json"]);
-    read(&["store", "stats"]);
+    assert!(read(&["store", "stats"])["sets"].as_array().is_some_and(|sets| !sets.is_empty()));
+    assert!(read(&["store", "export", "--all", "--out", "sets"])["exported"].as_array().is_some_and(|s| !s.is_empty()));
 }
 
 #[test]

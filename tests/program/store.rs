@@ -59,8 +59,8 @@ fn a_damaged_store_is_refused_and_repaired_without_computing_what_is_sound() {
 fn who_holds_the_store_is_told_to_whoever_waits_for_it() {
     let copy = demo::small().copy();
     let held = Store::open(&Project::new(copy.path().join(".inkstone")).store()).unwrap();
-    let refused = run(copy.path(), &["store", "stats"]).refusal();
+    let refused = run(copy.path(), &["store", "verify"]).refusal();
     assert_says(&refused, &["in use by another run", &format!("process {} on ", std::process::id()), "since "]);
     drop(held);
-    run(copy.path(), &["store", "stats"]).finished();
+    run(copy.path(), &["store", "verify"]).finished();
 }

@@ -1,7 +1,7 @@
 //! What the page of features works with.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
@@ -13,50 +13,35 @@ use crate::inspect;
 use crate::job::Ctx;
 use crate::pipeline::{self, Standing};
 use crate::project::Project;
-use crate::store::{Header, Set, Stats, Store};
+use crate::store::{Header, Reader, Set, Stats};
 use crate::tui::{FeatureBench, FeatureListing, FeatureSet, FeatureState};
 
 /// Made of a project's configuration.
 pub(super) fn bench(opened: &Opened) -> Option<FeatureBench> {
-    let store = Shelf { project: pipeline::project(&opened.config, &opened.base), gate: Arc::default() };
-    let (of_listing, of_health, of_neighbours) = (store.clone(), store.clone(), store);
+    let project = pipeline::project(&opened.config, &opened.base);
+    let (of_listing, of_health, of_neighbours) = (project.clone(), project.clone(), project);
     let configured = opened.clone();
     Some(FeatureBench {
         listing: Arc::new(move |ctx| listing(&configured, &of_listing, ctx)),
         health: Arc::new(move |id, progress, ctx| {
-            of_health.with(id, |set| inspect::health(set, &of_health.project.clean(), progress, ctx))
+            with(&of_health, id, |set| inspect::health(set, &of_health.clean(), progress, ctx))
         }),
         neighbours: Arc::new(move |id, query, progress, ctx| {
-            let clean = of_neighbours.project.clean();
-            of_neighbours.with(id, |set| inspect::neighbours(set, &clean, query, progress, ctx))
+            let clean = of_neighbours.clean();
+            with(&of_neighbours, id, |set| inspect::neighbours(set, &clean, query, progress, ctx))
         }),
         config: opened.config_flags(),
     })
 }
 
-/// The store of a project, opened by one reader at a time and only while it reads.
-#[derive(Clone)]
-struct Shelf {
-    project: Project,
-    gate: Arc<Mutex<()>>,
+/// Reads a set of a project's store.
+fn with<T>(project: &Project, id: &Key, work: impl FnOnce(&Set<'_>) -> Result<T>) -> Result<T> {
+    let store = Reader::open(&project.store())?;
+    let set = store.set(id)?;
+    work(&set.context("the set is no longer in the store: a run has replaced it")?)
 }
 
-impl Shelf {
-    fn open<T>(&self, work: impl FnOnce(&Store) -> Result<T>) -> Result<T> {
-        // Whoever read before may be about to notice that nobody waits for it any more.
-        let _turn = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&Store::open(&self.project.store())?)
-    }
-
-    fn with<T>(&self, id: &Key, work: impl FnOnce(&Set<'_>) -> Result<T>) -> Result<T> {
-        self.open(|store| {
-            let set = store.set(id)?;
-            work(&set.context("the set is no longer in the store: a run has replaced it")?)
-        })
-    }
-}
-
-/// What the store holds, and why it could not be opened.
+/// What the store holds, and why it could not be read.
 #[derive(Default)]
 struct Held {
     headers: BTreeMap<Key, Header>,
@@ -64,17 +49,17 @@ struct Held {
     fault: Option<String>,
 }
 
-fn listing(opened: &Opened, store: &Shelf, ctx: &Ctx) -> Result<FeatureListing> {
+fn listing(opened: &Opened, project: &Project, ctx: &Ctx) -> Result<FeatureListing> {
     let standings = pipeline::standings(&opened.config, &opened.base, ctx)?;
     let mut held = Held::default();
-    if store.project.store().exists() {
-        let read = store.open(|store| {
+    if project.store().exists() {
+        let read = Reader::open(&project.store()).and_then(|store| {
             let headers = store.sets()?.into_iter().map(|header| (header.id(), header)).collect();
             Ok(Held { headers, stats: Some(store.stats()?), fault: None })
         });
         held = read.unwrap_or_else(|error| Held { fault: Some(format!("{error:#}")), ..Held::default() });
     }
-    let used = pipeline::feature_sets(&opened.config, &store.project)?;
+    let used = pipeline::feature_sets(&opened.config, project)?;
     let mut sets: Vec<FeatureSet> = Vec::new();
     for (standing, feature) in standings.iter().zip(&opened.config.feature) {
         let model = serde_json::to_value(feature.model).ok();
@@ -92,13 +77,11 @@ fn listing(opened: &Opened, store: &Shelf, ctx: &Ctx) -> Result<FeatureListing> 
     let mut others: Vec<FeatureSet> = others.collect();
     others.sort_by(|a, b| (&a.name, a.id).cmp(&(&b.name, b.id)));
     sets.extend(others);
-    let reports = pipeline::last_reports(&store.project);
-    let own = format!("(process {})", std::process::id());
+    let reports = pipeline::last_reports(project);
     Ok(FeatureListing {
         sets,
         documents: reports.iter().find(|report| report.stage == "clean").map_or(0, |report| report.rows_out),
         stats: held.stats,
-        held_here: held.fault.as_ref().is_some_and(|fault| fault.contains(&own)),
         fault: held.fault,
     })
 }

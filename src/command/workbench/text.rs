@@ -16,7 +16,7 @@ use crate::model::onnx::Output;
 use crate::pipeline;
 use crate::project::Project;
 use crate::shell::quoted;
-use crate::store::Store;
+use crate::store::Reader;
 use crate::structure::{Boilerplate, Salience, Sentence, ids_of, outline, read_list, sentences_of_part};
 use crate::text::subword::Subword;
 use crate::text::{Cut, Mode, Segmenter};
@@ -213,7 +213,7 @@ fn scores(opened: &Opened, (part, row): (usize, usize), strategies: &[Strategy])
     if !strategies.iter().any(|strategy| sets.iter().any(|set| set.0 == *strategy)) {
         return Ok(vec![None; strategies.len()]);
     }
-    let store = Store::open(&project.store())?;
+    let store = Reader::open(&project.store())?;
     let score = |strategy: &Strategy| {
         for (_, set, feature) in sets.iter().filter(|set| set.0 == *strategy) {
             if let Some(value) = pipeline::score_of(&store, *set, part, row)? {

@@ -7,7 +7,7 @@ use crate::data::Key;
 use crate::experiment::Params;
 use crate::extract::{WholeDocument, read_whole};
 use crate::project::Project;
-use crate::store::{Store, Values};
+use crate::store::{Reader, Values};
 
 /// A document of an experiment, and where its rows are.
 pub struct Looked {
@@ -49,13 +49,13 @@ pub fn look_at(config: &Config, project: &Project, experiment: &Params, number: 
 
 impl Looked {
     /// What a set has of the document: its first value; none where it has none.
-    pub fn score(&self, store: &Store, set: Key) -> Result<Option<f64>> {
+    pub fn score(&self, store: &Reader, set: Key) -> Result<Option<f64>> {
         score_of(store, set, self.part, self.row)
     }
 }
 
 /// What a set has of the document at a part and row: its tone, or else its first value; none where it has none.
-pub fn score_of(store: &Store, set: Key, part: usize, row: usize) -> Result<Option<f64>> {
+pub fn score_of(store: &Reader, set: Key, part: usize, row: usize) -> Result<Option<f64>> {
     let Some(set) = store.set(&set)? else { return Ok(None) };
     let batch = set.header().batches.get(part).context("the set has fewer parts than the corpus")?.key;
     let Some(rows) = set.batch(&batch)? else { return Ok(None) };

@@ -39,12 +39,10 @@ pub struct FeatureListing {
     pub sets: Vec<FeatureSet>,
     /// Documents of the cleaned corpus.
     pub documents: u64,
-    /// The size of the store; none while it is held, or where there is none.
+    /// The size of the store; none where there is none, or it cannot be read.
     pub stats: Option<Stats>,
-    /// Why the store could not be opened, if it could not: then only what the last run said is told.
+    /// Why the store could not be read, if it could not: then only what the last run said is told.
     pub fault: Option<String>,
-    /// Whether it is held by this very process, that is by a job of the workbench.
-    pub held_here: bool,
 }
 
 /// How a set stands to the configuration.

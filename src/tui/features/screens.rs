@@ -80,7 +80,6 @@ fn listing() -> FeatureListing {
         documents: 9493,
         stats: Some(Stats { sets: 5, rows: 47465, live_bytes: 14_293_968, other_bytes: 0, file_bytes: 27_088_507 }),
         fault: None,
-        held_here: false,
     }
 }
 
@@ -240,28 +239,18 @@ fn a_document_is_found_by_words_and_becomes_the_one_asked_for() {
 }
 
 #[test]
-fn a_store_that_a_job_holds_leaves_what_the_last_run_said() {
-    let held = |held_here| {
-        let mut listing = listing();
-        listing.stats = None;
-        listing.held_here = held_here;
-        listing.fault =
-            Some("the feature store .inkstone/features.sled is in use by another run (process 4711)".into());
-        for set in &mut listing.sets {
-            (set.kind, set.bytes) = (None, None);
-        }
-        listing
-    };
-    let own = FeatureBench { listing: Arc::new(move |_| Ok(held(true))), ..fake() };
-    let mut bench = open(&filled(), own);
-    insta::assert_snapshot!("held_by_a_job", bench.screen(SMALL, "5<enter>"));
-    let other = FeatureBench { listing: Arc::new(move |_| Ok(held(false))), ..fake() };
-    let mut bench = open(&filled(), other);
-    let screen = bench.screen(LARGE, "5L");
-    assert!(
-        screen.contains("process 4711") && screen.contains("cannot be opened, so the set cannot be read. Press u"),
-        "{screen}"
-    );
+fn a_store_that_cannot_be_read_leaves_what_the_last_run_said() {
+    let mut unreadable = listing();
+    unreadable.stats = None;
+    unreadable.fault = Some("the header of feature set 3bca8b0a is damaged: does not match its checksum".into());
+    for set in &mut unreadable.sets {
+        (set.kind, set.bytes) = (None, None);
+    }
+    let features = FeatureBench { listing: Arc::new(move |_| Ok(unreadable.clone())), ..fake() };
+    let mut bench = open(&filled(), features);
+    insta::assert_snapshot!("unreadable", bench.screen(SMALL, "5<enter>"));
+    let screen = bench.screen(LARGE, "L");
+    assert!(screen.contains("3bca8b0a") && screen.contains("cannot be read, so the set cannot be"), "{screen}");
 }
 
 #[test]

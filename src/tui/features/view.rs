@@ -89,7 +89,7 @@ fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &m
     }
     let room = (area.width as usize).saturating_sub(4);
     let mut block = look::pane(format!("{} ", width::cut(&title, room)), state.focus == Focus::Sets);
-    let held = listing.fault.is_some().then(|| app.say(w::HELD)).or(fault);
+    let held = listing.fault.is_some().then(|| app.say(w::UNREADABLE)).or(fault);
     if let Some(held) = held {
         block = block.title_bottom(Line::styled(format!(" {} ", width::cut(held, room)), look::NOTE));
     }
@@ -187,8 +187,7 @@ fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: 
     let note = match (state.view, set.id) {
         (_, None) => Some(w::NOT_MADE),
         (View::Files, _) => None,
-        _ if listing.held_here => Some(w::HELD_HERE),
-        _ if listing.fault.is_some() => Some(w::HELD_ELSEWHERE),
+        _ if listing.fault.is_some() => Some(w::NOT_READ),
         _ if state.interrupted => Some(w::INTERRUPTED),
         _ => None,
     };

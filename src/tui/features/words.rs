@@ -7,9 +7,8 @@ words! {
     NO_BENCH: "这个工作台没有打开项目配置，看不到特征存储。", "This workbench was opened without a configuration: there is no feature store to look at.";
     NO_FEATURES: "还没有特征：在 workbench.toml 里写一个 [[feature]]（例如 name = \"tone\"、model = \"lexicon\"），再到任务页按 r 运行。", "There are no features yet: write a [[feature]] in workbench.toml (name = \"tone\", model = \"lexicon\", for instance), then press r on the page of jobs.";
     AGAIN: "按 u 再读一次。", "Press u to read again.";
-    HELD: "⚠ 特征存储打不开：数字出自上次运行的报告", "⚠ the feature store cannot be opened: figures are those of the last run";
-    HELD_HERE: "特征存储正由工作台里的任务使用。任务结束后这里会自动重读；也可以按 u 立即再试。", "A job of this workbench is using the feature store. The page reads again by itself when the job has ended; press u to try at once.";
-    HELD_ELSEWHERE: "打不开特征存储，读不到这个集。按 u 再试。", "The feature store cannot be opened, so the set cannot be read. Press u to try again.";
+    UNREADABLE: "⚠ 特征存储读不出：数字出自上次运行的报告", "⚠ the feature store cannot be read: figures are those of the last run";
+    NOT_READ: "读不出特征存储，读不到这个集。按 u 再试。", "The feature store cannot be read, so the set cannot be read. Press u to try again.";
     NAME: "名称", "name";
     MODEL: "模型", "model";
     COLUMNS: "列", "cols";
