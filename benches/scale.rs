@@ -1,11 +1,12 @@
 //! What a document costs as a corpus grows: the real program, stage by stage, on demo markets of several sizes.
 //!
 //! `cargo bench --bench scale [-- SCALE...] [--dir DIR] [--program FILE]` takes scales 1, 3 and 10 unless told otherwise (1 is 9,500
-//! documents; 100 takes hours and some 12 GB of disk). Each stage is a process of its own with two threads. CPU time is that of the
-//! process, user and system, so that a busy machine disturbs it little; the ratio is to the first scale. `peak` is the most that was
-//! resident, pages of mapped files among it, which the system takes back when it needs them; `own` is the rest, and a stage that owns
-//! more than 4 GB is stopped. `temp` is the most that lay on disk besides results: files that are being written, files without a name,
-//! the folder for temporary files. All but CPU time is looked at some 50 times a second, so what is shorter is missed.
+//! documents; 100 takes ten minutes on two cores and some 12 GB of disk). Each stage is a process of its own with two threads. CPU
+//! time is that of the process, user and system, so that a busy machine disturbs it little; the ratio is to the first scale. `peak` is
+//! the most that was resident, pages of mapped files among it, which the system takes back when it needs them; `own` is the rest, and
+//! a stage that owns more than 4 GB is stopped. `temp` is the most that lay on disk besides results: files that are being written,
+//! files without a name, the folder for temporary files. All but CPU time is looked at some 50 times a second, so what is shorter is
+//! missed.
 
 #![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
 
