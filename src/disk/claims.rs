@@ -35,21 +35,18 @@ struct Chunk {
 
 /// All chunks that a footer tells of.
 fn chunks(footer: &[u8]) -> Result<Vec<Chunk>> {
-    let mut chunks: Vec<Chunk> = Vec::new();
+    let mut chunks = Vec::new();
     let mut walk = Walk { bytes: footer, at: 0 };
-    walk.structure(&mut Vec::new(), &mut |path, number| {
-        // Groups of rows, their columns, the metadata of these.
-        let [4, 1, 3, field] = path else { return Ok(()) };
-        if *field == 5 {
-            chunks.push(Chunk { values: number, ..Chunk::default() });
-        }
-        if let Some(chunk) = chunks.last_mut() {
-            match field {
-                7 => chunk.length = number,
-                9 => chunk.data = number,
-                11 => chunk.dictionary = Some(number),
-                _ => {}
-            }
+    let mut chunk = Chunk::default();
+    walk.structure(&mut Vec::new(), &mut |path, told| {
+        // Groups of rows, their columns, the metadata of these, whose fields may come in any order.
+        match (path, told) {
+            ([4, 1, 3, 5], Told::Number(number)) => chunk.values = number,
+            ([4, 1, 3, 7], Told::Number(number)) => chunk.length = number,
+            ([4, 1, 3, 9], Told::Number(number)) => chunk.data = number,
+            ([4, 1, 3, 11], Told::Number(number)) => chunk.dictionary = Some(number),
+            ([4, 1, 3], Told::End) => chunks.push(std::mem::take(&mut chunk)),
+            _ => {}
         }
         Ok(())
     })?;
@@ -69,7 +66,8 @@ impl Chunk {
         // Some writers leave room behind the last page.
         while left > 0 && walk.at < walk.bytes.len() {
             let (mut packed, mut unpacked, mut values, mut entries) = (0, 0, 0, 0);
-            walk.structure(&mut Vec::new(), &mut |path, number| {
+            walk.structure(&mut Vec::new(), &mut |path, told| {
+                let Told::Number(number) = told else { return Ok(()) };
                 let claim = match path {
                     [2] => &mut unpacked,
                     [3] => &mut packed,
@@ -90,6 +88,14 @@ impl Chunk {
         }
         Ok(())
     }
+}
+
+/// What is told on the way through a structure.
+enum Told {
+    /// A whole number.
+    Number(i64),
+    /// The end of a structure.
+    End,
 }
 
 /// A place in bytes of Thrift's compact protocol.
@@ -129,14 +135,15 @@ impl Walk<'_> {
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// Walks to the end of a structure; `told` gets each whole number in it with the numbers of the fields that lead there.
-    fn structure(&mut self, path: &mut Vec<i16>, told: &mut impl FnMut(&[i16], i64) -> Result<()>) -> Result<()> {
+    /// Walks to the end of a structure; `told` gets each whole number in it, and each end of a structure, with the numbers of the
+    /// fields that lead there.
+    fn structure(&mut self, path: &mut Vec<i16>, told: &mut impl FnMut(&[i16], Told) -> Result<()>) -> Result<()> {
         ensure!(path.len() < DEPTH, "structures are nested more than {DEPTH} deep");
         let mut field = 0i16;
         loop {
             let head = self.byte()?;
             if head == 0 {
-                return Ok(());
+                return told(path, Told::End);
             }
             field = match i16::from(head >> 4) {
                 0 => i16::try_from(self.integer()?)?,
@@ -152,12 +159,17 @@ impl Walk<'_> {
         }
     }
 
-    fn value(&mut self, kind: u8, path: &mut Vec<i16>, told: &mut impl FnMut(&[i16], i64) -> Result<()>) -> Result<()> {
+    fn value(
+        &mut self,
+        kind: u8,
+        path: &mut Vec<i16>,
+        told: &mut impl FnMut(&[i16], Told) -> Result<()>,
+    ) -> Result<()> {
         match kind {
             1..=3 => self.skip(1),
             4..=6 => {
                 let number = self.integer()?;
-                told(path, number)
+                told(path, Told::Number(number))
             }
             7 => self.skip(8),
             8 => {
@@ -224,6 +236,17 @@ mod tests {
             "{}",
             said(&claimed)
         );
+    }
+
+    #[test]
+    fn fields_are_found_in_any_order() {
+        // Groups of rows [{ columns [{ metadata { length 7, values 5 } }, the same with values first] }]
+        let (backwards, forwards) = ([0x05, 14, 18, 0x05, 10, 10, 0], [0x55, 10, 0x25, 18, 0, 0, 0]);
+        let columns = [&[0x3c], &backwards[..], &[0, 0x3c], &forwards[..5], &[0]].concat();
+        let footer = [&[0x49, 0x1c, 0x19, 0x2c], &columns[..], &[0, 0]].concat();
+        let found: Vec<(i64, i64)> =
+            chunks(&footer).unwrap().iter().map(|chunk| (chunk.values, chunk.length)).collect();
+        assert_eq!(found, [(5, 9), (5, 9)]);
     }
 
     #[test]

@@ -25,6 +25,11 @@ impl ForeignParquet {
         Ok(foreign)
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Reads of it what `read` asks of a reader.
     pub fn read<T>(&self, read: impl FnOnce(ParquetReader<File>) -> PolarsResult<T>) -> Result<T> {
         let file = self.file.try_clone().with_context(|| format!("cannot open {}", self.path.display()))?;

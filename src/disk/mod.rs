@@ -28,8 +28,8 @@ pub(crate) use json::write_json_of;
 pub use json::{read_json, read_unsealed_json, write_json};
 pub use map::{map, map_file, numbers};
 pub(crate) use names::no_file_name;
-pub(crate) use pending::make_readable;
 pub use pending::{Pending, Scratch};
+pub(crate) use pending::{make_readable, sync_folder};
 
 use crate::data::Key;
 

@@ -50,11 +50,16 @@ impl Pending {
         file.sync_all().with_context(cannot)?;
         make_readable(file).with_context(cannot)?;
         self.temporary.persist(&self.path).map_err(|e| e.error).with_context(cannot)?;
-        // The rename itself is durable once the folder is on disk; some file systems refuse to open folders for that.
-        if let Ok(folder) = File::open(folder_of(&self.path)) {
-            let _ = folder.sync_all();
-        }
+        // The rename itself is durable once the folder is on disk.
+        sync_folder(folder_of(&self.path));
         Ok(())
+    }
+}
+
+/// Brings the names in a folder to the disk, where the file system lets folders be opened for that.
+pub(crate) fn sync_folder(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
     }
 }
 

@@ -27,7 +27,6 @@ pub(super) struct ParquetRows {
     decoded: DataFrame,
     /// Bytes of text in each of them.
     sizes: Vec<usize>,
-    path: String,
 }
 
 impl ParquetRows {
@@ -37,15 +36,7 @@ impl ParquetRows {
             Ok((reader.num_rows()?, reader.schema()?.iter_names().map(ToString::to_string).collect()))
         };
         let (total, columns) = file.read(head)?;
-        Ok(ParquetRows {
-            file,
-            columns,
-            total,
-            given: 0,
-            decoded: DataFrame::empty(),
-            sizes: Vec::new(),
-            path: path.display().to_string(),
-        })
+        Ok(ParquetRows { file, columns, total, given: 0, decoded: DataFrame::empty(), sizes: Vec::new() })
     }
 
     pub(super) fn columns(&self) -> Vec<String> {
@@ -56,7 +47,7 @@ impl ParquetRows {
     pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
         if self.sizes.is_empty() {
             self.decoded = self.decode(used)?;
-            self.sizes = sizes_of(&self.decoded).with_context(|| self.path.clone())?;
+            self.sizes = sizes_of(&self.decoded).with_context(|| self.path())?;
         }
         if self.sizes.is_empty() {
             return Ok(Vec::new());
@@ -76,7 +67,7 @@ impl ParquetRows {
             .zip(used)
             .map(|(name, used)| if *used { texts_of(frame.column(name)?, &whole).map(Some) } else { Ok(None) })
             .collect::<Result<_>>()
-            .with_context(|| self.path.clone())?;
+            .with_context(|| self.path())?;
         let row = |i: usize| -> Row {
             let number = (self.given + i + 1) as u64;
             if whole[i] {
@@ -92,6 +83,10 @@ impl ParquetRows {
         Ok(rows)
     }
 
+    fn path(&self) -> String {
+        self.file.path().display().to_string()
+    }
+
     fn decode(&self, used: &[bool]) -> Result<DataFrame> {
         let height = SLICE.min(self.total - self.given);
         if height == 0 {
@@ -102,7 +97,7 @@ impl ParquetRows {
         let slice = Some((self.given, height));
         self.file
             .read(|reader| reader.with_columns(Some(names)).with_slice(slice).finish())
-            .with_context(|| format!("{} cannot be read on from row {}", self.path, self.given + 1))
+            .with_context(|| format!("{} cannot be read on from row {}", self.path(), self.given + 1))
     }
 }
 

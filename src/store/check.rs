@@ -26,7 +26,7 @@ pub struct Problem {
     pub batch: Option<Key>,
     /// What is wrong, block number included.
     pub what: String,
-    /// Whether rows of a finished set are lost. Otherwise it only costs space.
+    /// Whether rows of a finished set may be lost. Otherwise it only costs space.
     pub harmful: bool,
 }
 

@@ -69,12 +69,7 @@ impl RowFiles {
         let folder = self.folder.join(set.hex());
         let cannot = || format!("cannot bring {} to the disk (disk full?)", folder.display());
         files.iter().try_for_each(File::sync_all).with_context(cannot)?;
-        // Some file systems refuse to open folders for that.
-        for folder in [folder.as_path(), &self.folder] {
-            if let Ok(folder) = File::open(folder) {
-                let _ = folder.sync_all();
-            }
-        }
+        [folder.as_path(), &self.folder].into_iter().for_each(disk::sync_folder);
         Ok(())
     }
 

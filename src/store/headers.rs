@@ -3,7 +3,6 @@
 //! It is written as a whole when all batches are there, and never changed: a set without it is unfinished. It names its rows by their
 //! digests, so with it and the files of rows a set is read by anybody, whoever writes meanwhile.
 
-use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -54,10 +53,7 @@ impl Headers {
             return Ok(false);
         }
         disk::remove_if_there(&path)?;
-        // Some file systems refuse to open folders for that.
-        if let Ok(folder) = File::open(disk::folder_of(&path)) {
-            let _ = folder.sync_all();
-        }
+        disk::sync_folder(disk::folder_of(&path));
         Ok(true)
     }
 

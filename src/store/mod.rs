@@ -5,9 +5,9 @@
 //! repeated with the same [`SetSpec`]: [`Writer::has`] tells which batches need no computing. Finished sets are read without a lock, while
 //! others are written ([`Reader`]).
 //!
-//! Rows lie in files, one a batch (`files`), and so do headers (`headers`); which batches are done is in the database. Every block of rows
-//! carries a checksum over its content and its address; what does not match is named by set, batch and block, and never served. [`Store::verify`]
-//! reads everything, [`Store::repair`] makes a sound store of what is sound, so that the next run computes only the rest again,
+//! Rows lie in files, one a batch (`files`), and so do headers (`headers`); which batches are done is in the database. Every block of
+//! rows carries a checksum over its content and its address; what does not match is named by set, batch and block, and never served.
+//! [`Store::verify`] reads everything, [`Store::repair`] makes a sound store of what is sound, so that the next run computes only the rest again,
 //! [`Store::compact`] gives back the space of what was overwritten or removed, [`export`] and [`import`] take sets from one store
 //! to another.
 //!

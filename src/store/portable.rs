@@ -167,7 +167,6 @@ fn lists<'a, T: PolarsNumericType>(name: &str, rows: impl Iterator<Item = &'a [T
 
 /// A file that a set was exported to.
 struct Portable {
-    path: PathBuf,
     file: ForeignParquet,
     notes: std::sync::Arc<FileMetadata>,
 }
@@ -194,13 +193,13 @@ impl Portable {
         let note: Note = serde_json::from_str(&set).with_context(changed)?;
         let rows = note.header.batches.iter().map(|batch| batch.record.rows).sum::<u64>();
         ensure!(rows == note.header.rows && rows == notes.num_rows as u64, changed());
-        Ok((Portable { path: path.to_owned(), file, notes }, note.header))
+        Ok((Portable { file, notes }, note.header))
     }
 
     /// The rows of a batch, which must be those that the header says.
     fn batch(&self, header: &Header, entry: &BatchEntry, place: Range<usize>) -> Result<Rows> {
         let damaged = || {
-            let path = self.path.display();
+            let path = self.file.path().display();
             format!("{path} is damaged: the rows {} to {} are not those that were exported", place.start + 1, place.end)
         };
         let rows = self.read(header.spec.kind, &place).with_context(damaged)?;
