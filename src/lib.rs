@@ -57,3 +57,7 @@ pub mod cli;
 pub mod command;
 pub mod headless;
 pub mod tui;
+
+#[cfg(test)]
+#[path = "../tests/common/not_tried.rs"]
+mod not_tried;

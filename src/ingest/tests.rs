@@ -542,18 +542,3 @@ fn files_that_cannot_be_read_are_named_with_the_way_out() {
         assert!(message.contains(part), "{part} in {message}");
     }
 }
-
-#[cfg(unix)]
-#[test]
-fn a_file_without_permission_is_named() {
-    use std::os::unix::fs::PermissionsExt;
-    let desk = Desk::new();
-    let path = desk.put("locked.csv", NEWS);
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    if fs::File::open(&path).is_ok() {
-        // The superuser may read everything: there is nothing to see here.
-        return;
-    }
-    let message = desk.error(&[source("s", "locked.csv")]);
-    assert!(message.contains("cannot open") && message.contains("locked.csv"), "{message}");
-}

@@ -7,6 +7,9 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::desk::{CODES, DAYS, Desk, news, prices};
+use crate::not_tried::not_tried;
+#[cfg(unix)]
+use crate::unprivileged;
 use crate::{Ran, assert_says, edit, inkstone, run, stage};
 
 #[test]
@@ -212,18 +215,27 @@ fn a_folder_that_cannot_be_written() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_without_permission() {
+fn folders_and_files_without_permission() {
     use std::os::unix::fs::PermissionsExt;
     let desk = Desk::new();
-    let locked = desk.folder().join("locked");
-    fs::create_dir(&locked).unwrap();
-    fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
-    if fs::write(locked.join("probe"), "").is_ok() {
-        say("this user may write anywhere: a folder without permission cannot be tried");
-        return;
+    let allow = |path: &str, mode| {
+        fs::set_permissions(desk.folder().join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let refusal = || {
+        let command = unprivileged(desk.folder(), &["run", "--headless"], "a folder without permission is named");
+        command.map(|mut command| Ran::of(command.output().unwrap()).refusal())
+    };
+    allow("news.csv", 0o000);
+    if let Some(error) = refusal() {
+        assert_says(&error, &["cannot open", "news.csv", "Permission denied"]);
     }
+    allow("news.csv", 0o644);
+    fs::create_dir(desk.folder().join("locked")).unwrap();
+    allow("locked", 0o555);
     edit(&desk.folder().join("workbench.toml"), "name = \"desk\"", "name = \"desk\"\ndir = \"locked/work\"");
-    assert_says(&desk.run().refusal(), &["cannot make the folder", "locked/work", "check its permissions"]);
+    if let Some(error) = refusal() {
+        assert_says(&error, &["cannot make the folder", "locked/work", "check its permissions"]);
+    }
 }
 
 /// A small disk in a name space of its own.
@@ -239,8 +251,7 @@ fn a_full_disk() {
         command.output()
     };
     if !disk("true").is_ok_and(|output| output.status.success()) {
-        say("no name space to mount a small disk in: a full disk cannot be tried");
-        return;
+        return not_tried("a full disk is named, and with room the run ends", "this machine refuses unshare -rm");
     }
     let ran = Ran::of(disk("exec \"$0\" demo --headless --scale 1 --dir .").unwrap());
     assert_says(&ran.refusal(), &["No space left on device", "cannot write"]);
@@ -278,10 +289,4 @@ fn rejects(desk: &Desk) -> String {
         let _: Value = serde_json::from_str(line).unwrap();
     }
     text
-}
-
-/// Says why a test could not be made, where a reader of the log sees it.
-fn say(text: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "note: {text}");
 }

@@ -11,35 +11,27 @@ use serde_json::Value;
 
 use crate::demo::small;
 use crate::desk::Desk;
-use crate::{Ran, assert_nothing_half_written, assert_same_files, assert_says, inkstone, results, run, stage};
+use crate::not_tried::not_tried;
+use crate::{Ran, assert_nothing_half_written, assert_same_files, assert_says, inkstone, results, run, stage, through};
 
 const DEMO: [&str; 8] = ["demo", "--headless", "--scale", "0.1", "--dir", "demo", "--threads", "2"];
 
-/// Whether this machine lets a test mount a disk of its own. Where it does not, tests say so and do what can be done without.
-#[allow(clippy::print_stderr, reason = "a test that checks less must say so")]
-fn may_mount() -> bool {
+/// True if this machine lets a test mount a disk of its own; where it does not, the claim is listed as not tried.
+fn may_mount(claim: &'static str) -> bool {
     let mount = "mount -t tmpfs -o size=16k none \"$0\" && mount -o remount,ro \"$0\"";
     let there = tempfile::tempdir().unwrap();
     let tried = Command::new("unshare").args(["-rm", "sh", "-c", mount]).arg(there.path()).output();
     let may = tried.is_ok_and(|output| output.status.success());
     if !may {
-        eprintln!("NO NAMESPACES: this machine refuses unshare -rm, so a test uses the weaker means that are left");
+        not_tried(claim, "this machine refuses unshare -rm");
     }
     may
 }
 
 /// The program under a line of shell that comes before it (`ulimit -n 20`).
 fn under(limit: &str, folder: &Path, args: &[&str]) -> Command {
-    let mut program = inkstone(folder, args);
-    let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("{limit}; exec \"$0\" \"$@\"")).arg(program.get_program()).args(args);
-    command.current_dir(folder).stdin(Stdio::null());
-    for (name, value) in program.env_remove("RUST_BACKTRACE").get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+    let mut command = through(&["sh", "-c", &format!("{limit}; exec \"$0\" \"$@\"")], folder, args);
+    command.env_remove("RUST_BACKTRACE");
     command
 }
 
@@ -66,7 +58,7 @@ cp -r demo "$OUT/demo"
 
 #[test]
 fn a_full_disk_is_named_at_every_stage_and_with_room_the_run_goes_on_to_the_same_bytes() {
-    if !may_mount() {
+    if !may_mount("a full disk is named at every stage, and with room the run goes on") {
         return;
     }
     // What is met in turn: ingest, the feature store early and late, the export.
@@ -171,22 +163,12 @@ fn nobody_who_hears_its_progress_is_no_reason_to_stop() {
     assert_same_files(&results(heard.folder()), &results(unheard.folder()));
 }
 
-/// Whether this process was started with SIGHUP ignored. Only Linux tells.
-fn ignores_hangups() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
-}
-
 #[test]
 fn each_signal_stops_a_run_with_its_own_exit_code() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("QUIT", 131)] {
-        // Tests that were started by nohup start programs that do not hear it either.
-        if signal == "HUP" && ignores_hangups() {
-            continue;
-        }
         let folder = tempfile::tempdir().unwrap();
-        let mut command = inkstone(folder.path(), &DEMO);
+        // Tests that nohup started would start programs that do not hear SIGHUP.
+        let mut command = through(&["env", "--default-signal=HUP"], folder.path(), &DEMO);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut said = String::new();
@@ -286,10 +268,14 @@ fn a_folder_that_cannot_be_written_is_named_before_anything_is_run_and_readers_g
     let desk = Desk::new();
     desk.run().finished();
     desk.write("news.csv", crate::desk::news().replace("第0日", "首日"));
-    if !may_mount() {
-        fs::remove_dir_all(desk.folder().join("reports")).unwrap();
-        desk.write("reports", "a file where a folder is to be");
-        assert_says(&desk.run().refusal(), &["cannot write in", "reports", "nothing was run"]);
+    let reports = desk.folder().join("reports");
+    let kept = desk.folder().join("reports of before");
+    fs::rename(&reports, &kept).unwrap();
+    desk.write("reports", "a file where a folder is to be");
+    assert_says(&desk.run().refusal(), &["cannot write in", "reports", "nothing was run"]);
+    fs::remove_file(&reports).unwrap();
+    fs::rename(&kept, &reports).unwrap();
+    if !may_mount("a read-only folder is named before anything is run, and readers go on") {
         return;
     }
     let on = |part: &str, args: &[&str]| {

@@ -21,6 +21,8 @@ mod locks;
 mod models;
 mod neighbours;
 mod network;
+#[path = "../common/not_tried.rs"]
+mod not_tried;
 mod onnx;
 #[cfg(unix)]
 mod onnx_runs;
@@ -110,6 +112,44 @@ fn inkstone(folder: &Path, args: &[&str]) -> Command {
     }
     command.env("ORT_DYLIB_PATH", library());
     command
+}
+
+/// The program started by another one, which gets the program and its arguments after its own.
+#[cfg(unix)]
+fn through(launcher: &[&str], folder: &Path, args: &[&str]) -> Command {
+    let program = inkstone(folder, args);
+    let mut command = Command::new(launcher[0]);
+    command.args(&launcher[1..]).arg(program.get_program()).args(args).current_dir(folder).stdin(Stdio::null());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
+/// The program run by a user whom permissions stop: root runs it without the capabilities that override them. None where that fails;
+/// then the claim is listed as not tried.
+#[cfg(unix)]
+fn unprivileged(folder: &Path, args: &[&str], claim: &'static str) -> Option<Command> {
+    let probe = tempfile::tempdir().expect("a folder can be made");
+    let locked = probe.path().join("locked");
+    fs::write(&locked, "").expect("a file can be written");
+    let mut permissions = fs::metadata(&locked).expect("the file is there").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o000);
+    fs::set_permissions(&locked, permissions).expect("the owner sets permissions");
+    if fs::File::open(&locked).is_err() {
+        return Some(inkstone(folder, args));
+    }
+    let setpriv = ["--bounding-set", "-dac_override,-dac_read_search", "--"];
+    let read = Command::new("setpriv").args(setpriv).arg("cat").arg(&locked).stderr(Stdio::null()).status();
+    if read.ok().and_then(|status| status.code()) != Some(1) {
+        not_tried::not_tried(claim, "root may do everything, and setpriv cannot drop that here");
+        return None;
+    }
+    let setpriv: Vec<&str> = ["setpriv"].into_iter().chain(setpriv).collect();
+    Some(through(&setpriv, folder, args))
 }
 
 fn run(folder: &Path, args: &[&str]) -> Ran {
