@@ -1,6 +1,6 @@
 """Reference figures of Qlib on the panel of ../alphalens: python make.py, in this folder.
 
-pip install pyqlib: `qlib.contrib.eva.alpha.calc_long_short_return` and `calc_ic`, on Qlib's default label
+pip install pyqlib==0.9.7 pandas==3.1.1: `qlib.contrib.eva.alpha.calc_long_short_return` and `calc_ic`, on Qlib's default label
 Ref($close, -2) / Ref($close, -1) - 1 (the close of the next day to the close of the day after), rows without it left out.
 Groups as in `qlib.contrib.report.analysis_model`: sorted by score, `len // N` rows each.
 """

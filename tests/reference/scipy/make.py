@@ -1,4 +1,4 @@
-"""Makes the sparse matrices of this folder with SciPy (pip install scipy numpy; python make.py)."""
+"""Makes the sparse matrices of this folder with SciPy (pip install numpy==2.4.6 scipy==1.17.1; python make.py)."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
 """Makes the reference numbers of this folder: SESTM by the formulas of Ke, Kelly and Xiu, in numpy and scipy.
 
-pip install numpy scipy; python make.py
+pip install numpy==2.4.6 scipy==1.17.1; python make.py
 """
 
 import json
