@@ -19,7 +19,7 @@ use super::reading::{Reading, counter, key_of, read_part};
 use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::onnx::{Encoder, OnnxParams, Opening, Runtime, Seen, Words};
+use crate::model::onnx::{Encoder, OnnxParams, Opening, Seen, Words};
 use crate::store::{RowKind, Rows, SetSpec, Store, Values, Writer};
 use crate::text::{Segmenter, Truncation};
 
@@ -193,7 +193,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 
 /// The model of a feature.
 pub(super) fn open(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter, ctx: &Ctx) -> Result<Encoder> {
-    let runtime = Runtime::load(inputs.onnx.library.as_deref().map(|library| inputs.base.join(library)).as_deref())?;
+    let runtime = inputs.onnx.load(inputs.base)?;
     let words = || Ok(Words::Segmenter(Box::new(segmenter.clone())));
     let opening = Opening { runtime, device: inputs.onnx.device, threads: ctx.threads(), base: inputs.base };
     let strategy = &feature.truncate;
