@@ -19,8 +19,11 @@ mod hostile;
 mod laboratory;
 mod locks;
 mod models;
+#[cfg(target_os = "linux")]
+mod native;
 mod neighbours;
 mod network;
+mod not_tried;
 mod onnx;
 #[cfg(unix)]
 mod onnx_runs;
@@ -43,6 +46,8 @@ use inkstone::job::Ctx;
 use inkstone::model::onnx::Runtime;
 use inkstone::model::onnx::runtime::install;
 use serde_json::Value;
+
+use not_tried::not_tried;
 
 /// What a run of the program left behind.
 struct Ran {
@@ -88,17 +93,29 @@ impl Ran {
     }
 }
 
-/// The library of ONNX Runtime: one that is on this machine, else one that is installed beside the build, as for the unit tests.
-fn library() -> &'static Path {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
+/// The library of ONNX Runtime: one that is on this machine, else one that is installed beside the build as `doctor --fix` installs it;
+/// or why there is none.
+fn found_library() -> Result<&'static Path, &'static str> {
+    static LIBRARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let found = LIBRARY.get_or_init(|| {
         let beside = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("onnxruntime");
         if Runtime::load(None).is_err() && !beside.exists() {
-            install(&beside, false, &Ctx::new(1, 1).unwrap()).expect("the library can be installed");
+            install(&beside, false, &Ctx::new(1, 1).unwrap()).map_err(|error| format!("{error:#}"))?;
         }
         let there = Some(beside.as_path()).filter(|folder| folder.exists());
-        Runtime::load(there).expect("there is a library").library.clone()
-    })
+        Ok(Runtime::load(there).expect("a library that is there can be loaded").library.clone())
+    });
+    found.as_deref().map_err(String::as_str)
+}
+
+/// Whether there is a library of ONNX Runtime; where there is none, the test of this thread is noted as not tried.
+fn has_library() -> bool {
+    found_library().map_err(not_tried).is_ok()
+}
+
+/// The value of `ORT_DYLIB_PATH` for programs that tests start: empty, which is as good as not set, where there is no library.
+fn library() -> &'static Path {
+    found_library().unwrap_or(Path::new(""))
 }
 
 /// The program in a folder, with no terminal and no setting of the machine's user.

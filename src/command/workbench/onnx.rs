@@ -104,7 +104,7 @@ mod tests {
     use crate::cli::Global;
     use crate::corpus::documents_to_frame;
     use crate::data::Document;
-    use crate::model::onnx::testing::section;
+    use crate::model::onnx::testing::{has_library, section};
     use crate::model::onnx::{Question, Reply};
 
     /// A project with the demonstration model as a feature, and no documents.
@@ -129,6 +129,9 @@ mod tests {
 
     #[test]
     fn the_models_of_a_configuration_are_listed_asked_and_measured() {
+        if !has_library() {
+            return;
+        }
         let (_folder, opened) = project();
         let bench = bench(&opened).unwrap();
         let ctx = Ctx::new(1, 1).unwrap();

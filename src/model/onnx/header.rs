@@ -408,11 +408,14 @@ impl Skim {
 mod tests {
     use super::super::Device;
     use super::super::session::Session;
-    use super::super::testing::{graph, opening};
+    use super::super::testing::{field, graph, has_library, opening};
     use super::*;
 
     #[test]
     fn what_the_file_says_is_what_the_library_makes_of_it() {
+        if !has_library() {
+            return;
+        }
         for name in ["bert", "bert-mlm", "bert-classifier", "gpt2", "xlnet-mems", "elmo-chars", "ulmfit"] {
             let path = graph(name).join("model.onnx");
             let header = Header::read(&path).unwrap();
@@ -456,20 +459,6 @@ mod tests {
         }
         let error = format!("{:#}", Header::read(&graph("broken").join("not_onnx.onnx")).unwrap_err());
         assert!(error.contains("not_onnx.onnx"), "{error}");
-    }
-
-    /// A field of bytes, as protocol buffers write it.
-    fn field(number: u64, bytes: &[u8]) -> Vec<u8> {
-        let varint = |mut value: u64| {
-            let mut written = Vec::new();
-            while value > 0x7f {
-                written.push(value as u8 | 0x80);
-                value >>= 7;
-            }
-            written.push(value as u8);
-            written
-        };
-        [varint(number << 3 | 2), varint(bytes.len() as u64), bytes.to_vec()].concat()
     }
 
     fn read(model: &[u8]) -> Result<Header> {

@@ -239,3 +239,55 @@ impl Model {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{params, with_weights_in_files};
+    use super::*;
+
+    #[test]
+    fn the_key_is_of_all_files_that_are_read_and_of_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert!(with_weights_in_files(folder.path()) > 10);
+        std::fs::create_dir(at("words")).unwrap();
+        for (name, text) in
+            [("README.md", "a model"), ("words/vocab.txt", "a\nb\n"), ("words/special_tokens_map.json", "{}")]
+        {
+            std::fs::write(at(name), text).unwrap();
+        }
+        let key = |tokenizer: &str| {
+            let tokenizer = if tokenizer.is_empty() { PathBuf::new() } else { at(tokenizer) };
+            let params = OnnxParams { model: folder.path().to_owned(), tokenizer, ..params("bert") };
+            params.files_key(Path::new("")).unwrap()
+        };
+        let append = |name: &str| {
+            let mut bytes = std::fs::read(at(name)).unwrap();
+            bytes.push(b' ');
+            std::fs::write(at(name), bytes).unwrap();
+        };
+        for (tokenizer, of_it) in [
+            ("", &["tokenizer.json"][..]),
+            ("words", &["words/vocab.txt", "words/special_tokens_map.json"]),
+            ("words/vocab.txt", &["words/vocab.txt", "words/special_tokens_map.json"]),
+        ] {
+            for name in ["weights/0", "weights/7", "config.json"].iter().chain(of_it) {
+                let before = key(tokenizer);
+                append(name);
+                assert_ne!(key(tokenizer), before, "{name} with the tokenizer {tokenizer:?}");
+            }
+            let before = key(tokenizer);
+            append("README.md");
+            assert_eq!(key(tokenizer), before);
+        }
+        let before = key("");
+        std::fs::rename(at("weights/0"), at("weights/other")).unwrap();
+        std::fs::rename(at("weights/7"), at("weights/0")).unwrap();
+        std::fs::rename(at("weights/other"), at("weights/7")).unwrap();
+        assert_ne!(key(""), before, "weights that change places");
+        std::fs::remove_file(at("weights/0")).unwrap();
+        let params = OnnxParams { model: folder.path().to_owned(), ..params("bert") };
+        let error = format!("{:#}", params.files_key(Path::new("")).unwrap_err());
+        assert!(error.contains("weights/0"), "{error}");
+    }
+}
