@@ -59,6 +59,9 @@ pub struct Global {
     /// Language of the screens: zh or en (default: the configuration, else LANG).
     #[arg(help_heading = "Every command", long, global = true, value_name = "LANG")]
     pub lang: Option<String>,
+    /// Load the library of native code that the configuration names ([onnx] library), in this run.
+    #[arg(help_heading = "Every command", long, global = true)]
+    pub trust: bool,
 }
 
 /// The commands.
@@ -126,6 +129,8 @@ pub enum Command {
     /// Compare two exports by their manifests: the first stage at which they part, and why.
     Diff(Diff),
     /// Say what this machine has, what is missing, and the command that mends it.
+    ///
+    /// INKSTONE_SIMD=base, avx2 or avx512 in the environment forces narrower vectors on inner loops: slower, with the same bytes.
     Doctor(Doctor),
     /// Show every backtest that ran and what it is worth among all; delete entries, which go on counting.
     Ledger(Ledger),

@@ -65,9 +65,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// As a section of the configuration.
+    /// As a section of the configuration. The library is one that the user has named.
     pub fn params(&self) -> RuntimeParams {
-        RuntimeParams { library: self.library.clone(), device: self.device }
+        RuntimeParams { library: self.library.clone(), device: self.device, trusted: true }
     }
 }
 

@@ -1,15 +1,17 @@
 //! `replay` and `diff`: runs repeated and compared by their manifests.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
 use crate::cli::{Diff, Global, Replay};
-use crate::export::{Manifest, difference};
+use crate::export::Manifest;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
 use crate::pipeline;
+use crate::width::shown;
 
 /// Runs once more what a manifest tells of, with its seed.
 pub(super) fn replay(args: &Replay, global: &Global) -> Result<ExitCode> {
@@ -29,6 +31,12 @@ fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
     let (replayed, reports) = pipeline::replay(&args.manifest, &base, dir, ctx).with_context(|| {
         format!("cannot repeat the run of {} on the sources below {}", args.manifest.display(), base.display())
     })?;
+    if let Some(library) = &replayed.library_ignored {
+        let note = format!(
+            "the manifest names a library of native code, {library}: it was not loaded, but the one of this machine"
+        );
+        let _ = writeln!(std::io::stderr(), "note: {}", shown(&note));
+    }
     let mut summary =
         Summary { partial: !replayed.difference.same_files() || !replayed.altered.is_empty(), ..Summary::default() };
     summary.set("same", replayed.difference.same_files());
@@ -45,7 +53,7 @@ fn folder_above(manifest: &Path) -> Result<PathBuf> {
 
 /// Compares two exports.
 pub(super) fn diff(args: &Diff) -> Result<Summary> {
-    let difference = difference(&Manifest::read(&args.a)?, &Manifest::read(&args.b)?);
+    let difference = pipeline::diff(&args.a, &args.b)?;
     let mut summary = Summary::default();
     summary.set("same", difference.same_files() && difference.first.is_none());
     summary.set("difference", difference);

@@ -20,7 +20,6 @@ use crate::disk;
 use crate::extract::Model;
 use crate::headless;
 use crate::job::Ctx;
-use crate::model::onnx::Runtime;
 use crate::pipeline::{self, Stage};
 use crate::tui::{self, Start, Workspace};
 
@@ -98,11 +97,10 @@ fn ready_models(opened: &mut Opened, dir: &Path, ctx: &Ctx) -> Result<Option<Str
     }
     let config = &mut opened.config;
     let contextual = |config: &Config| config.feature.iter().any(|feature| feature.model == Model::Onnx);
-    let library = config.onnx.library.as_ref().map(|library| opened.base.join(library));
     if !contextual(config) {
         return Ok(None);
     }
-    let Err(error) = Runtime::load(library.as_deref()) else { return Ok(None) };
+    let Err(error) = config.onnx.load(&opened.base) else { return Ok(None) };
     let (kept, left): (Vec<_>, Vec<_>) = config.feature.drain(..).partition(|feature| feature.model != Model::Onnx);
     config.feature = kept;
     let names: Vec<String> = left.into_iter().map(|feature| feature.name).collect();

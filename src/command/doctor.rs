@@ -1,10 +1,10 @@
 //! `doctor`: what this machine has, what is missing, and the command that mends it.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::{batch, is_batch, or_explain};
@@ -12,8 +12,9 @@ use crate::cli::{Doctor, Global};
 use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
-use crate::model::onnx::Runtime;
-use crate::model::onnx::runtime::{MEND, MEND_CUDA, Machine, PACKAGE_VERSION, install, runtime_folder};
+use crate::model::onnx::RuntimeParams;
+use crate::model::onnx::runtime::{MEND, MEND_CUDA, Machine, PACKAGE_VERSION, install, program, runtime_folder};
+use crate::simd;
 use crate::width::shown;
 
 /// How a model of a hub becomes one that this program reads.
@@ -45,11 +46,8 @@ pub(super) fn run(args: &Doctor, global: &Global) -> ExitCode {
     or_explain((|| {
         let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
         if args.fix {
-            writeln!(
-                std::io::stderr(),
-                "installing ONNX Runtime {PACKAGE_VERSION} in {} ...",
-                runtime_folder().display()
-            )?;
+            let folder = own_runtime_folder()?;
+            writeln!(std::io::stderr(), "installing ONNX Runtime {PACKAGE_VERSION} in {} ...", folder.display())?;
         }
         let findings = look(args, &ctx)?;
         let mut out = std::io::stdout().lock();
@@ -82,17 +80,19 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
             Some(true),
             format!("{} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH),
         ),
-        found("processor", Some(true), format!("{cores} cores")),
+        found("processor", Some(true), format!("{cores} cores, inner loops for {}", simd::in_words())),
         found("terminal", None, terminal()),
     ];
-    if args.fix && (args.cuda || Runtime::load(args.library.as_deref()).is_err()) {
+    let place = RuntimeParams { library: args.library.clone(), trusted: true, ..RuntimeParams::default() };
+    if args.fix && (args.cuda || place.load(Path::new("")).is_err()) {
         ctx.stage("install", "files", None, || {
-            ctx.note(format!("ONNX Runtime {PACKAGE_VERSION} into {}", runtime_folder().display()));
-            install(&runtime_folder(), args.cuda, ctx)?;
+            let folder = own_runtime_folder()?;
+            ctx.note(format!("ONNX Runtime {PACKAGE_VERSION} into {}", folder.display()));
+            install(&folder, args.cuda, ctx)?;
             Ok(Report::new("install"))
         })?;
     }
-    let machine = Machine::look(args.library.as_deref());
+    let machine = Machine::look(&place, Path::new(""));
     findings.push(match &machine.library {
         Ok(library) => found("ONNX Runtime", Some(true), format!("{} ({})", library.version, library.file.display())),
         Err(error) => {
@@ -121,13 +121,17 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
             mend: (!missing.is_empty()).then(|| format!("{MEND_CUDA}, on a machine with an NVIDIA driver")),
         });
     }
-    let installer = ["uv", "python3"].into_iter().find(|program| runs(program));
+    let installer = ["uv", "python3"].into_iter().find(|name| runs(name));
     findings.push(found(
         "installer",
         None,
         installer.map_or("neither uv nor python3, so --fix can install nothing".into(), str::to_owned),
     ));
     Ok(findings)
+}
+
+fn own_runtime_folder() -> Result<PathBuf> {
+    runtime_folder().context("neither XDG_DATA_HOME nor HOME names a folder by its whole path: set one of them")
 }
 
 fn terminal() -> String {
@@ -139,12 +143,8 @@ fn terminal() -> String {
     format!("{kind}, language {}", language.as_deref().unwrap_or("not set"))
 }
 
-fn runs(program: &str) -> bool {
-    let quiet = Command::new(Path::new(program))
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    quiet.is_ok_and(|status| status.success())
+fn runs(name: &str) -> bool {
+    let status =
+        program(name).map(|mut program| program.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status());
+    status.is_some_and(|status| status.is_ok_and(|status| status.success()))
 }

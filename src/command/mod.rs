@@ -35,12 +35,15 @@ use crate::disk;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
 use crate::pipeline::Stage;
-use crate::{remedy, signals, width};
+use crate::{remedy, signals, simd, width};
 
 /// Runs the command line to its end.
 pub fn run(cli: Cli) -> ExitCode {
     signals::survive_limits();
     let global = cli.global;
+    if let Err(error) = simd::check() {
+        return or_explain(Err(error));
+    }
     let Some(command) = cli.command else {
         return or_explain(project::browse(Path::new("workbench.toml"), &global));
     };

@@ -11,7 +11,7 @@ use crate::data::Report;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::model::ngram::SampleParams;
-use crate::model::onnx::{Generator, OnnxParams, Opening, Runtime};
+use crate::model::onnx::{Generator, OnnxParams, Opening};
 use crate::model::{Explanation, WordVectors};
 use crate::plain::onnx::{Contextual, Examination, FittedOnnx, is_onnx};
 use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought};
@@ -144,7 +144,7 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
 /// Writes text by a contextual model.
 pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
     let place = args.place.params();
-    let runtime = Runtime::load(place.library.as_deref())?;
+    let runtime = place.load(Path::new(""))?;
     let opening = Opening { runtime, device: place.device, threads: ctx.threads(), base: Path::new("") };
     let tokenizer = args.tokenizer.clone().unwrap_or_default();
     let params = OnnxParams { model: args.model.clone(), tokenizer, ..OnnxParams::default() };

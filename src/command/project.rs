@@ -39,16 +39,18 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn read(path: &Path, command: &str, global: &Global) -> Result<Opened> {
-        let (threads, seed) = (global.threads, global.seed);
+        let (threads, seed, trust) = (global.threads, global.seed, global.trust);
         let flags: Flags = Arc::new(move |config| {
             config.project.threads = threads.unwrap_or(config.project.threads);
             config.project.seed = seed.unwrap_or(config.project.seed);
+            config.onnx.trusted = trust;
             Ok(())
         });
         let mut config = Config::read(path)?;
         flags(&mut config)?;
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let command = format!("inkstone {command} -c {} --headless", quoted(&path.display().to_string()));
+        let trusted = if trust { " --trust" } else { "" };
+        let command = format!("inkstone {command} -c {} --headless{trusted}", quoted(&path.display().to_string()));
         Ok(Opened { config, path: path.to_owned(), base: base.to_owned(), command, flags })
     }
 

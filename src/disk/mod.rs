@@ -2,6 +2,7 @@
 //! and from JSON: with a seal, by which damage and other formats are seen before anything is served.
 
 mod claims;
+mod exchange;
 mod flaw;
 mod foreign;
 mod formulas;
@@ -19,6 +20,7 @@ use anyhow::{Context, Result, bail};
 use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader};
 
 pub use claims::PAGE as PARQUET_PAGE;
+pub(crate) use exchange::exchange;
 pub use flaw::{Damage, Flaw};
 pub use foreign::{ForeignParquet, read_foreign_parquet};
 pub use formulas::Formulas;

@@ -96,7 +96,7 @@ impl Folder {
         sync_all(&self.partial)?;
         if !self.out.exists() {
             rename(&self.partial, &self.out)?;
-        } else if !exchange(&self.partial, &self.out)? {
+        } else if !disk::exchange(&self.partial, &self.out)? {
             let previous = self.partial.with_extension("previous");
             rename(&self.out, &previous)?;
             rename(&self.partial, &self.out)?;
@@ -168,25 +168,6 @@ fn check_replaceable(out: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Exchanges two folders in one step; `false` where the file system cannot.
-fn exchange(a: &Path, b: &Path) -> Result<bool> {
-    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        use rustix::io::Errno;
-        match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
-            Ok(()) => Ok(true),
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
-            Err(error) => Err(error).with_context(|| format!("cannot replace {}", b.display())),
-        }
-    }
-    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-    {
-        let _ = (a, b);
-        Ok(false)
-    }
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {

@@ -19,7 +19,7 @@ use super::reading::{Reading, counter, key_of, read_part};
 use super::{Feature, Inputs, VERSION, finish};
 use crate::data::{Key, Report};
 use crate::job::Ctx;
-use crate::model::onnx::{Encoder, OnnxParams, Opening, Runtime, Seen, Words};
+use crate::model::onnx::{Encoder, OnnxParams, Opening, Seen, Words};
 use crate::store::{RowKind, Rows, SetSpec, Store, Values, Writer};
 use crate::text::{Segmenter, Truncation};
 
@@ -193,7 +193,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 
 /// The model of a feature.
 pub(super) fn open(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter, ctx: &Ctx) -> Result<Encoder> {
-    let runtime = Runtime::load(inputs.onnx.library.as_deref().map(|library| inputs.base.join(library)).as_deref())?;
+    let runtime = inputs.onnx.load(inputs.base)?;
     let words = || Ok(Words::Segmenter(Box::new(segmenter.clone())));
     let opening = Opening { runtime, device: inputs.onnx.device, threads: ctx.threads(), base: inputs.base };
     let strategy = &feature.truncate;
@@ -291,13 +291,15 @@ pub(super) fn check(params: &OnnxParams) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use chrono::{NaiveDate, NaiveDateTime};
 
     use super::*;
     use crate::data::Kind;
     use crate::extract::Model;
     use crate::extract::tests::Corpus;
-    use crate::model::onnx::testing::graph;
+    use crate::model::onnx::testing::{graph, has_library, with_weights_in_files};
 
     fn feature(params: OnnxParams) -> Feature {
         let onnx = OnnxParams { fitted_until: NaiveDate::from_ymd_opt(2023, 12, 31), ..params };
@@ -324,6 +326,9 @@ mod tests {
 
     #[test]
     fn the_same_text_has_the_same_row_and_what_is_not_read_has_none() {
+        if !has_library() {
+            return;
+        }
         let corpus = Corpus::new(0);
         corpus.put(&texts(), 4);
         let mut feature = feature(bert());
@@ -350,6 +355,9 @@ mod tests {
 
     #[test]
     fn a_run_that_goes_on_computes_no_batch_again_and_ends_with_the_same_bytes() {
+        if !has_library() {
+            return;
+        }
         let whole = Corpus::new(0);
         whole.put(&texts(), 6);
         let feature = feature(bert());
@@ -380,7 +388,39 @@ mod tests {
     }
 
     #[test]
+    fn other_weights_are_another_model_wherever_they_lie() {
+        if !has_library() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert!(with_weights_in_files(folder.path()) > 10);
+        let corpus = Corpus::new(0);
+        corpus.put(&texts(), 4);
+        let params = OnnxParams { model: folder.path().to_owned(), ..bert() };
+        let feature = feature(params.clone());
+        let key = || params.files_key(Path::new("")).unwrap();
+        let (before, of_files) = (corpus.run(&feature).0, key());
+        assert_eq!((corpus.run(&feature).0, key()), (before, of_files));
+        let whole = Corpus::new(0);
+        whole.put(&texts(), 4);
+        let (set, _) = whole.run(&self::feature(bert()));
+        let bits = |rows: Vec<Vec<f32>>| rows.concat().into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+        assert_eq!(bits(whole.rows(set)), bits(corpus.rows(before)), "the same weights in one file");
+        // Another number in one of them.
+        let weight = folder.path().join("weights/0");
+        let mut bytes = std::fs::read(&weight).unwrap();
+        bytes[400..404].copy_from_slice(&0.5f32.to_le_bytes());
+        std::fs::write(&weight, &bytes).unwrap();
+        let (after, report) = corpus.run(&feature);
+        assert!(after != before && key() != of_files);
+        assert_eq!(report.facts["kept_from_before"], 0, "no row of the old model is served");
+    }
+
+    #[test]
     fn a_document_without_numbers_is_named_and_the_run_goes_on() {
+        if !has_library() {
+            return;
+        }
         let corpus = Corpus::new(0);
         // The graph makes no number of a comma.
         let mut texts = texts();

@@ -28,14 +28,21 @@ pub struct Replayed {
     pub difference: Difference,
     /// Files beside the manifest that are no longer what it says; empty when only the manifest was kept.
     pub altered: Vec<String>,
+    /// The library of native code that the manifest names, which was not loaded: a manifest may come from anywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub library_ignored: Option<String>,
 }
 
-/// The configuration as a manifest keeps it: all that shapes a result. Folders, threads, screens and experiments are left out.
+/// The configuration as a manifest keeps it: all that shapes a result. Folders, threads, screens, experiments and the place
+/// of a library are left out.
 pub(super) fn parameters(config: &Config) -> Result<Value> {
     let mut value = serde_json::to_value(config)?;
     let sections = value.as_object_mut().context("a configuration is a table")?;
     for section in ["experiment", "export", "ui"] {
         sections.remove(section);
+    }
+    if let Some(onnx) = sections.get_mut("onnx").and_then(Value::as_object_mut) {
+        onnx.insert("library".into(), Value::Null);
     }
     if let Some(project) = sections.get_mut("project").and_then(Value::as_object_mut) {
         project.retain(|key, _| ["name", "note"].contains(&key.as_str()));
@@ -88,7 +95,8 @@ fn of_files(files: Vec<std::path::PathBuf>) -> Result<Key> {
 /// Runs once more what a manifest tells of and compares every file of the export. `base` is the folder that its sources' paths are
 /// relative to; everything is written below `dir`, which must be empty. The context has the seed of the run that is repeated.
 pub fn replay(manifest: &Path, base: &Path, dir: &Path, ctx: &Ctx) -> Result<(Replayed, Vec<Report>)> {
-    let kept = Manifest::read(manifest)?;
+    let mut kept = Manifest::read(manifest)?;
+    let library_ignored = take_library(&mut kept);
     if kept.provenance.stages.is_empty() {
         bail!(
             "{} is of tables that came from elsewhere, not of a project's run: test them again with inkstone backtest --factor \
@@ -115,7 +123,24 @@ pub fn replay(manifest: &Path, base: &Path, dir: &Path, ctx: &Ctx) -> Result<(Re
     let again = Manifest::read(&config.project.exports.join("manifest.json"))?;
     let difference = difference(&kept, &again);
     let same = kept.files.len() - difference.changed.len() - difference.missing.len();
-    Ok((Replayed { files: kept.files.len(), same, altered: altered(&kept, manifest)?, difference }, reports))
+    let altered = altered(&kept, manifest)?;
+    Ok((Replayed { files: kept.files.len(), same, altered, difference, library_ignored }, reports))
+}
+
+/// Takes the library of native code out of the parameters of a manifest, where an older version kept it there.
+fn take_library(manifest: &mut Manifest) -> Option<String> {
+    let library = manifest.provenance.parameters.get_mut("onnx")?.get_mut("library")?.take();
+    library.as_str().map(str::to_owned)
+}
+
+/// Compares two exports by their manifests. The library of native code that one may name is left out of it, and none is loaded.
+pub fn diff(a: &Path, b: &Path) -> Result<Difference> {
+    let [a, b] = [a, b].map(|path| {
+        let mut manifest = Manifest::read(path)?;
+        take_library(&mut manifest);
+        anyhow::Ok(manifest)
+    });
+    Ok(difference(&a?, &b?))
 }
 
 /// Files beside a manifest whose bytes are not those that it was written for.

@@ -31,7 +31,7 @@ use crate::project::Project;
 use crate::store::Store;
 use crate::truncate::Needs;
 use crate::{clean, disk, ingest, link, structure};
-pub use capsule::{Replayed, replay};
+pub use capsule::{Replayed, diff, replay};
 pub use drift::{Drifted, drift};
 pub use experiment::{Looked, experiments, findings, grids, look_at, score_of};
 pub use judgement::{Judged, judged, judged_of, study, write_report};

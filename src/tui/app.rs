@@ -52,6 +52,8 @@ pub(crate) enum Question {
     Cancel(u64),
     /// Stop all jobs and leave?
     Quit,
+    /// Load the library that the configuration names?
+    Library,
 }
 
 /// Everything the picture is made from.
@@ -152,9 +154,10 @@ impl App {
         app.reload();
         if app.workspace.start == Start::Browse {
             app.reading.ask(Request::Reports);
-        } else {
+        } else if app.workspace.unknown_library.is_none() {
             app.start();
         }
+        app.ask_for_library();
         app.arrange();
         Ok(app)
     }
@@ -348,6 +351,7 @@ impl App {
             Intent::Choose => self.choose(),
             Intent::Click(at) => self.click(at),
             Intent::Interrupt => match self.dialog {
+                Some(Dialog::Question(Question::Library)) => self.answer(false),
                 // The second Ctrl-C is a yes to what the first one asked.
                 Some(Dialog::Question(_)) => self.answer(true),
                 _ => match self.jobs.target(false).map(|job| job.id) {

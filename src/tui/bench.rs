@@ -75,6 +75,7 @@ impl Bench {
             text: None,
             models: None,
             onnx: None,
+            unknown_library: None,
             features: None,
             ledger: None,
             laboratory: None,

@@ -139,6 +139,8 @@ pub struct Workspace {
     pub models: Option<ModelBench>,
     /// What the page of contextual models works with.
     pub onnx: Option<OnnxBench>,
+    /// The library of native code that the configuration names, where the user has not agreed to it yet.
+    pub unknown_library: Option<UnknownLibrary>,
     /// What the page of features works with.
     pub features: Option<FeatureBench>,
     /// What the page of the ledger works with.
@@ -177,6 +179,17 @@ pub struct Workspace {
     pub reopen: Option<Reopen>,
     /// Keys that the user wants instead of the table's, by the name of the command.
     pub keys: BTreeMap<String, Vec<String>>,
+}
+
+/// A library of native code that is loaded only after the user has said yes.
+#[derive(Clone)]
+pub struct UnknownLibrary {
+    /// The file.
+    pub file: PathBuf,
+    /// Whether the user has agreed to it with other content.
+    pub changed: bool,
+    /// Keeps the yes.
+    pub agree: Arc<dyn Fn() -> Result<()> + Send + Sync>,
 }
 
 /// Where the workbench begins.

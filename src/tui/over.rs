@@ -128,6 +128,7 @@ impl App {
         let reading = Reading::start(&workspace, self.events.clone())?;
         (self.keymap, self.reading, self.workspace) = (keymap, reading, workspace);
         self.reload();
+        self.ask_for_library();
         Ok(())
     }
 }

@@ -328,13 +328,27 @@ fn draw_help(app: &App, top: usize, frame: &mut Frame<'_>, screen: Rect) {
 }
 
 fn draw_question(app: &App, question: Question, frame: &mut Frame<'_>, screen: Rect) {
+    let library = app.workspace.unknown_library.as_ref();
     let (title, text) = match question {
         Question::Cancel(id) => (app.jobs.job(id).map(|job| job.name.as_str()), jobs::words::ASK_CANCEL),
         Question::Quit => (None, jobs::words::ASK_QUIT),
+        Question::Library if library.is_some_and(|library| library.changed) => {
+            (Some("ONNX Runtime"), words::ASK_CHANGED_LIBRARY)
+        }
+        Question::Library => (Some("ONNX Runtime"), words::ASK_LIBRARY),
     };
     let title = title.map(|name| format!(" {} ", width::cut(name, 40))).unwrap_or_default();
-    let area = screen.centered(Constraint::Max(56), Constraint::Length(6));
-    let lines = vec![Line::raw(app.say(text)), Line::styled(app.say(words::YES_NO), look::KEY)];
+    let mut lines = vec![Line::raw(app.say(text)), Line::styled(app.say(words::YES_NO), look::KEY)];
+    let mut height = 6;
+    if let Some(library) = library.filter(|_| question == Question::Library) {
+        // The end of a path says more than its beginning.
+        let path = library.file.display().to_string();
+        let lost = width::width(&path).saturating_sub(3 * 52);
+        let path: String = path.chars().skip(lost).collect();
+        lines.insert(1, Line::styled(if lost > 0 { format!("…{path}") } else { path }, look::DIM));
+        height = 12;
+    }
+    let area = screen.centered(Constraint::Max(56), Constraint::Length(height));
     clear(frame, area);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(look::pane(title, true)), area);
 }

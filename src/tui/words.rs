@@ -34,6 +34,10 @@ words! {
     HELP: "全部按键", "All keys";
     HELP_HINT: "j/k 滚动 · Esc 关闭", "j/k scroll · Esc closes";
     YES_NO: "y 是 · n 否", "y yes · n no";
+    ASK_LIBRARY: "这个项目的配置（[onnx] library）指定了一个本机代码库。加载它，就是以你的权限运行其中的代码。信任并加载吗？这个回答会记住，文件改变后再问。",
+        "The configuration of this project names a library of native code ([onnx] library). Loading it runs its code with your rights. Trust it? A yes is kept until the file changes.";
+    ASK_CHANGED_LIBRARY: "配置（[onnx] library）指定的本机代码库，在你同意之后被改动过。加载它，就是以你的权限运行其中的代码。仍然信任吗？",
+        "The library of native code that the configuration names ([onnx] library) has changed since you agreed to it. Loading it runs its code with your rights. Trust it as it is now?";
     CRASHED: "工作台因自身的错误而退出，报告在", "The workbench ended by an error of its own; the report is";
     CRASHED_SILENTLY: "工作台因自身的错误而退出，报告写不下来", "The workbench ended by an error of its own; the report cannot be written";
     NO_SCREEN: "无界面等价命令", "without a screen";

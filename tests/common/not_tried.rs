@@ -2,18 +2,20 @@
 //!
 //! With `INKSTONE_NOT_TRIED=FILE` the lines are added to that file as well, so that a script can show one list for several test processes.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::sync::{Mutex, Once};
 
-static LIST: Mutex<BTreeMap<&str, String>> = Mutex::new(BTreeMap::new());
+static LIST: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Adds a line to the list: the claim that a test could not check here, and the reason.
-pub(crate) fn not_tried(claim: &'static str, reason: impl Into<String>) {
+/// Lists the test of this thread, or a part of it, as not tried, with the reason.
+pub(crate) fn not_tried(reason: &str) {
     static AT_EXIT: Once = Once::new();
     AT_EXIT.call_once(print_at_exit);
-    LIST.lock().expect("no test panics while it holds the list").insert(claim, reason.into());
+    let thread = std::thread::current();
+    let line = format!("NOT TRIED {}: {}\n", thread.name().unwrap_or("a test"), reason.replace('\n', " "));
+    LIST.lock().expect("no test panics while it holds the list").insert(line);
 }
 
 #[cfg(target_os = "linux")]
@@ -21,10 +23,7 @@ pub(crate) fn not_tried(claim: &'static str, reason: impl Into<String>) {
 fn print_at_exit() {
     extern "C" fn print() {
         let Ok(list) = LIST.lock() else { return };
-        let mut lines = String::new();
-        for (claim, reason) in list.iter() {
-            lines += &format!("NOT TRIED on this machine: {claim} ({reason})\n");
-        }
+        let lines: String = list.iter().map(String::as_str).collect();
         let _ = std::io::stderr().write_all(format!("\n{lines}").as_bytes());
         if let Some(path) = std::env::var_os("INKSTONE_NOT_TRIED") {
             let file = File::options().append(true).create(true).open(path);

@@ -16,14 +16,14 @@ use crate::{Ran, assert_nothing_half_written, assert_same_files, assert_says, in
 
 const DEMO: [&str; 8] = ["demo", "--headless", "--scale", "0.1", "--dir", "demo", "--threads", "2"];
 
-/// True if this machine lets a test mount a disk of its own; where it does not, the claim is listed as not tried.
-fn may_mount(claim: &'static str) -> bool {
+/// True if this machine lets a test mount a disk of its own; where it does not, the test is listed as not tried.
+fn may_mount() -> bool {
     let mount = "mount -t tmpfs -o size=16k none \"$0\" && mount -o remount,ro \"$0\"";
     let there = tempfile::tempdir().unwrap();
     let tried = Command::new("unshare").args(["-rm", "sh", "-c", mount]).arg(there.path()).output();
     let may = tried.is_ok_and(|output| output.status.success());
     if !may {
-        not_tried(claim, "this machine refuses unshare -rm");
+        not_tried("this machine refuses unshare -rm");
     }
     may
 }
@@ -58,7 +58,7 @@ cp -r demo "$OUT/demo"
 
 #[test]
 fn a_full_disk_is_named_at_every_stage_and_with_room_the_run_goes_on_to_the_same_bytes() {
-    if !may_mount("a full disk is named at every stage, and with room the run goes on") {
+    if !may_mount() {
         return;
     }
     // What is met in turn: ingest, the feature store early and late, the export.
@@ -275,7 +275,7 @@ fn a_folder_that_cannot_be_written_is_named_before_anything_is_run_and_readers_g
     assert_says(&desk.run().refusal(), &["cannot write in", "reports", "nothing was run"]);
     fs::remove_file(&reports).unwrap();
     fs::rename(&kept, &reports).unwrap();
-    if !may_mount("a read-only folder is named before anything is run, and readers go on") {
+    if !may_mount() {
         return;
     }
     let on = |part: &str, args: &[&str]| {

@@ -25,13 +25,22 @@ const GIVEN_BACK: [&str; 2] = ["\x1b[?1049l", "\x1b[?25h"];
 /// Starts the program on a terminal of 100 x 30 cells, lets `play` have the keys, and returns all that was drawn, with the exit
 /// code.
 fn on_a_terminal(folder: &Path, args: &[&str], play: impl FnOnce(&mut Keys<'_>)) -> (String, Option<i32>) {
-    let (pty, pts) = open().expect("the system gives a pseudo-terminal");
-    pty.resize(Size::new(30, 100)).unwrap();
-    let command = Command::new(env!("CARGO_BIN_EXE_inkstone"))
+    drawn_by(inkstone(folder, args), play)
+}
+
+/// The program as [`on_a_terminal`] starts it.
+pub(crate) fn inkstone(folder: &Path, args: &[&str]) -> Command {
+    Command::new(env!("CARGO_BIN_EXE_inkstone"))
         .args(args)
         .current_dir(folder)
         .env("TERM", "xterm")
-        .env("ORT_DYLIB_PATH", crate::library());
+        .env("ORT_DYLIB_PATH", crate::library())
+}
+
+/// Starts a command on a terminal of 100 x 30 cells, lets `play` have the keys, and returns all that was drawn, with the exit code.
+pub(crate) fn drawn_by(command: Command, play: impl FnOnce(&mut Keys<'_>)) -> (String, Option<i32>) {
+    let (pty, pts) = open().expect("the system gives a pseudo-terminal");
+    pty.resize(Size::new(30, 100)).unwrap();
     let child = command.spawn(pts).expect("the program starts");
     let drawn = Mutex::new(Vec::new());
     let code = thread::scope(|scope| {
@@ -59,19 +68,19 @@ impl Drop for Killed {
     }
 }
 
-struct Keys<'p> {
+pub(crate) struct Keys<'p> {
     pty: &'p Pty,
     drawn: &'p Mutex<Vec<u8>>,
     child: Killed,
 }
 
 impl Keys<'_> {
-    fn press(&mut self, keys: &str) {
+    pub(crate) fn press(&mut self, keys: &str) {
         self.pty.write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
     /// Waits until this has been drawn, whatever colours it is in and however the cursor went.
-    fn see(&self, text: &str) {
+    pub(crate) fn see(&self, text: &str) {
         let escapes = regex::Regex::new("\x1b\\[[0-9;?]*[a-zA-Z]").unwrap();
         wait_until(&format!("{text:?} on the screen"), || {
             escapes.replace_all(&String::from_utf8_lossy(&self.drawn.lock().unwrap()), "").contains(text)
@@ -94,7 +103,7 @@ impl Keys<'_> {
     }
 }
 
-fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut there: impl FnMut() -> bool) {
     let began = Instant::now();
     while !there() {
         assert!(began.elapsed() < PATIENCE, "waited in vain for {what}");
@@ -151,12 +160,7 @@ fn the_workbench_opens_on_a_project_and_answers_keys() {
 fn close_terminal(folder: &Path, args: &[&str], text: &str, mut then: impl FnMut() -> bool) {
     let (pty, pts) = open().expect("the system gives a pseudo-terminal");
     pty.resize(Size::new(30, 100)).unwrap();
-    let command = Command::new(env!("CARGO_BIN_EXE_inkstone"))
-        .args(args)
-        .current_dir(folder)
-        .env("TERM", "xterm")
-        .env("ORT_DYLIB_PATH", crate::library());
-    let mut child = Killed(command.spawn(pts).expect("the program starts"));
+    let mut child = Killed(inkstone(folder, args).spawn(pts).expect("the program starts"));
     let mut drawn = Vec::new();
     let mut piece = [0; 4096];
     while !(String::from_utf8_lossy(&drawn).contains(text) && then()) {

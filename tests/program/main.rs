@@ -19,6 +19,8 @@ mod hostile;
 mod laboratory;
 mod locks;
 mod models;
+#[cfg(target_os = "linux")]
+mod native;
 mod neighbours;
 mod network;
 #[path = "../common/not_tried.rs"]
@@ -45,6 +47,8 @@ use inkstone::job::Ctx;
 use inkstone::model::onnx::Runtime;
 use inkstone::model::onnx::runtime::install;
 use serde_json::Value;
+
+use not_tried::not_tried;
 
 /// What a run of the program left behind.
 struct Ran {
@@ -90,17 +94,29 @@ impl Ran {
     }
 }
 
-/// The library of ONNX Runtime: one that is on this machine, else one that is installed beside the build, as for the unit tests.
-fn library() -> &'static Path {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
+/// The library of ONNX Runtime: one that is on this machine, else one that is installed beside the build as `doctor --fix` installs it;
+/// or why there is none.
+fn found_library() -> Result<&'static Path, &'static str> {
+    static LIBRARY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let found = LIBRARY.get_or_init(|| {
         let beside = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("onnxruntime");
         if Runtime::load(None).is_err() && !beside.exists() {
-            install(&beside, false, &Ctx::new(1, 1).unwrap()).expect("the library can be installed");
+            install(&beside, false, &Ctx::new(1, 1).unwrap()).map_err(|error| format!("{error:#}"))?;
         }
         let there = Some(beside.as_path()).filter(|folder| folder.exists());
-        Runtime::load(there).expect("there is a library").library.clone()
-    })
+        Ok(Runtime::load(there).expect("a library that is there can be loaded").library.clone())
+    });
+    found.as_deref().map_err(String::as_str)
+}
+
+/// Whether there is a library of ONNX Runtime; where there is none, the test of this thread is noted as not tried.
+fn has_library() -> bool {
+    found_library().map_err(not_tried).is_ok()
+}
+
+/// The value of `ORT_DYLIB_PATH` for programs that tests start: empty, which is as good as not set, where there is no library.
+fn library() -> &'static Path {
+    found_library().unwrap_or(Path::new(""))
 }
 
 /// The program in a folder, with no terminal and no setting of the machine's user.
@@ -129,10 +145,9 @@ fn through(launcher: &[&str], folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// The program run by a user whom permissions stop: root runs it without the capabilities that override them. None where that fails;
-/// then the claim is listed as not tried.
+/// The program run by a user whom permissions stop: root runs it without the capabilities that override them. None where that fails.
 #[cfg(unix)]
-fn unprivileged(folder: &Path, args: &[&str], claim: &'static str) -> Option<Command> {
+fn unprivileged(folder: &Path, args: &[&str]) -> Option<Command> {
     let probe = tempfile::tempdir().expect("a folder can be made");
     let locked = probe.path().join("locked");
     fs::write(&locked, "").expect("a file can be written");
@@ -145,7 +160,7 @@ fn unprivileged(folder: &Path, args: &[&str], claim: &'static str) -> Option<Com
     let setpriv = ["--bounding-set", "-dac_override,-dac_read_search", "--"];
     let read = Command::new("setpriv").args(setpriv).arg("cat").arg(&locked).stderr(Stdio::null()).status();
     if read.ok().and_then(|status| status.code()) != Some(1) {
-        not_tried::not_tried(claim, "root may do everything, and setpriv cannot drop that here");
+        not_tried("root may do everything, and setpriv cannot drop that here");
         return None;
     }
     let setpriv: Vec<&str> = ["setpriv"].into_iter().chain(setpriv).collect();

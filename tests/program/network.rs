@@ -1,6 +1,6 @@
 //! The program speaks with no other machine: it cannot, it does not, and neither do its pages.
 //!
-//! `doctor --fix` is not meant, nor the demo where ONNX Runtime is not there: they run uv or pip, which load it.
+//! What `doctor --fix` starts, uv or pip, does reach other machines; the program itself does not there either.
 
 use std::fs;
 use std::path::PathBuf;
@@ -42,6 +42,7 @@ fn imported(program: &std::path::Path) -> std::collections::BTreeSet<String> {
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod confined {
     use std::net::UdpSocket;
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::path::Path;
     use std::process::{Command, Output, Stdio};
@@ -49,11 +50,14 @@ mod confined {
 
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
+    use crate::fronts::drawn_by;
     use crate::{Ran, inkstone, library};
 
     /// The arguments of the program that is to be run confined, a line each; nothing to open a socket instead.
     const ARGS: &str = "INKSTONE_TEST_CONFINED";
     const FOLDER: &str = "INKSTONE_TEST_FOLDER";
+    /// Set where the program is to have the terminal of the test.
+    const TERMINAL: &str = "INKSTONE_TEST_TERMINAL";
     /// This test, as the harness knows it.
     const NAME: &str = "network::confined::it_opens_no_socket_whatever_it_is_asked_to_do";
 
@@ -69,9 +73,14 @@ mod confined {
 
     /// Runs this very test in a process of its own, where it confines itself and becomes the program.
     fn confined(folder: &Path, args: &[&str]) -> Output {
+        test(folder, args).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// The command that does so.
+    fn test(folder: &Path, args: &[&str]) -> Command {
         let mut test = Command::new(env::current_exe().unwrap());
         test.args(["--exact", NAME, "--nocapture"]).env(ARGS, args.join("\n")).env(FOLDER, folder);
-        test.stdin(Stdio::null()).output().unwrap()
+        test
     }
 
     #[test]
@@ -80,10 +89,14 @@ mod confined {
             let args: Vec<&str> = args.lines().collect();
             let mut program = inkstone(Path::new(&env::var_os(FOLDER).unwrap()), &args);
             // Some libraries speak in the hands of users alone, not where they take themselves to be tested.
-            for (name, _) in env::vars_os().filter(|(name, _)| name != "PATH" && name != "HOME") {
+            let kept = ["PATH", "HOME", "XDG_DATA_HOME"];
+            for (name, _) in env::vars_os().filter(|(name, _)| kept.iter().all(|kept| name != kept)) {
                 program.env_remove(name);
             }
             program.env("ORT_DYLIB_PATH", library());
+            if env::var_os(TERMINAL).is_some() {
+                program.env("TERM", "xterm").stdin(Stdio::inherit());
+            }
             confine();
             match args.is_empty() {
                 true => drop(UdpSocket::bind("127.0.0.1:0")),
@@ -128,6 +141,37 @@ mod confined {
             );
         }
         assert!(project.join("page.svg").exists() && folder.path().join("lines.model").exists());
+
+        // The programs that `doctor` asks live under the same filter. Had one been killed, `doctor` would find less than without it.
+        let findings = |ran: Ran| ran.json()["findings"].clone();
+        let free = findings(Ran::of(inkstone(folder.path(), &["doctor"]).output().unwrap()));
+        assert_eq!(findings(Ran::of(confined(folder.path(), &["doctor"]))), free);
+
+        // An installer that opens no socket, so that whoever does is the program.
+        let (bin, data) = (folder.path().join("bin"), folder.path().join("data"));
+        fs::create_dir(&bin).unwrap();
+        let script = "#!/bin/sh\n/bin/mkdir -p onnxruntime/capi\n: > onnxruntime/capi/libonnxruntime.so.1.31.1\n";
+        fs::write(bin.join("uv"), script).unwrap();
+        fs::set_permissions(bin.join("uv"), fs::Permissions::from_mode(0o755)).unwrap();
+        let mut fix = test(folder.path(), &["doctor", "--fix", "--cuda"]);
+        let fixed = Ran::of(fix.env("PATH", &bin).env("XDG_DATA_HOME", &data).output().unwrap());
+        assert!(matches!(fixed.code, Some(0 | 1)), "{:?}\n{}\n{}", fixed.code, fixed.text(), fixed.stderr);
+        assert!(data.join("inkstone/runtime/onnxruntime/capi/libonnxruntime.so.1.31.1").exists());
+
+        // The workbench on a terminal, page by page, and a run from it.
+        let shown = test(&project, &["--lang", "en"]);
+        let mut screen = pty_process::blocking::Command::new(shown.get_program()).args(shown.get_args());
+        for (name, value) in shown.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+            screen = screen.env(name, value);
+        }
+        let (drawn, code) = drawn_by(screen.env(TERMINAL, "1"), |keys| {
+            keys.see("Inkstone");
+            for page in ["1", "2", "3", "4", "5", "6", "7", "8", "9"] {
+                keys.press(page);
+            }
+            keys.see("j/k");
+        });
+        assert_eq!(code, Some(0), "{drawn}");
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::onnx::graph;
-use crate::{Ran, assert_says, files_below, inkstone, run, stage};
+use crate::{Ran, assert_says, files_below, has_library, inkstone, run, stage};
 
 /// Documents, each with a text of its own that is read in some thirty windows.
 const DOCUMENTS: usize = 400;
@@ -69,6 +69,9 @@ fn facts(json: &Value) -> &Value {
 
 #[test]
 fn a_killed_run_computes_no_window_twice_and_ends_with_the_same_bytes() {
+    if !has_library() {
+        return;
+    }
     let whole = project();
     let undisturbed = run(whole.path(), &EXTRACT).finished();
     let windows = facts(&undisturbed)["windows"].as_u64().unwrap();
@@ -91,6 +94,9 @@ fn a_killed_run_computes_no_window_twice_and_ends_with_the_same_bytes() {
 
 #[test]
 fn ctrl_c_ends_a_run_and_keeps_its_windows() {
+    if !has_library() {
+        return;
+    }
     let folder = project();
     let (child, mut stderr) = under_way(folder.path());
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
@@ -105,6 +111,9 @@ fn ctrl_c_ends_a_run_and_keeps_its_windows() {
 
 #[test]
 fn a_disk_that_fills_leaves_nothing_half_written() {
+    if !has_library() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("news.txt"), "净利润同比增长，订单下滑\n".repeat(2_000)).unwrap();
     fs::write(folder.path().join("rows.csv"), "what was there before").unwrap();

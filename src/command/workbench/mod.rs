@@ -53,7 +53,9 @@ pub(in crate::command) fn keys(global: &Global) -> Result<ExitCode> {
 /// Draws a page without a terminal and writes the picture.
 pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Summary> {
     let opened = Opened::read(&args.project.config, "run", global)?;
-    let drawn = tui::picture(workspace(&opened, Start::Browse, global, None)?, args.size, &args.keys, PATIENCE)?;
+    // Nobody sits before a picture who could be asked: what is not agreed to is not loaded.
+    let workspace = Workspace { unknown_library: None, ..workspace(&opened, Start::Browse, global, None)? };
+    let drawn = tui::picture(workspace, args.size, &args.keys, PATIENCE)?;
     let bytes = match args.output.extension().and_then(|ending| ending.to_str()) {
         Some("txt") => drawn.text.into_bytes(),
         Some("svg") => drawn.svg.into_bytes(),
@@ -106,6 +108,7 @@ pub(in crate::command) fn workspace(
         text: Some(text::bench(opened, words)),
         models: models::bench(opened),
         onnx: onnx::bench(opened),
+        unknown_library: onnx::unknown_library(opened)?,
         features: features::bench(opened),
         ledger: ledger::bench(opened),
         tracing: Some(super::trace::tracing(opened)),

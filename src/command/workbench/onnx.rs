@@ -11,12 +11,12 @@ use crate::corpus::column;
 use crate::disk;
 use crate::extract::Model;
 use crate::job::Ctx;
-use crate::model::onnx::runtime::Machine;
-use crate::model::onnx::{OnnxParams, Opening, Probe, Runtime, RuntimeParams, Sample, Words, meter, models};
+use crate::model::onnx::runtime::{Agreement, Machine, NamedLibrary};
+use crate::model::onnx::{OnnxParams, Opening, Probe, Sample, Words, meter, models};
 use crate::pipeline;
 use crate::project::Project;
 use crate::text::{Segmenter, TokenizerParams};
-use crate::tui::OnnxBench;
+use crate::tui::{OnnxBench, UnknownLibrary};
 
 /// How long a measurement lasts at the most, but for the batch that it is in.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -28,14 +28,12 @@ pub(super) fn bench(opened: &Opened) -> Option<OnnxBench> {
     let (config, base) = (&opened.config, opened.base.clone());
     let features = config.feature.iter().filter(|feature| feature.model == Model::Onnx);
     let features: Vec<(String, OnnxParams)> = features.map(|f| (f.name.clone(), f.onnx.clone())).collect();
-    let library = config.onnx.library.as_ref().map(|library| base.join(library));
-    let place = RuntimeParams { library, device: config.onnx.device };
-    let running = Running { place: place.clone(), tokenizer: config.tokenizer.clone(), opened: opened.clone() };
+    let running = Running { tokenizer: config.tokenizer.clone(), opened: opened.clone() };
     let (asking, measuring, probe) = (running.clone(), running, Arc::new(Probe::default()));
     let project = pipeline::project(config, &base);
-    let library = place.library.clone();
+    let (place, beside) = (config.onnx.clone(), base.clone());
     Some(OnnxBench {
-        machine: Arc::new(move || Machine::look(library.as_deref())),
+        machine: Arc::new(move || Machine::look(&place, &beside)),
         models: Arc::new(move |ctx| models(&base, &features, ctx)),
         hash: Arc::new(disk::hash_file_in_full),
         ask: Arc::new(move |listed, question, ctx| {
@@ -47,22 +45,35 @@ pub(super) fn bench(opened: &Opened) -> Option<OnnxBench> {
             let how = (&|| measuring.words()) as &dyn Fn() -> Result<Words>;
             meter(listed, &sample, LIMIT, (how, &measuring.opening(ctx)?), ctx, each)
         }),
-        place,
+        place: config.onnx.clone(),
     })
 }
 
-/// Where and with what models run.
+/// The library that the configuration names, where the user has not agreed to it.
+pub(super) fn unknown_library(opened: &Opened) -> Result<Option<UnknownLibrary>> {
+    let Some(library) = opened.config.onnx.library.as_ref().filter(|_| !opened.config.onnx.trusted) else {
+        return Ok(None);
+    };
+    let Some(named) = NamedLibrary::find(&opened.base.join(library), &opened.base)? else { return Ok(None) };
+    let changed = match named.agreement()? {
+        Agreement::Given => return Ok(None),
+        agreement => agreement == Agreement::Changed,
+    };
+    Ok(Some(UnknownLibrary { file: named.file().to_owned(), changed, agree: Arc::new(move || named.agree()) }))
+}
+
+/// The project that models run for.
 #[derive(Clone)]
 struct Running {
-    place: RuntimeParams,
     tokenizer: TokenizerParams,
     opened: Opened,
 }
 
 impl Running {
     fn opening(&self, ctx: &Ctx) -> Result<Opening<'static>> {
-        let runtime = Runtime::load(self.place.library.as_deref())?;
-        Ok(Opening { runtime, device: self.place.device, threads: ctx.threads(), base: Path::new("") })
+        let place = &self.opened.config.onnx;
+        let runtime = place.load(&self.opened.base)?;
+        Ok(Opening { runtime, device: place.device, threads: ctx.threads(), base: Path::new("") })
     }
 
     /// Models of words have their text cut as the project cuts it.
@@ -93,7 +104,7 @@ mod tests {
     use crate::cli::Global;
     use crate::corpus::documents_to_frame;
     use crate::data::Document;
-    use crate::model::onnx::testing::section;
+    use crate::model::onnx::testing::{has_library, section};
     use crate::model::onnx::{Question, Reply};
 
     /// A project with the demonstration model as a feature, and no documents.
@@ -111,13 +122,16 @@ mod tests {
         );
         let file = folder.path().join("workbench.toml");
         fs::write(&file, written).unwrap();
-        let global = Global { headless: true, threads: Some(1), seed: None, lang: None };
+        let global = Global { headless: true, threads: Some(1), seed: None, lang: None, trust: false };
         let opened = Opened::read(&file, "run", &global).unwrap();
         (folder, opened)
     }
 
     #[test]
     fn the_models_of_a_configuration_are_listed_asked_and_measured() {
+        if !has_library() {
+            return;
+        }
         let (_folder, opened) = project();
         let bench = bench(&opened).unwrap();
         let ctx = Ctx::new(1, 1).unwrap();

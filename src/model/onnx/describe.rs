@@ -174,7 +174,7 @@ type Known = BTreeMap<(PathBuf, bool), Result<Vocabulary, String>>;
 fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     let header = Header::read(&files.model)?;
     let weights = |name: &PathBuf| std::fs::metadata(files.folder.join(name)).map_or(0, |of| of.len());
-    let bytes = std::fs::metadata(&files.model)?.len() + header.beside.iter().map(weights).sum::<u64>();
+    let bytes = header.beside.iter().map(weights).fold(std::fs::metadata(&files.model)?.len(), u64::saturating_add);
     let config = Config::read(&files.folder)?;
     let ports = |infos: &[super::TensorInfo]| infos.iter().map(super::TensorInfo::port).collect::<Vec<Port>>();
     let (inputs, outputs) = (ports(&header.inputs), ports(&header.outputs));
@@ -193,7 +193,7 @@ fn describe(files: &Files, known: &mut Known) -> Result<Description> {
     let heads = heads_of(&inputs, &outputs, &config, family.causal, size);
     let classes = |head: &Head| if let Head::Classes(count) = head { Some(*count) } else { None };
     let classes = heads.iter().find_map(classes);
-    let labels = classes.map_or_else(Vec::new, |count| config.labels(count.unwrap_or(config.id2label.len())));
+    let labels = classes.map_or_else(|| Ok(Vec::new()), |count| config.labels(count))?;
     Ok(Description { header, bytes, heads, family: family.name, limit, labels, vocabulary })
 }
 

@@ -88,9 +88,9 @@ impl Encoder {
             }
         };
         let shapes = Shapes { budget, step: width.or(model.session.on_cuda().then_some(CUDA_STEP)) };
-        let labels = model.config.labels(model.config.id2label.len());
+        let labels = model.config.labels(None)?;
         // Batches of other shapes move the last digits.
-        let key = Key::of_json(&(model.key()?, limit, stride, &model.family.name, labels, shapes.budget, shapes.step));
+        let key = Key::of_json(&(model.key(), limit, stride, &model.family.name, labels, shapes.budget, shapes.step));
         let cut = Cut { truncation, limit, stride, bare };
         Ok(Encoder { model, task, cut, shapes, params: params.clone(), memories, key })
     }

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 /// Places of a model whose files do not say how many it has: as many as BERT's.
 const PLACES: usize = 512;
+
+/// The most classes of a model.
+const MOST_LABELS: usize = 1 << 20;
 
 /// `config.json` of a Hugging Face export, as far as it is read.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -65,9 +68,12 @@ impl Config {
         self.hidden_size.or(self.n_embd).or(self.d_model)
     }
 
-    /// Names of the labels in order, where the file has them for all of so many.
-    pub(crate) fn labels(&self, count: usize) -> Vec<String> {
-        (0..count).map(|label| self.id2label.get(&label).cloned().unwrap_or_else(|| format!("label_{label}"))).collect()
+    /// Names of so many labels in order, or of as many as the file knows.
+    pub(crate) fn labels(&self, count: Option<usize>) -> Result<Vec<String>> {
+        let count = count.unwrap_or(self.id2label.len());
+        ensure!(count <= MOST_LABELS, "the graph gives {count} classes, and {MOST_LABELS} are the most");
+        let name = |label: usize| self.id2label.get(&label).cloned().unwrap_or_else(|| format!("label_{label}"));
+        Ok((0..count).map(name).collect())
     }
 }
 
@@ -141,6 +147,14 @@ mod tests {
         assert!(!family(r#"{"model_type": "bert", "architectures": null}"#).causal);
         let xlnet = family(r#"{"model_type": "xlnet", "max_position_embeddings": -1, "pad_token_id": 5}"#);
         assert_eq!((xlnet.limit, xlnet.left, xlnet.cls_last, xlnet.pad, xlnet.pad_type), (None, true, true, 5, 3));
+    }
+
+    #[test]
+    fn a_graph_that_promises_too_many_classes_is_refused() {
+        let config: Config = serde_json::from_str(r#"{"id2label": {"0": "bad", "1": "good"}}"#).unwrap();
+        assert_eq!(config.labels(Some(3)).unwrap(), ["bad", "good", "label_2"]);
+        assert_eq!(config.labels(None).unwrap(), ["bad", "good"]);
+        assert!(config.labels(Some(1 << 40)).unwrap_err().to_string().contains("1099511627776 classes"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! The file is a message of protocol buffers, `ModelProto` of onnx/onnx.proto; the numbers of its fields below are from there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -75,8 +75,8 @@ pub struct Header {
     pub outputs: Vec<TensorInfo>,
     /// Numbers among its weights, by type.
     pub weights: BTreeMap<&'static str, u64>,
-    /// Files beside it that hold weights.
-    pub beside: Vec<PathBuf>,
+    /// Files that hold weights, relative to the folder of this one.
+    pub beside: BTreeSet<PathBuf>,
 }
 
 impl Header {
@@ -99,8 +99,8 @@ impl Header {
 
     /// How exact the weights are: the types that hold a tenth of their numbers or more, the most frequent first.
     pub fn precision(&self) -> String {
-        let all: u64 = self.weights.values().sum();
-        let mut types: Vec<_> = self.weights.iter().filter(|(_, count)| **count * 10 >= all).collect();
+        let all: u128 = self.weights.values().map(|count| u128::from(*count)).sum();
+        let mut types: Vec<_> = self.weights.iter().filter(|(_, count)| u128::from(**count) * 10 >= all).collect();
         types.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), **name));
         types.into_iter().map(|(name, _)| *name).collect::<Vec<_>>().join("+")
     }
@@ -112,6 +112,15 @@ impl Header {
                 (2, Value::Bytes(end)) => name = skim.text(end)?,
                 (3, Value::Bytes(end)) => version = skim.text(end)?,
                 (7, Value::Bytes(end)) => self.graph(skim, end)?,
+                // A function, whose nodes are its field 7.
+                (25, Value::Bytes(end)) => {
+                    while let Some((field, value)) = skim.next(end)? {
+                        match (field, value) {
+                            (7, Value::Bytes(end)) => self.node(skim, end, 0)?,
+                            (_, value) => skim.pass(&value)?,
+                        }
+                    }
+                }
                 (8, Value::Bytes(end)) => {
                     let (mut domain, mut opset) = (String::new(), None);
                     while let Some((field, value)) = skim.next(end)? {
@@ -133,28 +142,78 @@ impl Header {
     }
 
     fn graph(&mut self, skim: &mut Skim, end: u64) -> Result<()> {
-        let mut weights = Vec::new();
+        let mut weights = HashSet::new();
         while let Some((field, value)) = skim.next(end)? {
             match (field, value) {
                 (1, Value::Bytes(end)) => {
                     self.nodes += 1;
-                    skim.go(end)?;
+                    self.node(skim, end, 0)?;
                 }
-                (5, Value::Bytes(end)) => weights.push(self.weight(skim, end)?),
+                (5, Value::Bytes(end)) => {
+                    let (name, element, count) = self.tensor(skim, end)?;
+                    let sum = self.weights.entry(element).or_default();
+                    *sum = sum.saturating_add(count);
+                    weights.insert(name);
+                    ensure!(weights.len() <= MOST_WEIGHTS, "it has more than {MOST_WEIGHTS} weights");
+                }
+                (15, Value::Bytes(end)) => self.sparse(skim, end)?,
                 (11, Value::Bytes(end)) => self.inputs.push(port(skim, end)?),
                 (12, Value::Bytes(end)) => self.outputs.push(port(skim, end)?),
                 (_, value) => skim.pass(&value)?,
             }
+            let ports = self.inputs.len().max(self.outputs.len());
+            ensure!(ports <= MOST_WEIGHTS, "it has more than {MOST_WEIGHTS} inputs or outputs");
         }
         // Old files list their weights among the inputs.
         self.inputs.retain(|input| !weights.contains(&input.name));
-        self.beside.sort();
-        self.beside.dedup();
         Ok(())
     }
 
-    /// Counts the numbers of a weight, and says its name.
-    fn weight(&mut self, skim: &mut Skim, end: u64) -> Result<String> {
+    /// Notes the files of the weights that an operation holds itself, as constants or in graphs of its own: those of loops and branches.
+    fn node(&mut self, skim: &mut Skim, end: u64, depth: usize) -> Result<()> {
+        ensure!(depth <= DEEPEST, "graphs in it are nested more than {DEEPEST} deep");
+        while let Some((field, value)) = skim.next(end)? {
+            let (5, Value::Bytes(end)) = (field, &value) else {
+                skim.pass(&value)?;
+                continue;
+            };
+            while let Some((field, value)) = skim.next(*end)? {
+                match (field, value) {
+                    (5 | 10, Value::Bytes(end)) => drop(self.tensor(skim, end)?),
+                    (6 | 11, Value::Bytes(end)) => self.nested(skim, end, depth + 1)?,
+                    (22 | 23, Value::Bytes(end)) => self.sparse(skim, end)?,
+                    (_, value) => skim.pass(&value)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn nested(&mut self, skim: &mut Skim, end: u64, depth: usize) -> Result<()> {
+        while let Some((field, value)) = skim.next(end)? {
+            match (field, value) {
+                (1, Value::Bytes(end)) => self.node(skim, end, depth)?,
+                (5, Value::Bytes(end)) => drop(self.tensor(skim, end)?),
+                (15, Value::Bytes(end)) => self.sparse(skim, end)?,
+                (_, value) => skim.pass(&value)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A `SparseTensorProto`: its values and their places are tensors.
+    fn sparse(&mut self, skim: &mut Skim, end: u64) -> Result<()> {
+        while let Some((field, value)) = skim.next(end)? {
+            match (field, value) {
+                (1 | 2, Value::Bytes(end)) => drop(self.tensor(skim, end)?),
+                (_, value) => skim.pass(&value)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// A `TensorProto`: its name, the type of its numbers and how many there are. The file that holds them is noted.
+    fn tensor(&mut self, skim: &mut Skim, end: u64) -> Result<(String, &'static str, u64)> {
         let (mut name, mut element, mut count) = (String::new(), 0, 1u64);
         while let Some((field, value)) = skim.next(end)? {
             match (field, value) {
@@ -167,23 +226,22 @@ impl Header {
                 (2, Value::Number(number)) => element = number,
                 (8, Value::Bytes(end)) => name = skim.text(end)?,
                 (13, Value::Bytes(end)) => {
-                    let (mut key, mut said) = (String::new(), String::new());
+                    let (mut key, mut entry) = (String::new(), String::new());
                     while let Some((field, value)) = skim.next(end)? {
                         match (field, value) {
                             (1, Value::Bytes(end)) => key = skim.text(end)?,
-                            (2, Value::Bytes(end)) => said = skim.text(end)?,
+                            (2, Value::Bytes(end)) => entry = skim.text(end)?,
                             (_, value) => skim.pass(&value)?,
                         }
                     }
                     if key == "location" {
-                        self.beside.push(said.into());
+                        self.beside.insert(entry.into());
                     }
                 }
                 (_, value) => skim.pass(&value)?,
             }
         }
-        *self.weights.entry(element_name(element)).or_default() += count;
-        Ok(name)
+        Ok((name, element_name(element), count))
     }
 }
 
@@ -228,6 +286,7 @@ fn tensor(skim: &mut Skim, end: u64, info: &mut TensorInfo) -> Result<()> {
                         }
                     }
                     info.shape.push(size);
+                    ensure!(info.shape.len() <= MOST_AXES, "a tensor in it has more than {MOST_AXES} axes");
                 }
             }
             (_, value) => skim.pass(&value)?,
@@ -268,6 +327,12 @@ enum Value {
     Wide(u64),
 }
 
+/// The most weights, and the most inputs or outputs, of a graph that is read: each is held in memory, however few bytes it has in the file.
+const MOST_WEIGHTS: usize = 1 << 18;
+/// The most axes of a tensor.
+const MOST_AXES: usize = 64;
+/// The deepest that graphs of loops and branches are nested.
+const DEEPEST: usize = 32;
 /// Longest name that is read.
 const LONGEST: u64 = 1 << 16;
 
@@ -343,11 +408,14 @@ impl Skim {
 mod tests {
     use super::super::Device;
     use super::super::session::Session;
-    use super::super::testing::{graph, opening};
+    use super::super::testing::{field, graph, has_library, opening};
     use super::*;
 
     #[test]
     fn what_the_file_says_is_what_the_library_makes_of_it() {
+        if !has_library() {
+            return;
+        }
         for name in ["bert", "bert-mlm", "bert-classifier", "gpt2", "xlnet-mems", "elmo-chars", "ulmfit"] {
             let path = graph(name).join("model.onnx");
             let header = Header::read(&path).unwrap();
@@ -391,5 +459,66 @@ mod tests {
         }
         let error = format!("{:#}", Header::read(&graph("broken").join("not_onnx.onnx")).unwrap_err());
         assert!(error.contains("not_onnx.onnx"), "{error}");
+    }
+
+    fn read(model: &[u8]) -> Result<Header> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("model.onnx");
+        std::fs::write(&file, model).unwrap();
+        Header::read(&file)
+    }
+
+    /// A graph with an output and these fields.
+    fn model(fields: &[Vec<u8>]) -> Vec<u8> {
+        field(7, &[field(12, &field(1, b"y")), fields.concat()].concat())
+    }
+
+    #[test]
+    fn weights_of_absurd_sizes_are_counted_up_to_the_largest_number() {
+        // Two weights of one type, each of u64::MAX numbers.
+        let most = [&[0xff; 9][..], &[1]].concat();
+        let weight = |name: &[u8]| field(5, &[field(1, &most), vec![2 << 3, 1], field(8, name)].concat());
+        let header = read(&model(&[weight(b"a"), weight(b"b")])).unwrap();
+        assert_eq!((header.weights["fp32"], header.precision().as_str()), (u64::MAX, "fp32"));
+    }
+
+    #[test]
+    fn weights_in_files_are_found_wherever_a_graph_holds_them() {
+        let tensor = |location: &str| field(13, &[field(1, b"location"), field(2, location.as_bytes())].concat());
+        let node = |attribute: Vec<u8>| field(1, &field(5, &attribute));
+        let nested = field(6, &[node(field(5, &tensor("loop/constant"))), field(5, &tensor("loop/weight"))].concat());
+        let found = read(
+            &[
+                model(&[
+                    field(5, &tensor("weights.bin")),
+                    field(15, &field(1, &tensor("sparse"))),
+                    node(field(5, &tensor("constant"))),
+                    node(field(10, &tensor("one of several"))),
+                    node(nested),
+                ]),
+                field(25, &field(7, &field(5, &field(5, &tensor("function"))))),
+            ]
+            .concat(),
+        );
+        let found: Vec<String> = found.unwrap().beside.iter().map(|path| path.display().to_string()).collect();
+        let wanted =
+            ["constant", "function", "loop/constant", "loop/weight", "one of several", "sparse", "weights.bin"];
+        assert_eq!(found, wanted);
+    }
+
+    #[test]
+    fn a_small_file_takes_neither_the_stack_nor_the_memory() {
+        let mut deep = field(1, b"");
+        for _ in 0..10_000 {
+            deep = field(1, &field(5, &field(6, &deep)));
+        }
+        let error = format!("{:#}", read(&model(&[deep])).unwrap_err());
+        assert!(error.contains("nested more than 32 deep"), "{error}");
+        let many = field(11, b"").repeat(MOST_WEIGHTS + 1);
+        let error = format!("{:#}", read(&model(&[many])).unwrap_err());
+        assert!(error.contains("more than 262144 inputs"), "{error}");
+        let axes = field(2, &field(1, b"").repeat(65));
+        let error = format!("{:#}", read(&model(&[field(11, &field(2, &field(1, &axes)))])).unwrap_err());
+        assert!(error.contains("more than 64 axes"), "{error}");
     }
 }

@@ -210,7 +210,7 @@ mod tests {
 
     use super::super::OnnxParams;
     use super::super::describe::models;
-    use super::super::testing::{graph, opening};
+    use super::super::testing::{graph, has_library, opening};
     use super::super::windows::Words;
     use super::*;
 
@@ -225,6 +225,9 @@ mod tests {
 
     #[test]
     fn rounds_double_until_the_texts_or_the_time_are_over() {
+        if !has_library() {
+            return;
+        }
         let ctx = Ctx::new(1, 1).unwrap();
         let texts = ["公司营业收入同比增长", "订单充足", "净利润", "股东减持", "回购"].map(str::to_owned).to_vec();
         let metered = measured("bert", &Sample::Texts(texts), Duration::from_millis(300), &ctx).unwrap();
@@ -240,6 +243,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_measured_is_told_and_a_cancelled_measurement_ends() {
+        if !has_library() {
+            return;
+        }
         let ctx = Ctx::new(1, 1).unwrap();
         let error = measured("bert", &Sample::Texts(vec![String::new()]), ROUND, &ctx).unwrap_err().to_string();
         assert!(error.contains("there is no text"), "{error}");
@@ -250,6 +256,9 @@ mod tests {
 
     #[test]
     fn memory_that_is_not_there_ends_it_before_it_is_taken() {
+        if !has_library() {
+            return;
+        }
         let round = |resident| Round { resident: Some(resident), ..Round::default() };
         assert!(!grows_too_much(&[round(10), round(20)]));
         assert_eq!(grows_too_much(&[round(10), round(u64::MAX / 2)]), cfg!(target_os = "linux"));

@@ -1,5 +1,6 @@
 //! A graph with its tokenizer: windows of text in, outputs of the graph out.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::family::{Config, Family};
 use super::graph::{Role, roles};
+use super::header::Header;
 use super::params::OnnxParams;
 use super::runtime::{Device, Runtime};
 use super::session::{Feed, Given, Outputs, Session};
@@ -47,6 +49,29 @@ impl Files {
         Ok(Files { model: file, folder, tokenizer })
     }
 
+    /// What rows of the model depend on, by content: the graph and all files of weights that it names, wherever they lie; the tokenizer,
+    /// config.json and what else stands in JSON, text or a SentencePiece model beside either. Folders may be moved.
+    pub(crate) fn key(&self) -> Result<Key> {
+        let beside = Header::read(&self.model)?.beside;
+        let weights = beside.into_iter().map(|name| (format!("weights {}", name.display()), self.folder.join(name)));
+        let mut files: BTreeMap<String, PathBuf> = weights.collect();
+        files.insert("graph".into(), self.model.clone());
+        if self.tokenizer.is_file() {
+            files.insert("tokenizer".into(), self.tokenizer.clone());
+        }
+        let of_tokenizer = if self.tokenizer.is_dir() { &self.tokenizer } else { disk::folder_of(&self.tokenizer) };
+        for (part, folder) in [("model", disk::folder_of(&self.model)), ("tokenizer", of_tokenizer)] {
+            for extension in ["json", "txt", "model"] {
+                for file in disk::files_in(folder, extension)?.into_iter().filter(|file| file.is_file()) {
+                    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    files.insert(format!("{part} {name}"), file);
+                }
+            }
+        }
+        let keys = files.into_iter().map(|(name, file)| Ok((name, disk::hash_file(&file)?)));
+        Ok(Key::of_json(&keys.collect::<Result<Vec<(String, Key)>>>()?))
+    }
+
     /// The graph of a folder: one of these names, or the only one that there is.
     pub(crate) fn in_folder(folder: &Path, names: &[&str]) -> Result<PathBuf> {
         let named = names.iter().map(|name| folder.join(name)).find(|file| file.exists());
@@ -78,7 +103,7 @@ pub(crate) struct Model {
     pub(crate) family: Family,
     pub(crate) config: Config,
     pub(crate) roles: Vec<Role>,
-    path: PathBuf,
+    key: Key,
 }
 
 impl Model {
@@ -105,7 +130,7 @@ impl Model {
             );
         }
         let family = Family::of(&config, reader.subword().and_then(Subword::pad_id));
-        Ok(Model { session, reader: Arc::new(reader), family, config, roles, path: files.model.clone() })
+        Ok(Model { session, reader: Arc::new(reader), family, config, roles, key: files.key()? })
     }
 
     /// Whether it goes on from what a decoder is given.
@@ -120,10 +145,9 @@ impl Model {
         usize::try_from(tokens.1.shape[axis]).ok()
     }
 
-    /// What its outputs depend on: graph and tokenizer.
-    pub(crate) fn key(&self) -> Result<Key> {
-        let tokenizer = self.reader.subword().map(Subword::key).unwrap_or_default();
-        Ok(Key::of_parts([graph_key(&self.path)?.0.as_slice(), &tokenizer.0]))
+    /// What its outputs depend on, by content.
+    pub(crate) fn key(&self) -> Key {
+        self.key
     }
 
     /// Runs windows in so many rows of `width` tokens; `memory` is what the segment before left.
@@ -216,18 +240,54 @@ impl Model {
     }
 }
 
-/// The content of a graph, with the weights that lie in files beside it.
-fn graph_key(model: &Path) -> Result<Key> {
-    let name = model.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let folder = model.parent().unwrap_or(Path::new("."));
-    let beside = |file: &PathBuf| {
-        let other = file.file_name().unwrap_or_default().to_string_lossy();
-        other.starts_with(&name) && other != name && (other.ends_with("data") || other.ends_with(".bin"))
-    };
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder)?.flatten().map(|entry| entry.path()).filter(beside).collect();
-    files.sort();
-    files.insert(0, model.to_owned());
-    let keys = files.iter().map(|file| disk::hash_file(file)).collect::<Result<Vec<Key>>>()?;
-    Ok(Key::of_parts(keys.iter().map(|key| key.0.as_slice())))
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{params, with_weights_in_files};
+    use super::*;
+
+    #[test]
+    fn the_key_is_of_all_files_that_are_read_and_of_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert!(with_weights_in_files(folder.path()) > 10);
+        std::fs::create_dir(at("words")).unwrap();
+        for (name, text) in
+            [("README.md", "a model"), ("words/vocab.txt", "a\nb\n"), ("words/special_tokens_map.json", "{}")]
+        {
+            std::fs::write(at(name), text).unwrap();
+        }
+        let key = |tokenizer: &str| {
+            let tokenizer = if tokenizer.is_empty() { PathBuf::new() } else { at(tokenizer) };
+            let params = OnnxParams { model: folder.path().to_owned(), tokenizer, ..params("bert") };
+            params.files_key(Path::new("")).unwrap()
+        };
+        let append = |name: &str| {
+            let mut bytes = std::fs::read(at(name)).unwrap();
+            bytes.push(b' ');
+            std::fs::write(at(name), bytes).unwrap();
+        };
+        for (tokenizer, of_it) in [
+            ("", &["tokenizer.json"][..]),
+            ("words", &["words/vocab.txt", "words/special_tokens_map.json"]),
+            ("words/vocab.txt", &["words/vocab.txt", "words/special_tokens_map.json"]),
+        ] {
+            for name in ["weights/0", "weights/7", "config.json"].iter().chain(of_it) {
+                let before = key(tokenizer);
+                append(name);
+                assert_ne!(key(tokenizer), before, "{name} with the tokenizer {tokenizer:?}");
+            }
+            let before = key(tokenizer);
+            append("README.md");
+            assert_eq!(key(tokenizer), before);
+        }
+        let before = key("");
+        std::fs::rename(at("weights/0"), at("weights/other")).unwrap();
+        std::fs::rename(at("weights/7"), at("weights/0")).unwrap();
+        std::fs::rename(at("weights/other"), at("weights/7")).unwrap();
+        assert_ne!(key(""), before, "weights that change places");
+        std::fs::remove_file(at("weights/0")).unwrap();
+        let params = OnnxParams { model: folder.path().to_owned(), ..params("bert") };
+        let error = format!("{:#}", params.files_key(Path::new("")).unwrap_err());
+        assert!(error.contains("weights/0"), "{error}");
+    }
 }

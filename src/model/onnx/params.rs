@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use chrono::{NaiveDate, NaiveDateTime};
 use serde::{Deserialize, Serialize};
 
+use super::encoder::ENCODERS;
+use super::model::Files;
 use super::pooling::{Layers, Taken};
 use crate::data::Key;
-use crate::disk;
 
 /// What a model gives of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -122,20 +123,9 @@ impl OnnxParams {
         if model.is_dir() { model } else { model.parent().map(Path::to_owned).unwrap_or_default() }
     }
 
-    /// The content of all files that the model's rows may depend on: those of its folder.
+    /// The content of all files that the model's rows depend on.
     pub(crate) fn files_key(&self, base: &Path) -> Result<Key> {
-        let model = base.join(&self.model);
-        let folder =
-            if model.is_dir() { model.clone() } else { model.parent().map(Path::to_owned).unwrap_or_default() };
-        let entries = std::fs::read_dir(&folder).with_context(|| format!("there is no model {}", model.display()))?;
-        let mut files: Vec<PathBuf> =
-            entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
-        if !self.tokenizer.as_os_str().is_empty() {
-            files.push(base.join(&self.tokenizer));
-        }
-        files.sort();
-        let keys = files.iter().map(|file| disk::hash_file(file)).collect::<Result<Vec<Key>>>()?;
-        Ok(Key::of_parts(keys.iter().map(|key| key.0.as_slice())))
+        Files::of(self, base, &ENCODERS)?.key()
     }
 
     /// Fails where the settings make no sense, whatever the model.

@@ -46,7 +46,7 @@ impl Task {
                 let port = output(outputs, &["logits", "output", "scores"], 2);
                 let port =
                     port.with_context(|| no_output(session, "logits [documents, labels] of a classification head"))?;
-                let labels = config.labels(usize::try_from(port.shape[1]).unwrap_or(config.id2label.len()));
+                let labels = config.labels(usize::try_from(port.shape[1]).ok())?;
                 ensure!(
                     !labels.is_empty(),
                     "{} does not say how many labels it has: name them in config.json under id2label",
@@ -65,7 +65,7 @@ impl Task {
                 let port = port.with_context(|| {
                     no_output(session, "logits [documents, tokens, labels] of a token classification head")
                 })?;
-                let labels = config.labels(usize::try_from(port.shape[2]).unwrap_or(config.id2label.len()));
+                let labels = config.labels(usize::try_from(port.shape[2]).ok())?;
                 let mut kinds: Vec<String> =
                     labels.iter().filter_map(|label| heads::kind_of(label)).map(str::to_owned).collect();
                 kinds.sort();

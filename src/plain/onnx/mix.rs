@@ -78,7 +78,7 @@ fn by_layer(rows: Vec<f32>, width: usize, layers: usize, parts: usize) -> Vec<f3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::onnx::testing::{graph, section};
+    use crate::model::onnx::testing::{graph, has_library, section};
 
     #[test]
     fn values_of_a_layer_are_put_together() {
@@ -88,6 +88,9 @@ mod tests {
 
     #[test]
     fn weights_are_learned_and_are_a_setting() {
+        if !has_library() {
+            return;
+        }
         let using = Contextual {
             params: OnnxParams { model: graph("bert"), pooling: "mean+max".parse().unwrap(), ..OnnxParams::default() },
             runtime: section(),

@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{Columns, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Rows};
 use crate::data::Report;
 use crate::job::Ctx;
-use crate::model::onnx::{Encoder, OnnxParams, Opening, Output, Runtime, RuntimeParams, Words};
+use crate::model::onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, Words};
 use crate::model::{Explanation, ModelHeader};
 use crate::text::{Segmenter, TokenizerParams, Truncation};
 
@@ -125,7 +125,7 @@ impl Contextual {
     }
 
     fn opening(&self, ctx: &Ctx) -> Result<Opening<'static>> {
-        let runtime = Runtime::load(self.runtime.library.as_deref())?;
+        let runtime = self.runtime.load(Path::new(""))?;
         Ok(Opening { runtime, device: self.runtime.device, threads: ctx.threads(), base: Path::new("") })
     }
 }

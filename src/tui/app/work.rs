@@ -1,6 +1,7 @@
 //! The workbench and its jobs: started, held, stopped, looked at.
 
 use super::{App, Dialog, Question};
+use crate::tui::Start;
 use crate::tui::desk::Work;
 use crate::tui::jobs::{Entry, Phase, words};
 use crate::tui::page::Page;
@@ -26,12 +27,33 @@ impl App {
     pub(super) fn answer(&mut self, yes: bool) {
         let Some(Dialog::Question(question)) = self.dialog.take() else { return };
         match question {
+            Question::Library => self.answer_for_library(yes),
             _ if !yes => {}
             Question::Cancel(id) => self.jobs.cancel(id),
             Question::Quit => {
                 self.jobs.cancel_all();
                 self.quit = true;
             }
+        }
+    }
+
+    /// Asks whether the library that the configuration names may be loaded, where that is not known.
+    pub(crate) fn ask_for_library(&mut self) {
+        if self.workspace.unknown_library.is_some() {
+            self.dialog = Some(Dialog::Question(Question::Library));
+        }
+    }
+
+    /// Keeps a yes. After a no the library stays unknown, and whatever needs it says so. The run that has waited for the answer begins.
+    fn answer_for_library(&mut self, yes: bool) {
+        if yes && let Some(library) = self.workspace.unknown_library.take() {
+            match (library.agree)() {
+                Ok(()) => self.reload(),
+                Err(error) => self.notice = Some(format!("{error:#}")),
+            }
+        }
+        if self.workspace.start != Start::Browse {
+            self.start();
         }
     }
 

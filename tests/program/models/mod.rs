@@ -6,6 +6,7 @@ mod corpus;
 #[cfg(unix)]
 mod interrupt;
 mod keywords;
+mod levels;
 mod ngram;
 mod refusals;
 

@@ -1,12 +1,16 @@
 //! Where a library may be.
+//!
+//! Only absolute folders are looked into: an empty or relative one is the current folder, which may be anybody's.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
+
+use super::program::program;
 
 /// A library that may be the one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The file.
+    /// The file, with every link followed where it is there.
     pub file: PathBuf,
     /// Where it was found, for people.
     pub from: &'static str,
@@ -21,27 +25,30 @@ const NAMED: &str = "--library or [onnx] library";
 
 /// All libraries in the order in which they are tried. Python is asked only when nothing else has one.
 pub fn candidates(library: Option<&Path>) -> Vec<Candidate> {
-    let mut found = Vec::new();
-    let mut named = |path: PathBuf, from| {
-        // A folder may hold it; what is not there is tried all the same, for the message.
-        let file = if path.is_dir() { within(&path).unwrap_or(path) } else { path };
-        found.push(Candidate { file, from, named: true });
-    };
+    let mut found: Vec<Candidate> = Vec::new();
     if let Some(path) = library {
-        named(path.to_owned(), NAMED);
+        found.push(Candidate { file: named_file(path), from: NAMED, named: true });
     }
-    if let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
-        named(path.into(), VARIABLE);
+    if let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from) {
+        // A relative one is kept as it is, and refused when it is to be loaded.
+        let file = if path.is_absolute() { named_file(&path) } else { path };
+        found.push(Candidate { file, from: VARIABLE, named: true });
     }
     let mut look = |folder: PathBuf, from| {
-        found.extend(within(&folder).map(|file| Candidate { file, from, named: false }));
+        if let Some(file) = Some(folder).filter(|folder| folder.is_absolute()).as_deref().and_then(within) {
+            let file = file.canonicalize().unwrap_or(file);
+            if found.iter().all(|other| other.file != file) {
+                found.push(Candidate { file, from, named: false });
+            }
+        }
     };
-    look(runtime_folder(), "the runtime folder");
+    if let Some(folder) = runtime_folder() {
+        look(folder, "the runtime folder");
+    }
     for variable in ["VIRTUAL_ENV", "CONDA_PREFIX"] {
-        if let Some(environment) = std::env::var_os(variable) {
-            let lib = PathBuf::from(environment).join("lib");
-            let pythons = std::fs::read_dir(lib).into_iter().flatten().flatten().map(|entry| entry.path());
-            let mut pythons: Vec<PathBuf> = pythons.map(|python| python.join("site-packages")).collect();
+        if let Some(environment) = absolute(variable) {
+            let lib = std::fs::read_dir(environment.join("lib")).into_iter().flatten().flatten();
+            let mut pythons: Vec<PathBuf> = lib.map(|python| python.path().join("site-packages")).collect();
             pythons.sort();
             pythons.into_iter().for_each(|packages| look(packages, "the active Python environment"));
         }
@@ -59,16 +66,32 @@ pub fn candidates(library: Option<&Path>) -> Vec<Candidate> {
         look(folder.into(), "the system's libraries");
     }
     if found.is_empty() {
-        found.extend(of_python().map(|file| Candidate { file, from: "the python3 on the path", named: false }));
+        let file = of_python().map(|file| file.canonicalize().unwrap_or(file));
+        found.extend(file.map(|file| Candidate { file, from: "the python3 on the path", named: false }));
     }
     found
 }
 
-/// The folder of the user where libraries are installed.
-pub fn runtime_folder() -> PathBuf {
-    let home = || std::env::home_dir().unwrap_or_default().join(".local/share");
-    let data = std::env::var_os("XDG_DATA_HOME").filter(|path| !path.is_empty()).map_or_else(home, PathBuf::from);
-    data.join("inkstone").join("runtime")
+/// The file that somebody names: in a folder, the library that it holds. One that is not there is given all the same, for the message.
+pub(super) fn named_file(path: &Path) -> PathBuf {
+    let file = Some(path).filter(|path| path.is_dir()).and_then(within).unwrap_or_else(|| path.to_owned());
+    file.canonicalize().or_else(|_| std::path::absolute(&file)).unwrap_or(file)
+}
+
+/// The folder of the user where libraries are installed; none where the environment names no home.
+pub fn runtime_folder() -> Option<PathBuf> {
+    Some(own_folder("XDG_DATA_HOME", ".local/share")?.join("runtime"))
+}
+
+/// The folder of this program among the user's own: below what a variable names, else below this folder of the home.
+pub(super) fn own_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
+    let home = || std::env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(in_home));
+    Some(absolute(variable).or_else(home)?.join("inkstone"))
+}
+
+/// The path that a variable names, if it is absolute.
+fn absolute(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// The library in a folder, or in the Python package below it.
@@ -92,12 +115,14 @@ fn library_in(folder: &Path) -> Option<PathBuf> {
     files.pop()
 }
 
-/// The package of the Python that would run: asked without importing it.
+/// The package of the Python that would run: asked without importing it. Python is isolated (`-I`), or it would look into the
+/// current folder and what `PYTHONPATH` names first; the user's own packages, which that leaves out, are put back behind the others.
 fn of_python() -> Option<PathBuf> {
-    let ask = "import importlib.util as u; s = u.find_spec('onnxruntime'); print(s.origin if s else '')";
-    let output = Command::new("python3").args(["-c", ask]).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    let origin = String::from_utf8(output.stdout).ok()?;
-    within(Path::new(origin.trim()).parent()?.parent()?)
+    let ask = "import importlib.util as u, site, sys; sys.path.append(site.getusersitepackages()); \
+               s = u.find_spec('onnxruntime'); print(s.origin or '' if s else '')";
+    let output = program("python3")?.args(["-I", "-c", ask]).stderr(Stdio::null()).output().ok()?;
+    let origin = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    within(Some(origin).filter(|origin| origin.is_absolute())?.parent()?.parent()?)
 }
 
 /// The version in a library's name, or in that of the package beside it.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Candidate, Runtime, candidates, cuda_lacks};
+use super::{Candidate, RuntimeParams, candidates, cuda_lacks};
 
 /// What installs the library where there is none.
 pub const MEND: &str = "inkstone doctor --fix";
@@ -37,12 +37,13 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Looks; loads the library, which stays so. `library` is what the configuration names.
-    pub fn look(library: Option<&Path>) -> Machine {
-        let loaded = Runtime::load(library);
+    /// Looks; loads the library, which stays so. `base` is the folder of the configuration.
+    pub fn look(place: &RuntimeParams, base: &Path) -> Machine {
+        let loaded = place.load(base);
+        let library = place.library.as_ref().map(|library| base.join(library));
         Machine {
             cores: std::thread::available_parallelism().map_or(0, usize::from),
-            places: candidates(library),
+            places: candidates(library.as_deref()),
             cuda_lacks: loaded.as_ref().ok().map(|runtime| cuda_lacks(&runtime.library)),
             library: match loaded {
                 Ok(runtime) => Ok(Library { file: runtime.library.clone(), version: runtime.version() }),

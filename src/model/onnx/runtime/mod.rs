@@ -2,19 +2,22 @@
 //!
 //! It is looked for where `--library` or `[onnx] library` says, in `ORT_DYLIB_PATH`, in the runtime folder that [`install()`] fills, beside the
 //! `onnxruntime` package of the active Python environment, and where the system keeps libraries. What is named must work;
-//! what is merely found is passed over when it does not, and remembered for the message.
+//! what is merely found is passed over when it does not, and remembered for the message. Nothing is looked for in the current folder,
+//! and what a configuration names is loaded only after the user has agreed to it.
 
 mod cuda;
 mod find;
 mod install;
 mod machine;
 mod place;
+mod program;
+mod trust;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use ort::environment::Environment;
 use ort::logging::LogLevel;
 use serde::{Deserialize, Serialize};
@@ -24,6 +27,8 @@ pub use find::{Candidate, candidates, runtime_folder};
 pub use install::{PACKAGE_VERSION, install};
 pub use machine::{Library, MEND, MEND_CUDA, Machine};
 pub use place::Placement;
+pub use program::program;
+pub use trust::{Agreement, NamedLibrary};
 
 /// The oldest version of ONNX Runtime whose interface this program was built for.
 pub const OLDEST: u32 = ort::MINOR_VERSION;
@@ -39,6 +44,25 @@ pub struct RuntimeParams {
     pub library: Option<PathBuf>,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: Device,
+    /// Whether the user has named the library, or has said that the configuration may.
+    #[serde(skip)]
+    pub trusted: bool,
+}
+
+impl RuntimeParams {
+    /// The library of this process, loaded now if it was not before. `base` is the folder that [`RuntimeParams::library`] is relative to,
+    /// that of the configuration. Fails where the configuration names one that the user has not agreed to.
+    pub fn load(&self, base: &Path) -> Result<&'static Runtime> {
+        let library = self.library.as_ref().map(|library| base.join(library));
+        if !self.trusted
+            && Runtime::loaded().is_none()
+            && let Some(named) =
+                library.as_deref().map(|library| NamedLibrary::find(library, base)).transpose()?.flatten()
+        {
+            named.ensure_agreed()?;
+        }
+        Runtime::load(library.as_deref())
+    }
 }
 
 /// Where a model runs.
@@ -97,7 +121,7 @@ impl From<Device> for String {
 /// The loaded library.
 pub struct Runtime {
     pub(super) environment: Environment,
-    /// The file.
+    /// The file, with every link followed.
     pub library: PathBuf,
     log: Log,
     making: Mutex<()>,
@@ -126,7 +150,8 @@ static LOADED: OnceLock<Runtime> = OnceLock::new();
 static LOADING: Mutex<()> = Mutex::new(());
 
 impl Runtime {
-    /// The library of this process, loaded now if it was not before. `library` is what the configuration names.
+    /// The library of this process, loaded now if it was not before. `library` is what the user names; what a configuration names goes
+    /// through [`RuntimeParams::load`].
     pub fn load(library: Option<&Path>) -> Result<&'static Runtime> {
         let _one = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = LOADED.get() {
@@ -154,6 +179,10 @@ impl Runtime {
 
     fn open(file: &Path) -> Result<Runtime> {
         let shown = file.display();
+        ensure!(
+            file.is_absolute(),
+            "{shown} is no whole path, so each folder would have another library: write it from the root on"
+        );
         // Asked first: once a process has a library, loading takes whatever it is given.
         if foreign(file) {
             return Err(unusable(file, &"it is no library of this machine"));
