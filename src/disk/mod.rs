@@ -29,7 +29,7 @@ pub(crate) use json::write_json_of;
 pub use json::{read_json, read_unsealed_json, write_json};
 pub use map::{map, map_file, numbers};
 pub(crate) use names::no_file_name;
-pub use owned::{MARKER, NotOurs, Room, is_ours, own_folder, write_marker};
+pub use owned::{MARKER, NotOurs, Room, is_ours, marked_for, own_folder, write_marker};
 pub use pending::{Pending, Scratch};
 pub(crate) use pending::{make_readable, sync_folder};
 
@@ -75,8 +75,7 @@ fn sweep_to(folder: &Path, depth: usize) -> Result<()> {
 /// the six letters and digits that the crate tempfile draws.
 pub(crate) fn is_temporary(name: &str) -> bool {
     let Some(rest) = name.strip_prefix(".tmp-") else { return false };
-    let is_key = rest.len() == 32 && rest.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    is_key || rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric())
+    Key::is_hex(rest) || rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 /// Writes a frame as sealed Parquet (zstd), with the same bytes for the same frame.

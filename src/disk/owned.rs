@@ -39,12 +39,18 @@ pub enum Room {
     Demo,
     /// Models of several times.
     Models,
+    /// Feature sets as tables.
+    Sets,
+    /// The text of papers.
+    Texts,
+    /// Charts that were saved in the workbench.
+    Pictures,
     /// A library that was installed.
     Library,
 }
 
 impl Room {
-    const ALL: [Room; 9] = [
+    const ALL: [Room; 12] = [
         Room::Project,
         Room::Store,
         Room::Ledger,
@@ -53,6 +59,9 @@ impl Room {
         Room::Reports,
         Room::Demo,
         Room::Models,
+        Room::Sets,
+        Room::Texts,
+        Room::Pictures,
         Room::Library,
     ];
 
@@ -67,20 +76,24 @@ impl Room {
             Room::Reports => "reports",
             Room::Demo => "demo",
             Room::Models => "models",
+            Room::Sets => "sets",
+            Room::Texts => "texts",
+            Room::Pictures => "pictures",
             Room::Library => "library",
         }
     }
 
-    /// How the user names another folder for it.
-    fn setting(self) -> &'static str {
+    /// The way to another folder.
+    fn way_out(self) -> &'static str {
         match self {
-            Room::Project | Room::Store => "[project] dir",
-            Room::Ledger => "--ledger",
-            Room::Exports | Room::Partial => "[project] exports, or --out",
-            Room::Reports => "[report] dir",
-            Room::Demo => "--dir",
-            Room::Models => "--output",
-            Room::Library => "[onnx] library",
+            Room::Project | Room::Store => "name a new or empty folder in [project] dir",
+            Room::Ledger => "name a new or empty folder with --ledger",
+            Room::Exports | Room::Partial => "name a new or empty folder in [project] exports, or with --out",
+            Room::Reports => "name a new or empty folder in [report] dir",
+            Room::Demo => "name a new or empty folder with --dir",
+            Room::Models | Room::Texts => "name a new or empty folder with --output",
+            Room::Sets => "name a new or empty folder with --out",
+            Room::Pictures | Room::Library => "move that folder away, and a new one is made",
         }
     }
 }
@@ -121,17 +134,17 @@ impl NotOurs {
 impl fmt::Display for NotOurs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let NotOurs { folder, room, why } = self;
-        let (folder, saw, setting) = (folder.display(), self.saw(), room.setting());
+        let (folder, saw, way_out) = (folder.display(), self.saw(), room.way_out());
         match why {
             Why::Holds(..) => write!(
                 f,
-                "{folder} holds {saw}, and Inkstone did not make that folder; nothing in it was touched: name a new or empty \
-                 folder ({setting}). If an earlier build of Inkstone did make it, put an empty file named {MARKER} into it"
+                "{folder} holds {saw}, and Inkstone did not make that folder; nothing in it was touched: {way_out}. If an earlier \
+                 build of Inkstone did make it, put an empty file named {MARKER} into it"
             ),
             Why::IsFor(_) => write!(
                 f,
                 "{folder} is Inkstone's folder for something else ({saw}) and cannot be its folder for {} as well; nothing in it \
-                 was touched: name another one ({setting})",
+                 was touched: {way_out}",
                 room.name()
             ),
         }
@@ -143,27 +156,33 @@ impl std::error::Error for NotOurs {}
 /// Makes a folder ours: one that is absent or empty gets a marker, one that has a marker for this purpose, or an empty marker, is
 /// ours already. Fails with [`NotOurs`] for any other, which stays as it is.
 pub fn own_folder(folder: &Path, room: Room) -> Result<()> {
-    if is_ours(folder, room)? {
+    if !is_ours(folder, room)? {
+        make_dir(folder)?;
+    } else if marked_for(folder)? == Some(room) {
         return Ok(());
     }
-    make_dir(folder)?;
     write_marker(folder, room)
+}
+
+/// The purpose that the marker of a folder states; none where there is no marker, or one that states none that is known.
+pub fn marked_for(folder: &Path) -> Result<Option<Room>> {
+    match fs::read(folder.join(MARKER)) {
+        Ok(marker) => Ok(room_of(&marker)),
+        // A file in the place of the folder is named by whoever makes the folder.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", folder.join(MARKER).display())),
+    }
 }
 
 /// Says whether a folder has a marker for this purpose; `false` where it is absent or empty. Writes nothing. Fails with [`NotOurs`] as
 /// [`own_folder`] does.
 pub fn is_ours(folder: &Path, room: Room) -> Result<bool> {
     let not_ours = |why| Err(NotOurs { folder: folder.to_owned(), room, why }.into());
-    match fs::read(folder.join(MARKER)) {
-        Ok(marker) => {
-            return match room_of(&marker) {
-                Some(other) if other != room => not_ours(Why::IsFor(other)),
-                _ => Ok(true),
-            };
-        }
-        // A file in the place of the folder is named by whoever makes the folder.
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-        Err(error) => return Err(error).with_context(|| format!("cannot read {}", folder.join(MARKER).display())),
+    if let Some(other) = marked_for(folder)?.filter(|other| *other != room) {
+        return not_ours(Why::IsFor(other));
+    }
+    if folder.join(MARKER).exists() {
+        return Ok(true);
     }
     let mut names = entries_of_others(folder)?;
     // Another process may have made the folder ours while it was listed.
@@ -253,8 +272,10 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 5);
         // The way out that the refusal names.
         fs::write(dir.path().join(MARKER), "").unwrap();
+        assert!(is_ours(dir.path(), Room::Exports).unwrap() && marked_for(dir.path()).unwrap().is_none());
         own_folder(dir.path(), Room::Project).unwrap();
-        own_folder(dir.path(), Room::Exports).unwrap();
+        assert_eq!(marked_for(dir.path()).unwrap(), Some(Room::Project));
+        refused(dir.path(), Room::Exports);
     }
 
     #[test]

@@ -390,7 +390,7 @@ fn a_run_that_was_killed_while_it_committed_is_finished() {
         let staged_rejects = desk.put("project/ingest-staging/rejects.jsonl", &rejects);
         let pieces = vec![commit::Piece::Staged(staged), commit::Piece::Kept(0), commit::Piece::Kept(1)];
         let files = vec![(staged_rejects, project.rejects())];
-        let plan = commit::Plan::new(pieces, files, Vec::new(), new_log.clone());
+        let plan = commit::Plan::new(&project, pieces, files, Vec::new(), new_log.clone()).unwrap();
         disk::write_json(&staging.file("plan.json"), &plan).unwrap();
         if steps > 0 {
             // The first moves were made before the kill.
