@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
         StoreAction::Verify => {
             let of_files = pipeline::check(&config, base, ctx)?;
             let of_store = match path.exists() {
-                true => staged(ctx, counting("verify", None), || Store::open(&path)?.verify(ctx))?,
+                true => staged(ctx, counting("verify", None), || Reader::open(&path)?.verify(ctx))?,
                 false => Vec::new(),
             };
             let problems = [told(&of_files), told(&of_store)].concat();

@@ -218,6 +218,41 @@ mod tests {
     }
 
     #[test]
+    fn files_of_the_user_in_a_project_are_neither_damaged_nor_removed() {
+        let (dir, config, ctx) = ran();
+        let at = |path: &str| dir.path().join(".inkstone").join(path);
+        let theirs = [
+            "notes.json",
+            "mine.parquet",
+            ".tmp-mine",
+            "documents/mine.parquet",
+            "documents/.tmp-mine",
+            "clean/part-1.parquet",
+            "clean/mine.json",
+            "factors/mine.parquet",
+            "lint/mine.json",
+            "experiments/mine/notes.json",
+            "extracted/readme.json",
+            "extracted/ab/readme.txt",
+        ];
+        for path in theirs.map(at) {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "mine").unwrap();
+        }
+        fs::write(at(".tmp-0123456789abcdef0123456789abcdef"), "ours").unwrap();
+        assert_eq!(check(&config, dir.path(), &ctx).unwrap(), []);
+        assert_eq!(repair(&config, dir.path(), &ctx).unwrap(), []);
+        // A corpus that changes takes away parts and entries of its own.
+        let more = "doc_id,published_at,title,body\n3,2024-03-03 09:00:00,明岳股份中标,公司中标。\n";
+        fs::write(dir.path().join("news.csv"), more).unwrap();
+        pipeline::run(&config, dir.path(), Stage::Structure, &ctx).unwrap();
+        for path in theirs.map(at) {
+            assert_eq!(fs::read(&path).unwrap(), b"mine", "{}", path.display());
+        }
+        assert!(!at(".tmp-0123456789abcdef0123456789abcdef").exists());
+    }
+
+    #[test]
     fn a_newer_project_is_not_repaired() {
         let (dir, config, ctx) = ran();
         let project = project(&config, dir.path());
