@@ -35,9 +35,16 @@ impl Parts {
         &self.folder
     }
 
-    /// The files, in order.
+    /// The files, in order. Files of other names are not parts.
     pub fn files(&self) -> Result<Vec<PathBuf>> {
-        disk::files_in(&self.folder, "parquet")
+        self.numbered("parquet")
+    }
+
+    /// The files `part-NNNNN` with this extension, in order.
+    pub(crate) fn numbered(&self, extension: &str) -> Result<Vec<PathBuf>> {
+        let mut files = disk::files_in(&self.folder, extension)?;
+        files.retain(|file| is_numbered(file));
+        Ok(files)
     }
 
     /// Where part `i` is kept.
@@ -58,6 +65,12 @@ impl Parts {
         }
         Ok(())
     }
+}
+
+/// Says whether a file has the name of a part, whatever its extension.
+fn is_numbered(file: &Path) -> bool {
+    let number = file.file_stem().and_then(|stem| stem.to_str()?.strip_prefix("part-"));
+    number.is_some_and(|number| number.len() >= 5 && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Documents as a frame, one row each; codes joined by commas, absent values null.
@@ -161,6 +174,20 @@ pub fn column<'a>(frame: &'a DataFrame, name: &str) -> Result<&'a Column> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_numbered_files_are_parts() {
+        let dir = tempfile::tempdir().unwrap();
+        let parts = Parts::new(dir.path());
+        let theirs =
+            ["mine.parquet", "part-1.parquet", "part-0000a.parquet", "part-00000 copy.parquet", "part-00000.json"];
+        for path in theirs.map(|name| dir.path().join(name)).into_iter().chain([parts.path(0), parts.path(100_000)]) {
+            std::fs::write(path, "").unwrap();
+        }
+        assert_eq!(parts.files().unwrap(), [parts.path(0), parts.path(100_000)]);
+        parts.truncate(0).unwrap();
+        assert!(theirs.iter().all(|name| dir.path().join(name).exists()) && parts.files().unwrap().is_empty());
+    }
 
     #[test]
     fn documents_survive_the_way_to_disk_and_back() {

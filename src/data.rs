@@ -117,6 +117,11 @@ impl Key {
         Some(Key(key))
     }
 
+    /// Says whether a text is one that [`Key::hex`] gives.
+    pub(crate) fn is_hex(text: &str) -> bool {
+        text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    }
+
     /// The first half of a hash.
     pub(crate) fn cut(hash: blake3::Hash) -> Key {
         let mut key = [0u8; 16];

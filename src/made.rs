@@ -44,10 +44,7 @@ pub(crate) fn note<T: Serialize>(parts: &Parts, part: usize, of: Key, counted: T
 pub(crate) fn truncate(parts: &Parts, n: usize) -> Result<()> {
     parts.truncate(n)?;
     let first = place(parts, n);
-    disk::files_in(parts.folder(), "json")?
-        .iter()
-        .filter(|note| **note >= first)
-        .try_for_each(|note| disk::remove_if_there(note))
+    parts.numbered("json")?.iter().filter(|note| **note >= first).try_for_each(|note| disk::remove_if_there(note))
 }
 
 #[cfg(test)]

@@ -2,11 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
+
 use crate::corpus::Parts;
+use crate::disk::{self, Room};
+use crate::lock::{self, Lock};
 
 /// Format of the files that this program writes for itself. Every one of them carries it: tables and JSON in their seals
 /// ([`crate::disk`]). Version 0 had no seals.
 pub const FORMAT: u32 = 1;
+
+/// The folders within a project's folder, but for those of the store, the ledger and the log.
+pub(crate) const FOLDERS: [&str; 11] = [
+    "documents",
+    "clean",
+    "links",
+    "structure",
+    "factors",
+    "events",
+    "lint",
+    "backtests",
+    "experiments",
+    "extracted",
+    "ingest-staging",
+];
 
 /// The layout of a project's artefact folder (`[project] dir`, by default `.inkstone`).
 #[derive(Clone, Debug)]
@@ -28,6 +47,28 @@ impl Project {
     /// The folder of all artefacts.
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Makes the folder this program's own. Fails, and changes nothing, where the folder is somebody else's.
+    pub fn own(&self) -> Result<()> {
+        disk::own_folder(&self.dir, Room::Project)
+    }
+
+    /// Makes the folder this program's own and holds the lock of those who write artefacts.
+    pub fn lock_for(&self, work: &str) -> Result<Lock> {
+        self.own()?;
+        lock::writing(self, work)
+    }
+
+    /// Removes what interrupted runs left in the project's folder and in [`FOLDERS`]. Store and ledger see to their own folders.
+    pub(crate) fn sweep(&self) -> Result<()> {
+        disk::sweep_top(&self.dir)?;
+        FOLDERS.iter().map(|name| self.dir.join(name)).try_for_each(|folder| disk::sweep(&folder))
+    }
+
+    /// Where ingest prepares what it is about to put in place.
+    pub(crate) fn staging(&self) -> PathBuf {
+        self.dir.join("ingest-staging")
     }
 
     /// Documents as ingested.

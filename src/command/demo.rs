@@ -16,7 +16,7 @@ use crate::cli::{Demo, Global};
 use crate::config::Config;
 use crate::data::Report;
 use crate::demo::{self, Params, Planted, Truth};
-use crate::disk;
+use crate::disk::{self, Room};
 use crate::extract::Model;
 use crate::headless;
 use crate::job::Ctx;
@@ -76,7 +76,8 @@ fn open(args: &Demo, global: &Global) -> Result<(Opened, Params, PathBuf)> {
     let defaults = Params::default();
     let params = Params { scale: args.scale, seed: global.seed.unwrap_or(defaults.seed) };
     let path = args.dir.join("workbench.toml");
-    // The folder is the demo's own; a configuration that the user changed stays as it is.
+    disk::own_folder(&args.dir, Room::Demo)?;
+    // A configuration that the user changed stays as it is.
     if !path.exists() {
         disk::write_atomic(&path, |out| Ok(out.write_all(CONFIG.as_bytes())?))?;
     }

@@ -9,7 +9,7 @@ use super::is_batch;
 use super::project::Opened;
 use super::workbench::open_ui;
 use crate::cli::{Experiment, Global};
-use crate::disk;
+use crate::disk::{self, Room};
 use crate::experiment::{Findings, Params, Preset};
 use crate::extract::Model;
 use crate::headless::{self, Summary};
@@ -61,10 +61,13 @@ type Ran = (Vec<crate::data::Report>, Vec<Findings>, Vec<String>);
 /// Runs experiments, and writes the page of each among the exports.
 fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<Ran> {
     let config = &opened.config;
+    disk::is_ours(&opened.base.join(&config.project.exports), Room::Exports)?;
     let (reports, findings) = pipeline::experiments(config, &opened.base, name, ctx)?;
     let mut pages = Vec::new();
+    let exports = opened.base.join(&config.project.exports);
+    disk::own_folder(&exports, Room::Exports)?;
     for found in &findings {
-        let path = opened.base.join(&config.project.exports).join("experiments").join(format!("{}.html", found.name));
+        let path = exports.join("experiments").join(format!("{}.html", found.name));
         let page = experiment_html(found, &config.project.note)?;
         disk::write_atomic(&path, |out| Ok(std::io::Write::write_all(out, page.as_bytes())?))
             .with_context(|| format!("cannot write {}", path.display()))?;

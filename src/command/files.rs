@@ -78,7 +78,7 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
         ("prices".to_owned(), disk::hash_file(prices)?),
     ]);
     let trial = Trial::backtest(&outcome, json!({"backtest": params}), inputs.clone());
-    let looks = ledger::record(&ledger_of(args), &trial, Utc::now())?;
+    let looks = ledger::record(&ledger_of(args)?, &trial, Utc::now())?;
     let (of_events, of_lint) = (events::Params::default(), lint::Params::default());
     let (study, report) =
         counted(ctx, ("events", "events", None), || pipeline::study(&[], &factor, &market, &of_events, ctx))?;
@@ -131,8 +131,13 @@ fn tables_of(args: &Backtest) -> export::Params {
 }
 
 /// Where tests of plain tables are noted.
-fn ledger_of(args: &Backtest) -> PathBuf {
-    args.ledger.clone().unwrap_or_else(|| Project::standalone().ledger())
+fn ledger_of(args: &Backtest) -> Result<PathBuf> {
+    if let Some(ledger) = &args.ledger {
+        return Ok(ledger.clone());
+    }
+    let project = Project::standalone();
+    project.own()?;
+    Ok(project.ledger())
 }
 
 /// What stands beside the tables: the page, the event study, the verdicts.

@@ -16,7 +16,7 @@ use crate::data::Report;
 use crate::headless::{self, Summary};
 use crate::job::Ctx;
 use crate::lint::{Standing, Verdict};
-use crate::lock::{self, Lock};
+use crate::lock::Lock;
 use crate::pipeline::{self, Judged, Stage};
 use crate::shell::quoted;
 use crate::tui::Start;
@@ -89,7 +89,7 @@ impl Opened {
 
     /// Holds the project's lock for as long as this command writes.
     pub(super) fn writing(&self, command: &str) -> Result<Lock> {
-        lock::writing(&pipeline::project(&self.config, &self.base), command)
+        pipeline::project(&self.config, &self.base).lock_for(command)
     }
 
     /// Fails where a folder that the stages up to `last` write into cannot be written: now, and not after hours of work.

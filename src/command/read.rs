@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::Read;
 use crate::data::Report;
-use crate::disk;
+use crate::disk::{self, Room};
 use crate::headless::Summary;
 use crate::ingest::papers::{self, Limits, Paper, Published};
 use crate::job::Ctx;
@@ -24,7 +24,7 @@ pub(super) fn run(args: &Read, ctx: &Ctx) -> Result<Summary> {
     let limits = Limits { max_pages: args.max_pages, max_garbled: args.max_garbled };
     let files = files_of(&args.files)?;
     if let Some(folder) = &args.output {
-        disk::make_dir(folder)?;
+        disk::own_folder(folder, Room::Texts)?;
     }
     let (mut entries, mut names) = (Vec::new(), BTreeSet::new());
     let report = ctx.stage("read", "files", Some(files.len() as u64), || {

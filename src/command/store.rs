@@ -10,10 +10,11 @@ use super::counted;
 use crate::cli::{Store as Args, StoreAction};
 use crate::config::Config;
 use crate::data::Report;
+use crate::disk::Room;
 use crate::headless::Summary;
 use crate::job::Ctx;
 use crate::store::{Header, Reader, RowKind, Store, export, file_name, import};
-use crate::{lock, pipeline};
+use crate::{disk, pipeline};
 
 /// Looks after the feature store.
 pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
@@ -29,14 +30,14 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
     };
     ensure!(path.exists() || !needed, "{} does not exist: this project has no features yet", path.display());
     // What changes the store keeps runs from it for as long, also while none of them has it open.
-    let writing = |name: &str| lock::writing(&project, &format!("store {name}"));
+    let writing = |name: &str| project.lock_for(&format!("store {name}"));
     let counting = |name: &str, total| (format!("store {name}"), total);
     let mut summary = Summary::default();
     match &args.action {
         StoreAction::Verify => {
             let of_files = pipeline::check(&config, base, ctx)?;
             let of_store = match path.exists() {
-                true => staged(ctx, counting("verify", None), || Store::open(&path)?.verify(ctx))?,
+                true => staged(ctx, counting("verify", None), || Reader::open(&path)?.verify(ctx))?,
                 false => Vec::new(),
             };
             let problems = [told(&of_files), told(&of_store)].concat();
@@ -66,6 +67,9 @@ pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {
         }
         StoreAction::Export { set, all: _, out } => {
             let store = Reader::open(&path)?;
+            if set.is_none() {
+                disk::own_folder(out, Room::Sets)?;
+            }
             let wanted: Vec<(Header, PathBuf)> = match set {
                 Some(name) => vec![(store.find(name)?, out.clone())],
                 None => store.sets()?.into_iter().map(|set| (set.clone(), out.join(file_name(&set)))).collect(),

@@ -1,5 +1,8 @@
 //! What a configuration must mean to make sense, beyond the types of its keys.
 
+use std::ffi::OsStr;
+use std::path::{Component, Path};
+
 use super::Config;
 use super::check::Problem;
 use crate::disk;
@@ -24,9 +27,57 @@ fn of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<Strin
     Some(format!("{name:?} has no column {column:?}; it has {known}"))
 }
 
+/// Folders that the program writes and clears, in which nothing else may be.
+fn folders(config: &Config) -> Vec<Problem> {
+    let folders = [
+        ("project.dir", &config.project.dir),
+        ("project.exports", &config.project.exports),
+        ("report.dir", &config.report.dir),
+    ];
+    let mut problems = Vec::new();
+    for (i, (path, folder)) in folders.into_iter().enumerate() {
+        let way_out = "name a folder of its own";
+        let same = folders[..i].iter().find(|(_, other)| names_of(other) == names_of(folder));
+        let message = if folder.as_os_str().is_empty() {
+            format!("is empty: {way_out}")
+        } else if folder.to_string_lossy().starts_with('~') {
+            format!("{:?}: ~ stands for no folder here; write the path in full", folder.display().to_string())
+        } else if names_of(folder).is_empty() {
+            format!(
+                "{:?} is the folder of the configuration or one above it, with files of yours: {way_out}",
+                folder.display().to_string()
+            )
+        } else if let Some((other, _)) = same {
+            format!("{:?} is the folder of {other} as well: {way_out}", folder.display().to_string())
+        } else {
+            continue;
+        };
+        problems.push(Problem::new(path, message));
+    }
+    let [dir, exports] = [&config.project.dir, &config.project.exports].map(|folder| names_of(folder));
+    if dir.len() > exports.len() && dir.starts_with(&exports) {
+        let message = "lies within project.exports, which every export replaces: name a folder beside it";
+        problems.push(Problem::new("project.dir", message));
+    }
+    problems
+}
+
+/// The names that a path goes through, without those that it leaves again; none where it leads to where it began, or above that.
+fn names_of(path: &Path) -> Vec<&OsStr> {
+    let mut names = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => names.push(name),
+            Component::ParentDir => drop(names.pop()),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    names
+}
+
 /// Everything that makes no sense, in any order.
 pub(super) fn problems(config: &Config) -> Vec<Problem> {
-    let mut problems = Vec::new();
+    let mut problems = folders(config);
     for (i, source) in config.source.iter().enumerate() {
         problems.extend(source.problems().into_iter().map(|p| Problem::new(format!("source[{i}]"), p)));
     }

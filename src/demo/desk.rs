@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use chrono::Datelike;
 use encoding_rs::GB18030;
 use polars::prelude::{Column, IntoColumn, NamedFrom, Series};
@@ -37,7 +37,7 @@ pub(super) const JSON: &str = "desk_json";
 pub(super) const TXT: &str = "desk_txt";
 
 impl Delivery {
-    /// Text files of an earlier market in the same folder are removed; all other files are replaced.
+    /// Text files of an earlier market in the same folder are removed; its other files are replaced.
     pub(super) fn new(dir: &Path, scale: f64) -> Result<Delivery> {
         let source = |path: &str, format: &str| SourceTruth {
             path: format!("reports/{path}"),
@@ -45,8 +45,8 @@ impl Delivery {
             ..SourceTruth::default()
         };
         let folder = dir.join("reports");
-        for old in disk::files_in(&folder.join("txt"), "txt")? {
-            std::fs::remove_file(&old).with_context(|| format!("cannot remove {}", old.display()))?;
+        for old in disk::files_in(&folder.join("txt"), "txt")?.iter().filter(|file| is_text_file(file)) {
+            disk::remove_if_there(old)?;
         }
         Ok(Delivery {
             folder,
@@ -122,6 +122,13 @@ impl Delivery {
             Ok(out.write_all(&bytes)?)
         })
     }
+}
+
+/// Says whether a file is named as text files of the demo are: by the id of a report, a letter and digits.
+fn is_text_file(file: &Path) -> bool {
+    let id = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let number = id.strip_prefix(|letter: char| letter.is_ascii_uppercase());
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 fn body(story: &Story) -> String {

@@ -9,6 +9,7 @@ mod formulas;
 mod json;
 mod map;
 mod names;
+mod owned;
 mod pending;
 mod seal;
 
@@ -30,6 +31,7 @@ pub(crate) use json::write_json_of;
 pub use json::{read_json, read_unsealed_json, write_json};
 pub use map::{map, map_file, numbers};
 pub(crate) use names::no_file_name;
+pub use owned::{MARKER, NotOurs, Room, is_ours, marked_for, own_folder, write_marker};
 pub use pending::{Pending, Scratch};
 pub(crate) use pending::{make_readable, sync_folder};
 
@@ -51,15 +53,31 @@ pub fn make_dir(path: &Path) -> Result<()> {
     })
 }
 
-/// Removes leftovers of interrupted writes below `folder`.
+/// Removes leftovers of interrupted writes from a folder of ours and from all below it.
 pub fn sweep(folder: &Path) -> Result<()> {
-    for entry in walkdir::WalkDir::new(folder).into_iter().filter_map(Result::ok) {
-        if entry.file_type().is_file() && entry.file_name().to_string_lossy().starts_with(".tmp-") {
+    sweep_to(folder, usize::MAX)
+}
+
+/// Removes leftovers of interrupted writes from a folder of ours, and none from folders in it.
+pub fn sweep_top(folder: &Path) -> Result<()> {
+    sweep_to(folder, 1)
+}
+
+fn sweep_to(folder: &Path, depth: usize) -> Result<()> {
+    for entry in walkdir::WalkDir::new(folder).max_depth(depth).into_iter().filter_map(Result::ok) {
+        if entry.file_type().is_file() && is_temporary(&entry.file_name().to_string_lossy()) {
             // Whoever wrote it may have put it in its place meanwhile.
             remove_if_there(entry.path()).context("a leftover of an interrupted run stays")?;
         }
     }
     Ok(())
+}
+
+/// Says whether a name is one that [`Pending`] gives to a file while it is written: `.tmp-` and 32 hexadecimal digits, or `.tmp-` and
+/// the six letters and digits that the crate tempfile draws.
+pub(crate) fn is_temporary(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(".tmp-") else { return false };
+    Key::is_hex(rest) || rest.len() == 6 && rest.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 /// Writes a frame as sealed Parquet (zstd), with the same bytes for the same frame.
@@ -225,12 +243,26 @@ mod tests {
     }
 
     #[test]
-    fn sweeping_removes_only_temporary_files() {
+    fn sweeping_removes_only_names_that_this_program_gives() {
         let dir = tempfile::tempdir().unwrap();
-        std::fs::write(dir.path().join(".tmp-abc"), "half").unwrap();
-        std::fs::write(dir.path().join("part-1.parquet"), "whole").unwrap();
+        let drawn = tempfile::Builder::new().prefix(".tmp-").tempfile_in(dir.path()).unwrap().keep().unwrap().1;
+        let drawn = drawn.file_name().unwrap().to_string_lossy().into_owned();
+        let named = format!(".tmp-{}", Key::of(b"table").hex());
+        let theirs = [".tmp-mine", ".tmp-", ".tmp-0123456", ".tmp-abc.de", "part-1.parquet", &named[1..]];
+        for folder in [dir.path().to_owned(), dir.path().join("below")] {
+            std::fs::create_dir_all(&folder).unwrap();
+            theirs.iter().for_each(|name| std::fs::write(folder.join(name), "mine").unwrap());
+            std::fs::write(folder.join(&named), "half").unwrap();
+        }
+        std::fs::create_dir(dir.path().join(".tmp-abcdef")).unwrap();
+        sweep_top(dir.path()).unwrap();
+        assert!(!dir.path().join(&named).exists() && !dir.path().join(&drawn).exists());
+        assert!(dir.path().join("below").join(&named).exists());
         sweep(dir.path()).unwrap();
-        assert_eq!(files_in(dir.path(), "parquet").unwrap().len(), 1);
-        assert!(!dir.path().join(".tmp-abc").exists());
+        assert!(!dir.path().join("below").join(&named).exists());
+        for folder in [dir.path().to_owned(), dir.path().join("below")] {
+            assert!(theirs.iter().all(|name| folder.join(name).exists()), "{}", folder.display());
+        }
+        assert!(dir.path().join(".tmp-abcdef").exists());
     }
 }

@@ -2,9 +2,14 @@
 //!
 //! For `out/` the new content grows in `.out.partial/`. When it is complete and on disk, the two folders exchange their
 //! names in one step; where the file system has no such step, the old folder is first moved to `.out.previous/`, and
-//! the next export puts that back if a kill fell in between.
+//! the next export puts that back if a kill fell in between. Files in `out/` that no export wrote (pages of experiments, notes of the
+//! user) are then moved from the old folder to the new one; after a kill the next export moves the rest.
+//!
+//! The folder that is being filled has the marker of [`Room::Partial`], a complete one that of [`Room::Exports`], so a leftover tells
+//! whether files of others may be in it. Two exports into one folder are kept apart by a lock beside it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +19,8 @@ use polars::prelude::{Column, CsvWriter, DataFrame, IntoColumn, NamedFrom, SerWr
 use walkdir::WalkDir;
 
 use super::{FileEntry, Format, Manifest, arrow};
-use crate::disk::{self, Damage, Formulas};
+use crate::disk::{self, Damage, Formulas, MARKER, Room};
+use crate::lock::{self, Lock, Taken};
 
 const MANIFEST: &str = "manifest.json";
 
@@ -22,13 +28,18 @@ const MANIFEST: &str = "manifest.json";
 pub(super) struct Folder {
     out: PathBuf,
     partial: PathBuf,
+    /// The files of the export that is there.
+    known: BTreeSet<String>,
     bom: bool,
     formulas: Formulas,
     files: Vec<FileEntry>,
+    /// Says that [`Folder::partial`] is the export of before, with files of others in it.
+    swapped: bool,
+    _turn: Turn,
 }
 
 impl Folder {
-    /// Begins an export to `out`, which must be absent, empty, or an export.
+    /// Begins an export to `out`, which must be absent, empty, or a folder of exports. Fails while another process exports to it.
     pub(super) fn begin(out: &Path, bom: bool, formulas: Formulas) -> Result<Folder> {
         let out = std::path::absolute(out).with_context(|| format!("{} is no folder", out.display()))?;
         // A link stays a link: what it points to is replaced.
@@ -36,21 +47,21 @@ impl Folder {
         let (Some(parent), Some(name)) = (out.parent(), out.file_name()) else {
             bail!("{} cannot be replaced by an export; choose a folder below it", out.display());
         };
+        let [previous, partial, lock] = ["previous", "partial", "lock"].map(|suffix| beside(parent, name, suffix));
         disk::make_dir(parent)?;
-        let beside = |suffix: &str| parent.join(format!(".{}.{suffix}", name.to_string_lossy()));
-        let previous = beside("previous");
-        if previous.exists() && !out.exists() {
+        let turn = Turn::take(&lock, &out)?;
+        if !out.exists() && disk::marked_for(&previous)? == Some(Room::Exports) {
             rename(&previous, &out)?;
         }
-        check_replaceable(&out)?;
-        let partial = beside("partial");
-        for leftover in [&previous, &partial] {
-            if leftover.exists() {
-                remove(leftover)?;
-            }
+        if out.exists() {
+            disk::own_folder(&out, Room::Exports)?;
         }
-        disk::make_dir(&partial)?;
-        Ok(Folder { out, partial, bom, formulas, files: Vec::new() })
+        for leftover in [&previous, &partial] {
+            clear(leftover, &out)?;
+        }
+        let known = written_files(&out)?;
+        disk::own_folder(&partial, Room::Partial)?;
+        Ok(Folder { out, partial, known, bom, formulas, files: Vec::new(), swapped: false, _turn: turn })
     }
 
     /// Writes a table as `path` with the format's extension. Its first `index` columns are what pandas indexes by.
@@ -93,19 +104,49 @@ impl Folder {
         manifest.files = std::mem::take(&mut self.files);
         manifest.files.sort_by(|a, b| a.path.cmp(&b.path));
         disk::write_json(&self.partial.join(MANIFEST), &manifest)?;
+        disk::write_marker(&self.partial, Room::Exports)?;
         sync_all(&self.partial)?;
+        self.check_room(&manifest)?;
         if !self.out.exists() {
             rename(&self.partial, &self.out)?;
-        } else if !disk::exchange(&self.partial, &self.out)? {
+        } else {
             let previous = self.partial.with_extension("previous");
-            rename(&self.out, &previous)?;
-            rename(&self.partial, &self.out)?;
-            remove(&previous)?;
+            self.swapped = true;
+            let old = match disk::exchange(&self.partial, &self.out)? {
+                true => &self.partial,
+                false => {
+                    rename(&self.out, &previous)?;
+                    rename(&self.partial, &self.out)?;
+                    &previous
+                }
+            };
+            carry(old, &self.out, Path::new(""), &self.known)?;
+            remove(old)?;
         }
         if let Some(parent) = self.out.parent() {
             sync(parent)?;
         }
         Ok(manifest)
+    }
+
+    /// Fails where a file that no export wrote lies in the place of one that this export writes.
+    fn check_room(&self, manifest: &Manifest) -> Result<()> {
+        let new: BTreeSet<&str> = manifest.files.iter().map(|file| file.path.as_str()).collect();
+        for theirs in files_of_others(&self.out, &self.known)? {
+            let is_above = |path: &&&str| path.strip_prefix(theirs.as_str()).is_some_and(|rest| rest.starts_with('/'));
+            let folders = theirs.match_indices('/').map(|(at, _)| &theirs[..at]);
+            if new.contains(theirs.as_str())
+                || new.iter().any(|path| is_above(&path))
+                || folders.clone().any(|f| new.contains(f))
+            {
+                bail!(
+                    "{} holds {theirs:?}, which no export wrote and which this one would replace; nothing was changed: move that \
+                     file away, or choose another folder",
+                    self.out.display()
+                );
+            }
+        }
+        Ok(())
     }
 
     fn note(&mut self, path: String, rows: u64) -> Result<()> {
@@ -121,9 +162,126 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is there now is a failed export or the old one after the exchange. If it stays, the next export removes it.
-        let _ = std::fs::remove_dir_all(&self.partial);
+        // A failed export. If it stays, the next export removes it. The export of before is left to the next one, which carries over what
+        // others put into it.
+        if !self.swapped {
+            let _ = std::fs::remove_dir_all(&self.partial);
+        }
     }
+}
+
+/// The turn of one process to export to a folder: a lock beside the folder, whose file goes when the turn is over.
+struct Turn {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+impl Turn {
+    fn take(path: &Path, out: &Path) -> Result<Turn> {
+        match lock::take(path, "export")? {
+            Taken::Ours(lock) => Ok(Turn { path: path.to_owned(), _lock: lock }),
+            Taken::Theirs(holder) => bail!(
+                "another export is being written to {} ({}); wait until it has ended, or choose another folder",
+                out.display(),
+                holder.in_words()
+            ),
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Where something of an export to the folder `name` is kept beside that folder.
+fn beside(parent: &Path, name: &OsStr, suffix: &str) -> PathBuf {
+    parent.join(format!(".{}.{suffix}", name.to_string_lossy()))
+}
+
+/// Removes what a killed export left in its hidden folder, and moves files of others that are in it back to `out`.
+fn clear(leftover: &Path, out: &Path) -> Result<()> {
+    if !leftover.exists() {
+        return Ok(());
+    }
+    match disk::marked_for(leftover)? {
+        Some(Room::Exports) => carry(leftover, out, Path::new(""), &written_files(leftover)?)?,
+        _ => drop(disk::is_ours(leftover, Room::Partial)?),
+    }
+    remove(leftover)
+}
+
+/// The files that the export in a folder wrote, by their path with `/`; none where there is no export.
+fn written_files(folder: &Path) -> Result<BTreeSet<String>> {
+    let manifest = folder.join(MANIFEST);
+    if !manifest.exists() {
+        return Ok(BTreeSet::from([MARKER.to_owned()]));
+    }
+    match disk::read_unsealed_json::<Manifest>(&manifest) {
+        Ok(read) => {
+            let own = [MANIFEST.to_owned(), MARKER.to_owned()];
+            Ok(read.files.into_iter().map(|file| file.path).chain(own).collect())
+        }
+        // Without it nobody can tell which files are the export's.
+        Err(error) if error.is::<Damage>() => {
+            bail!("{error:#}; nothing was written: remove the folder {}, or choose another", folder.display())
+        }
+        Err(_) => bail!(
+            "{} was not written by an export of this version; nothing was changed: choose another folder, or move that file away",
+            manifest.display()
+        ),
+    }
+}
+
+/// The files below a folder that are not `known`, by their path with `/`.
+fn files_of_others(folder: &Path, known: &BTreeSet<String>) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for entry in WalkDir::new(folder).sort_by_file_name().into_iter().filter(|_| folder.exists()) {
+        let entry = entry.with_context(|| format!("cannot list {}", folder.display()))?;
+        let path = path_in_export(entry.path().strip_prefix(folder).unwrap_or(entry.path()));
+        if !entry.file_type().is_dir() && !known.contains(&path) {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+/// Moves what is not `known` in the folder `below` of an export to the same place in another: files one by one, folders that hold
+/// nothing of the export as they are.
+fn carry(from: &Path, to: &Path, below: &Path, known: &BTreeSet<String>) -> Result<()> {
+    let folder = from.join(below);
+    let cannot = || format!("cannot list {}", folder.display());
+    for entry in std::fs::read_dir(&folder).with_context(cannot)? {
+        let entry = entry.with_context(cannot)?;
+        let path = below.join(entry.file_name());
+        let name = path_in_export(&path);
+        let target = to.join(&path);
+        if entry.file_type().with_context(cannot)?.is_dir() {
+            let within = format!("{name}/");
+            if target.is_dir() || known.range(within.clone()..).next().is_some_and(|next| next.starts_with(&within)) {
+                carry(from, to, &path, known)?;
+                continue;
+            }
+        } else if known.contains(&name) {
+            continue;
+        }
+        if target.symlink_metadata().is_ok() {
+            bail!(
+                "{} and {} are both there: move one of them away, and export again",
+                from.join(&path).display(),
+                target.display()
+            );
+        }
+        disk::make_dir(&to.join(below))?;
+        rename(&from.join(&path), &target)?;
+    }
+    Ok(())
+}
+
+/// A path below an export as the manifest has it.
+fn path_in_export(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
 }
 
 /// A table whose texts and names of columns no spreadsheet computes.
@@ -140,34 +298,6 @@ fn quoted(table: &DataFrame) -> Result<DataFrame> {
         Ok(column)
     };
     disk::frame(table.columns().iter().map(quote).collect::<Result<_>>()?)
-}
-
-/// Refuses to replace a folder that holds anything which no export wrote.
-fn check_replaceable(out: &Path) -> Result<()> {
-    if !out.exists() {
-        return Ok(());
-    }
-    let known: BTreeSet<String> = match disk::read_unsealed_json::<Manifest>(&out.join(MANIFEST)) {
-        Ok(manifest) => manifest.files.into_iter().map(|f| f.path).chain([MANIFEST.to_owned()]).collect(),
-        // Without it nobody can tell which files are the export's.
-        Err(error) if error.is::<Damage>() => {
-            bail!("{error:#}; nothing was written: remove the folder {}, or choose another", out.display())
-        }
-        Err(_) => BTreeSet::new(),
-    };
-    for entry in WalkDir::new(out).sort_by_file_name() {
-        let entry = entry.with_context(|| format!("cannot list {}", out.display()))?;
-        let path = entry.path().strip_prefix(out).unwrap_or(entry.path());
-        let path = path.to_string_lossy().replace('\\', "/");
-        if !entry.file_type().is_dir() && !known.contains(&path) {
-            bail!(
-                "{} holds {path:?}, which is not part of an export; nothing was written: choose another folder, or \
-                 move that file away",
-                out.display()
-            );
-        }
-    }
-    Ok(())
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::backtest::{
     Stability, YearFigures,
 };
 use crate::corpus::{column, times_of};
-use crate::disk;
+use crate::disk::{self, Room};
 use crate::market::{Code, dates_of};
 
 const NAN: f64 = f64::NAN;
@@ -345,7 +345,7 @@ fn the_manifest_lists_every_file_with_its_hash_and_the_bytes_repeat() {
         let path = entry.path().strip_prefix(&one).unwrap();
         let bytes = std::fs::read(entry.path()).unwrap();
         assert_eq!(bytes, std::fs::read(two.join(path)).unwrap(), "{}", path.display());
-        if path != Path::new("manifest.json") {
+        if path != Path::new("manifest.json") && path != Path::new(disk::MARKER) {
             let noted = manifest.files.iter().find(|f| Path::new(&f.path) == path).unwrap();
             assert_eq!((noted.bytes, &noted.blake3), (bytes.len() as u64, &blake3::hash(&bytes).to_hex().to_string()));
             found += 1;
@@ -399,6 +399,7 @@ fn leftovers_of_a_killed_export_are_put_right() {
     // Killed between the two renames of a file system that cannot exchange: the old export goes back to its place, so
     // that it is there should the next one fail as well.
     std::fs::rename(&out, dir.path().join(".out.previous")).unwrap();
+    disk::own_folder(&dir.path().join(".out.partial"), Room::Partial).unwrap();
     std::fs::create_dir_all(dir.path().join(".out.partial/long")).unwrap();
     let (tone, _) = factors();
     let other = [ExportFactor { name: "a", values: &tone }];
@@ -408,14 +409,124 @@ fn leftovers_of_a_killed_export_are_put_right() {
 }
 
 #[test]
-fn a_folder_with_other_files_is_not_touched() {
+fn a_folder_of_others_is_not_touched() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    export(&out, &Params::default()).unwrap();
+    std::fs::create_dir(&out).unwrap();
     std::fs::write(out.join("笔记.txt"), "mine").unwrap();
+    let error = export(&out, &Params::default()).unwrap_err();
+    assert!(error.is::<disk::NotOurs>() && error.to_string().contains("笔记.txt"), "{error:#}");
+    assert_eq!(std::fs::read_dir(&out).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+/// Files of others in an export, by their path.
+const THEIRS: [&str; 6] = [
+    ".DS_Store",
+    "~$book.xlsx",
+    "notes/2024/三月.md",
+    "long/.ipynb_checkpoints/a.ipynb",
+    "backtest/mine.csv",
+    "experiments/a.html",
+];
+
+fn put_theirs(out: &Path) {
+    for path in THEIRS.map(|path| out.join(path)) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, path.file_name().unwrap().as_encoded_bytes()).unwrap();
+    }
+    std::fs::create_dir(out.join("empty")).unwrap();
+}
+
+fn assert_theirs(out: &Path) {
+    for path in THEIRS.map(|path| out.join(path)) {
+        assert_eq!(std::fs::read(&path).unwrap(), path.file_name().unwrap().as_encoded_bytes(), "{}", path.display());
+    }
+    assert!(out.join("empty").is_dir());
+}
+
+#[test]
+fn files_of_others_are_carried_over_an_export_and_what_it_no_longer_has_goes() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    export(&out, &everything()).unwrap();
+    put_theirs(&out);
+    let (tone, _) = factors();
+    let other = [ExportFactor { name: "新", values: &tone }];
+    for _ in 0..2 {
+        run(&other, &[], &[], &out, &Params::default(), &Provenance::default(), &ctx()).unwrap();
+        assert_theirs(&out);
+        assert!(out.join("wide/新.parquet").exists() && !out.join("wide/语调.parquet").exists());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn files_of_others_come_back_whenever_an_export_was_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let [partial, previous] = ["partial", "previous"].map(|name| dir.path().join(format!(".out.{name}")));
+    for (killed, old) in [("before the exchange", &out), ("after it", &partial), ("after two renames", &previous)] {
+        for carried in 0..THEIRS.len() {
+            let _ = std::fs::remove_dir_all(&out);
+            export(old, &Params::default()).unwrap();
+            put_theirs(old);
+            if *old != out {
+                export(&out, &everything()).unwrap();
+                for path in &THEIRS[..carried] {
+                    std::fs::create_dir_all(out.join(path).parent().unwrap()).unwrap();
+                    std::fs::rename(old.join(path), out.join(path)).unwrap();
+                }
+            } else {
+                export(&partial, &everything()).unwrap();
+            }
+            export(&out, &Params::default()).unwrap_or_else(|error| panic!("killed {killed}: {error:#}"));
+            assert_theirs(&out);
+            assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "killed {killed}");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_others_in_the_place_of_a_table_is_named_and_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let only_long = Params { shapes: vec![Shape::Long], ..Params::default() };
+    for theirs in ["wide/语调.parquet", "wide", "qlib/factors.parquet/x"] {
+        let _ = std::fs::remove_dir_all(&out);
+        export(&out, &only_long).unwrap();
+        std::fs::create_dir_all(out.join(theirs).parent().unwrap()).unwrap();
+        std::fs::write(out.join(theirs), "mine").unwrap();
+        let before = disk::hash_file(&out.join("manifest.json")).unwrap();
+        let error = export(&out, &Params::default()).unwrap_err().to_string();
+        assert!(error.contains(&format!("{theirs:?}")) && error.contains("move that file away"), "{error}");
+        assert_eq!(std::fs::read(out.join(theirs)).unwrap(), b"mine");
+        assert_eq!(disk::hash_file(&out.join("manifest.json")).unwrap(), before);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn a_hidden_folder_of_others_beside_an_export_is_not_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join(".out.partial")).unwrap();
+    std::fs::write(dir.path().join(".out.partial/thesis.docx"), "mine").unwrap();
+    let error = export(&dir.path().join("out"), &Params::default()).unwrap_err().to_string();
+    assert!(error.contains(".out.partial") && error.contains("thesis.docx"), "{error}");
+    assert_eq!(std::fs::read(dir.path().join(".out.partial/thesis.docx")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_second_export_into_the_same_folder_waits_for_nobody_and_says_who_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let first = Folder::begin(&out, false, Formulas::Keep).unwrap();
     let error = export(&out, &Params::default()).unwrap_err().to_string();
-    assert!(error.contains("笔记.txt") && error.contains("not part of an export"), "{error}");
-    assert!(out.join("笔记.txt").exists() && out.join("manifest.json").exists());
+    assert!(error.contains("another export is being written to") && error.contains("wait until"), "{error}");
+    export(&dir.path().join("other"), &Params::default()).unwrap();
+    drop(first);
+    export(&out, &Params::default()).unwrap();
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
 }
 
 #[test]

@@ -5,9 +5,9 @@
 //! removed, then everything is renamed to its place and the log is written. A run that finds a plan finishes it first.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::data::Key;
@@ -21,7 +21,7 @@ pub(super) struct Staging(PathBuf);
 
 impl Staging {
     pub(super) fn of(project: &Project) -> Staging {
-        Staging(project.dir().join("ingest-staging"))
+        Staging(project.staging())
     }
 
     /// The folder of one unit.
@@ -60,7 +60,8 @@ pub(super) enum Piece {
     Staged(PathBuf),
 }
 
-/// What a run changes.
+/// What a run changes. In its file all paths are relative to the project's folder, so that a plan leads nowhere else, and holds after
+/// the folder was moved.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {
     /// The parts of the new corpus, in order.
@@ -75,8 +76,49 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(pieces: Vec<Piece>, files: Vec<(PathBuf, PathBuf)>, gone: Vec<PathBuf>, log: Log) -> Plan {
-        Plan { pieces, files, gone, log, gathered: false }
+    /// Fails where a path is not below the project's folder.
+    pub(super) fn new(
+        project: &Project,
+        pieces: Vec<Piece>,
+        files: Vec<(PathBuf, PathBuf)>,
+        gone: Vec<PathBuf>,
+        log: Log,
+    ) -> Result<Plan> {
+        let below = |path: PathBuf| -> Result<PathBuf> {
+            let path =
+                path.strip_prefix(project.dir()).with_context(|| format!("{} is no project file", path.display()));
+            path.map(Path::to_owned)
+        };
+        let piece = |piece| match piece {
+            Piece::Kept(part) => Ok(Piece::Kept(part)),
+            Piece::Staged(path) => below(path).map(Piece::Staged),
+        };
+        Ok(Plan {
+            pieces: pieces.into_iter().map(piece).collect::<Result<_>>()?,
+            files: files.into_iter().map(|(from, to)| Ok((below(from)?, below(to)?))).collect::<Result<_>>()?,
+            gone: gone.into_iter().map(below).collect::<Result<_>>()?,
+            log,
+            gathered: false,
+        })
+    }
+
+    /// Fails where a path leads out of the project's folder.
+    fn check(&self, project: &Project) -> Result<()> {
+        let staged = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Kept(_) => None,
+            Piece::Staged(path) => Some(path),
+        });
+        let paths = staged.chain(self.files.iter().flat_map(|(from, to)| [from, to])).chain(&self.gone);
+        for path in paths {
+            ensure!(
+                path.components().all(|part| matches!(part, Component::Normal(_))),
+                "the plan {} would change {}, which is not in the project's folder: remove the plan, and the next run reads \
+                 everything again",
+                Staging::of(project).plan().display(),
+                path.display()
+            );
+        }
+        Ok(())
     }
 
     /// Writes the plan and carries it out.
@@ -86,7 +128,8 @@ impl Plan {
     }
 
     fn carry_out(mut self, project: &Project, staging: &Staging) -> Result<()> {
-        let parts = project.documents();
+        self.check(project)?;
+        let (parts, dir) = (project.documents(), project.dir());
         disk::make_dir(parts.folder())?;
         let stays = |i: usize, piece: &Piece| matches!(piece, Piece::Kept(old) if *old == i);
         if !self.gathered {
@@ -111,14 +154,14 @@ impl Plan {
             match piece {
                 Piece::Kept(old) if *old == i => {}
                 Piece::Kept(_) => move_once(&staging.aside(i), &parts.path(i))?,
-                Piece::Staged(path) => move_once(path, &parts.path(i))?,
+                Piece::Staged(path) => move_once(&dir.join(path), &parts.path(i))?,
             }
         }
         for (from, to) in &self.files {
-            move_once(from, to)?;
+            move_once(&dir.join(from), &dir.join(to))?;
         }
         for path in &self.gone {
-            disk::remove_if_there(path)?;
+            disk::remove_if_there(&dir.join(path))?;
         }
         disk::write_json(&project.ingest_log(), &self.log)?;
         staging.clear()

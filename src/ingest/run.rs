@@ -51,9 +51,9 @@ pub(super) fn run_at(
         "[ingest] max_loss = {} is not a share between 0 and 1",
         params.max_loss
     );
-    disk::make_dir(project.dir())?;
+    project.own()?;
     commit::finish_interrupted(project)?;
-    disk::sweep(project.dir())?;
+    project.sweep()?;
     let standing = Standing::of(project, ctx)?;
     let (units, passed_over) = files::find(sources, base)?;
     let there = units.iter().map(|unit| (unit.source.name.as_str(), unit.path.as_str())).collect();
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
         }
         let mut report = log.report("ingest", |_| true);
         report.facts = log.facts.clone();
-        Plan::new(pieces, files, gone, log).commit(self.project, &self.staging)?;
+        Plan::new(self.project, pieces, files, gone, log)?.commit(self.project, &self.staging)?;
         self.prune_kept(&tasks)?;
         Ok(report)
     }

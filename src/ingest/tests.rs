@@ -390,7 +390,7 @@ fn a_run_that_was_killed_while_it_committed_is_finished() {
         let staged_rejects = desk.put("project/ingest-staging/rejects.jsonl", &rejects);
         let pieces = vec![commit::Piece::Staged(staged), commit::Piece::Kept(0), commit::Piece::Kept(1)];
         let files = vec![(staged_rejects, project.rejects())];
-        let plan = commit::Plan::new(pieces, files, Vec::new(), new_log.clone());
+        let plan = commit::Plan::new(&project, pieces, files, Vec::new(), new_log.clone()).unwrap();
         disk::write_json(&staging.file("plan.json"), &plan).unwrap();
         if steps > 0 {
             // The first moves were made before the kill.
@@ -407,6 +407,29 @@ fn a_run_that_was_killed_while_it_committed_is_finished() {
     // Killed while the folder of the staged files was removed: its plan is gone already.
     desk.put("project/ingest-staging/units/x/staged.json", "{}");
     assert!(desk.run(&[source("s", "in")]).unchanged && desk.bytes() == new);
+}
+
+#[test]
+fn a_plan_that_leads_out_of_the_project_is_not_carried_out() {
+    let desk = Desk::new();
+    desk.put("in/1.csv", NEWS);
+    desk.run(&[source("s", "in")]);
+    let (project, theirs) = (desk.project(), desk.put("thesis.txt", "mine"));
+    let staging = commit::Staging::of(&project);
+    let plan = |gone: &str| {
+        let plan = commit::Plan::new(&project, Vec::new(), Vec::new(), vec![project.prices()], desk.log()).unwrap();
+        let mut text = serde_json::to_value(&plan).unwrap();
+        text["gone"] = serde_json::json!([gone]);
+        disk::write_json(&staging.file("plan.json"), &text).unwrap();
+    };
+    for gone in [theirs.to_str().unwrap(), "../thesis.txt", "documents/../../thesis.txt"] {
+        plan(gone);
+        let error = desk.error(&[source("s", "in")]);
+        assert!(error.contains("is not in the project's folder") && error.contains("remove the plan"), "{error}");
+        assert_eq!(fs::read(&theirs).unwrap(), b"mine");
+        assert!(!desk.documents().is_empty());
+    }
+    assert!(commit::Plan::new(&project, Vec::new(), Vec::new(), vec![theirs], desk.log()).is_err());
 }
 
 #[test]

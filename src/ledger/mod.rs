@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backtest::nan;
 use crate::data::Key;
+use crate::disk::{self, Room};
 
 pub use book::{Book, BookTrial};
 pub use chain::Ledger;
@@ -113,8 +114,10 @@ impl Looks {
     }
 }
 
-/// Records a trial that ran in the ledger of this folder, and says what it is worth among all. The ledger is open only meanwhile.
+/// Records a trial that ran in the ledger of this folder, and says what it is worth among all. The ledger is open only meanwhile. Fails
+/// where the folder is somebody else's.
 pub fn record(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
+    disk::own_folder(path, Room::Ledger)?;
     let mut ledger = Ledger::open(path)?;
     ledger.record(trial, when)?;
     worth(&ledger, trial)
@@ -123,6 +126,7 @@ pub fn record(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> 
 /// The same for a step that is done again after a kill: when the last entry is of this very trial, it was noted before the kill, and the
 /// test is no second look.
 pub fn record_once(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
+    disk::own_folder(path, Room::Ledger)?;
     let mut ledger = Ledger::open(path)?;
     let last = ledger.entries().last().filter(|last| last.trial == trial.key());
     let noted = last.and_then(|last| last.details.as_ref()).is_some_and(|of| of.version == trial.details.version);

@@ -7,7 +7,9 @@ use super::*;
 use crate::store::Journal;
 
 fn opened(dir: &tempfile::TempDir) -> Ledger {
-    Ledger::open(&dir.path().join("ledger")).unwrap()
+    let path = dir.path().join("ledger");
+    disk::own_folder(&path, Room::Ledger).unwrap();
+    Ledger::open(&path).unwrap()
 }
 
 fn filled(dir: &tempfile::TempDir, trials: impl IntoIterator<Item = Trial>) -> Ledger {

@@ -58,7 +58,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     })?;
     let mut other = named.clone();
     other.onnx.model = std::path::absolute(against)?;
-    let mut run = Run::begin(config, base, ctx)?;
+    let mut run = Run::new(config, base, ctx)?;
     run.ingest()?;
     run.clean()?;
     run.link()?;

@@ -17,6 +17,7 @@ use crate::backtest::events::{EventStudy, events_of_factor, events_of_signals};
 use crate::backtest::{Outcome, events};
 use crate::config::{ChartFormat, Config};
 use crate::data::{Key, Report, TooLittle};
+use crate::disk::Room;
 use crate::extract::{Feature, Model};
 use crate::factor::{self, Factor, Plan, Signal, signals_from_frame};
 use crate::job::Ctx;
@@ -233,6 +234,7 @@ impl Run<'_> {
     pub(super) fn report(&mut self) -> Result<()> {
         let (config, ctx) = (self.config, self.ctx);
         let out = self.base.join(&config.report.dir);
+        disk::own_folder(&out, Room::Reports)?;
         let experiments = findings(config, &self.project);
         let manifest: Value = disk::read_json(&self.base.join(&config.project.exports).join("manifest.json"))?;
         for judged in judged(config, self.base)? {

@@ -24,6 +24,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::backtest::Outcome;
 use crate::config::Config;
 use crate::data::{Key, Report};
+use crate::disk::Room;
 use crate::extract::{self, Feature, Model};
 use crate::job::Ctx;
 use crate::market::{Code, Market, Security, securities_from_frame};
@@ -78,7 +79,8 @@ pub enum Stage {
 /// Paths in the configuration are relative to `base`.
 pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
     ensure!(!config.source.is_empty(), "there is no [[source]]: name the files to read in the configuration");
-    let mut run = Run::begin(config, base, ctx)?;
+    check_folders(config, base, last)?;
+    let mut run = Run::new(config, base, ctx)?;
     run.ingest()?;
     if last >= Stage::Clean {
         run.clean()?;
@@ -110,6 +112,18 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
         }
     }
     Ok(run.reports)
+}
+
+/// Fails where a folder that the stages up to `last` write is somebody else's: now, and not after hours of work.
+fn check_folders(config: &Config, base: &Path, last: Stage) -> Result<()> {
+    disk::is_ours(project(config, base).dir(), Room::Project)?;
+    if last >= Stage::Export && !config.factor.is_empty() {
+        disk::is_ours(&base.join(&config.project.exports), Room::Exports)?;
+    }
+    if last >= Stage::Report && !config.factor.is_empty() {
+        disk::is_ours(&base.join(&config.report.dir), Room::Reports)?;
+    }
+    Ok(())
 }
 
 /// What a configuration needs to know of sentences: whether its features or the user want them, and by which measures they are
@@ -178,13 +192,6 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn begin(config: &'a Config, base: &'a Path, ctx: &'a Ctx) -> Result<Run<'a>> {
-        let project = project(config, base);
-        disk::make_dir(project.dir())?;
-        disk::sweep(project.dir())?;
-        Run::new(config, base, ctx)
-    }
-
     /// A run that has passed no stage and touched no file.
     fn new(config: &'a Config, base: &'a Path, ctx: &'a Ctx) -> Result<Run<'a>> {
         let project = project(config, base);

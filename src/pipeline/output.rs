@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use walkdir::WalkDir;
 
 use crate::config::Config;
 use crate::corpus::Parts;
@@ -31,8 +30,8 @@ enum Kind {
     Files(Vec<String>),
     /// The parts of a table, no more and no fewer, and files beside them.
     Parts(Parts, Vec<PathBuf>),
-    /// All that is in the root.
-    Folder,
+    /// The page of a factor and its charts.
+    Page,
     /// What the manifest in the root lists.
     Export,
 }
@@ -60,7 +59,7 @@ impl Output {
             "events" => Kind::Files(vec![file(project.events(name))]),
             "lint" => Kind::Files(vec![file(project.lint(name))]),
             "export" => return Output { root: base.join(&config.project.exports), kind: Kind::Export },
-            "report" => return Output { root: base.join(&config.report.dir).join(name), kind: Kind::Folder },
+            "report" => return Output { root: base.join(&config.report.dir).join(name), kind: Kind::Page },
             _ => Kind::None,
         };
         Output { root: project.dir().to_owned(), kind }
@@ -77,11 +76,11 @@ impl Output {
             Kind::None => Vec::new(),
             Kind::Files(names) => names.iter().map(|name| self.root.join(name)).collect(),
             Kind::Parts(parts, beside) => [parts.files()?, beside.clone()].concat(),
-            Kind::Folder => files_below(&self.root)?,
+            Kind::Page => pages_in(&self.root)?,
             Kind::Export => vec![manifest(&self.root)],
         };
         let key = |path: &Path| match self.kind {
-            Kind::Folder => disk::hash_file(path),
+            Kind::Page => disk::hash_file(path),
             _ => disk::key_of(path),
         };
         let made = |path: &PathBuf| Ok(Made { file: shown(path, &self.root), key: key(path)? });
@@ -94,8 +93,8 @@ impl Output {
             ctx.check()?;
             let path = self.root.join(&made.file);
             match self.kind {
-                // Others may have put files there, which have no seals of ours.
-                Kind::Folder => Ok(match path.exists() {
+                // Pages have no seals.
+                Kind::Page => Ok(match path.exists() {
                     true => (disk::hash_file(&path)? != made.key).then_some(Damage { path, flaw: Flaw::Altered }),
                     false => Some(Damage { path, flaw: Flaw::Missing }),
                 }),
@@ -142,16 +141,20 @@ fn manifest(exports: &Path) -> PathBuf {
     exports.join("manifest.json")
 }
 
-/// The files below a folder, sorted.
-fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in WalkDir::new(folder).sort_by_file_name() {
-        let entry = entry.with_context(|| format!("cannot list {}", folder.display()))?;
-        if entry.file_type().is_file() {
-            files.push(entry.into_path());
-        }
+/// The page and the charts in a folder, sorted. Other files there are the user's.
+fn pages_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = vec![folder.join("index.html")];
+    for extension in ["svg", "png"] {
+        files.extend(disk::files_in(folder, extension)?.into_iter().filter(|file| is_chart(file)));
     }
+    files.sort();
     Ok(files)
+}
+
+/// Says whether a file is named as charts are: `ic.zh.svg`.
+fn is_chart(file: &Path) -> bool {
+    let language = file.file_stem().and_then(|stem| Path::new(stem).extension());
+    language.is_some_and(|language| language == "zh" || language == "en")
 }
 
 /// A path below a root, with `/` on every system.

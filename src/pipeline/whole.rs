@@ -13,20 +13,18 @@ use super::state::State;
 use super::{Run, needs_structure, project};
 use crate::config::Config;
 use crate::corpus::{Parts, column};
+use crate::data::Key;
 use crate::disk::{self, Damage, Flaw};
 use crate::job::Ctx;
+use crate::project::Project;
 use crate::{ingest, structure};
-
-/// The folders of a project whose tables and JSON files this program writes, beside those that lie in the project's folder itself.
-const FOLDERS: [&str; 10] =
-    ["documents", "clean", "links", "structure", "factors", "events", "lint", "backtests", "experiments", "extracted"];
 
 /// What is wrong with the files of a project, its exports and its reports, sorted by path. Every byte is read. The feature store and the
 /// ledger have checks of their own ([`crate::store`]).
 pub fn check(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
     let project = project(config, base);
     let mut damaged = ingest::check(&project, ctx)?;
-    damaged.extend(seals(project.dir(), ctx)?);
+    damaged.extend(seals(config, &project, ctx)?);
     // What a newer version noted is not for this one to judge.
     if damaged.iter().any(|damage| matches!(damage.flaw, Flaw::Newer(_))) {
         return Ok(sorted(damaged));
@@ -61,25 +59,53 @@ fn sorted(mut damaged: Vec<Damage>) -> Vec<Damage> {
     damaged
 }
 
-/// Files whose seals do not hold.
-fn seals(dir: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
-    let mut files = [disk::files_in(dir, "parquet")?, disk::files_in(dir, "json")?].concat();
-    // The workbench notes its session in a form of its own, and takes a damaged one for none.
-    files.retain(|path| path.file_name().is_none_or(|name| name != "session.json"));
-    for folder in FOLDERS.map(|name| dir.join(name)).iter().filter(|folder| folder.exists()) {
-        for entry in WalkDir::new(folder).sort_by_file_name() {
-            let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.into_path();
-            if path.extension().is_some_and(|extension| extension == "parquet" || extension == "json") {
-                files.push(path);
-            }
-        }
-    }
+/// Files of the project whose seals do not hold.
+fn seals(config: &Config, project: &Project, ctx: &Ctx) -> Result<Vec<Damage>> {
+    let files = sealed(config, project)?;
     let look = |path: &PathBuf| {
         ctx.check()?;
         disk::damage_of(path, None)
     };
     let found: Vec<Option<Damage>> = ctx.install(|| files.par_iter().map(look).collect::<Result<_>>())?;
     Ok(found.into_iter().flatten().collect())
+}
+
+/// The tables and JSON files of a project, by the names that this program gives. Other files in its folders are the user's.
+fn sealed(config: &Config, project: &Project) -> Result<Vec<PathBuf>> {
+    let mut files = vec![project.prices(), project.securities(), project.ingest_log(), project.state()];
+    for parts in [project.documents(), project.clean(), project.links(), project.structure()] {
+        files.extend(parts.numbered("parquet")?);
+        files.extend(parts.numbered("json")?);
+    }
+    // A state that cannot be read is among the files; the factors of the configuration are known without it.
+    let state = State::read(project).ok();
+    let stages = state.iter().flat_map(State::made_files).filter_map(|(stage, ..)| stage.split_once(' '));
+    let tested = stages.filter(|(stage, _)| *stage == "factor").map(|(_, name)| name);
+    for name in config.factor.iter().map(|factor| factor.name.as_str()).chain(tested).collect::<BTreeSet<_>>() {
+        let [factor, signals] = [project.factor(name), project.signals(name)];
+        files.extend([factor, signals, project.events(name), project.lint(name), project.backtest(name)]);
+    }
+    for params in &config.experiment {
+        let folder = project.experiment(&params.name);
+        files.extend(["findings.json", "audit.json", "grid.json"].map(|name| folder.join(name)));
+        files.extend(keyed(&folder)?);
+    }
+    files.extend(keyed(&project.extracted())?);
+    files.retain(|path| path.exists());
+    Ok(files)
+}
+
+/// The JSON files below a folder that are named by a key.
+fn keyed(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in WalkDir::new(folder).into_iter().filter(|_| folder.exists()) {
+        let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.into_path();
+        let is_keyed = path.file_stem().and_then(|stem| stem.to_str()).is_some_and(Key::is_hex);
+        if is_keyed && path.extension().is_some_and(|extension| extension == "json") {
+            files.push(path);
+        }
+    }
+    Ok(files)
 }
 
 /// Parts that do not speak of the documents that the corpus has in their place. Stages that have not run on the corpus as it is now have
@@ -118,7 +144,7 @@ fn rows(config: &Config, base: &Path, damaged: &BTreeSet<PathBuf>, ctx: &Ctx) ->
     Ok(found)
 }
 
-fn stands(run: &Run<'_>, stage: &str, key: crate::data::Key) -> bool {
+fn stands(run: &Run<'_>, stage: &str, key: Key) -> bool {
     run.state.key_of(stage).is_some_and(|(noted, _)| noted == key)
 }
 
@@ -189,6 +215,41 @@ mod tests {
         for (path, whole) in files.iter().zip(&whole).filter(|(path, _)| **path != project.state()) {
             assert!(fs::read(path).unwrap() == *whole, "{}", path.display());
         }
+    }
+
+    #[test]
+    fn files_of_the_user_in_a_project_are_neither_damaged_nor_removed() {
+        let (dir, config, ctx) = ran();
+        let at = |path: &str| dir.path().join(".inkstone").join(path);
+        let theirs = [
+            "notes.json",
+            "mine.parquet",
+            ".tmp-mine",
+            "documents/mine.parquet",
+            "documents/.tmp-mine",
+            "clean/part-1.parquet",
+            "clean/mine.json",
+            "factors/mine.parquet",
+            "lint/mine.json",
+            "experiments/mine/notes.json",
+            "extracted/readme.json",
+            "extracted/ab/readme.txt",
+        ];
+        for path in theirs.map(at) {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "mine").unwrap();
+        }
+        fs::write(at(".tmp-0123456789abcdef0123456789abcdef"), "ours").unwrap();
+        assert_eq!(check(&config, dir.path(), &ctx).unwrap(), []);
+        assert_eq!(repair(&config, dir.path(), &ctx).unwrap(), []);
+        // A corpus that changes takes away parts and entries of its own.
+        let more = "doc_id,published_at,title,body\n3,2024-03-03 09:00:00,明岳股份中标,公司中标。\n";
+        fs::write(dir.path().join("news.csv"), more).unwrap();
+        pipeline::run(&config, dir.path(), Stage::Structure, &ctx).unwrap();
+        for path in theirs.map(at) {
+            assert_eq!(fs::read(&path).unwrap(), b"mine", "{}", path.display());
+        }
+        assert!(!at(".tmp-0123456789abcdef0123456789abcdef").exists());
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde_json::json;
 use super::word2vec::{self, WordParams};
 use super::{Block, Cutter, LineFormat, Lines};
 use crate::data::{Report, TooLittle};
-use crate::disk::{self, Scratch};
+use crate::disk::{self, Room, Scratch};
 use crate::job::Ctx;
 use crate::model::{Word2vecParams, WordVectors};
 
@@ -85,7 +85,7 @@ pub fn train(
     ctx: &Ctx,
 ) -> Result<(Vec<Vintage>, Report)> {
     params.check()?;
-    disk::make_dir(folder)?;
+    disk::own_folder(folder, Room::Models)?;
     let (windows, mut report) = divide(lines, period, folder, ctx)?;
     ensure!(
         windows.len() > 1,

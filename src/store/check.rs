@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::database::Database;
 use super::files::RowFiles;
-use super::generations::{FORMAT, Generations};
+use super::generations::{FORMAT, Generations, copied_database};
 use super::headers::Headers;
 use super::layout::{BatchRecord, batch_key, parse_batch_key, seal};
 use super::{PATIENCE, Reader, Store, migrate, read_record};
@@ -49,25 +49,7 @@ impl Store {
     /// Reads everything and tells what is wrong. Batches of unfinished sets are checked as well, and are no problem by themselves.
     /// Advances by one for each file.
     pub fn verify(&self, ctx: &Ctx) -> Result<Vec<Problem>> {
-        let mut problems = Vec::new();
-        let (sound, _) = examine_files(&self.files, &mut problems, ctx)?;
-        let mut known = BTreeMap::new();
-        for (set, batch, record) in records(&self.database, &mut problems) {
-            let mut tell = |what| problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
-            match record {
-                Ok(record) if holds(&sound, set, batch, &record) => drop(known.insert((set, batch), record)),
-                Ok(_) => tell("its rows are missing or damaged".to_owned()),
-                Err(error) => tell(format!("its record {}", error.root_cause())),
-            }
-        }
-        for ((set, batch), known) in known {
-            for other in sound[&(set, batch)].iter().filter(|record| **record != known) {
-                let what = format!("{} blocks of rows that were replaced", other.blocks);
-                problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
-            }
-        }
-        unsound(&self.headers, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
-        Ok(problems)
+        verify(&self.database, &self.reader, ctx)
     }
 
     /// Makes the store in `path` sound, whatever was damaged, and tells what was wrong. A new database is made of the files whose every
@@ -106,6 +88,37 @@ impl Store {
         files.tidy();
         Ok(problems)
     }
+}
+
+impl Reader {
+    /// The same as [`Store::verify`], but nothing in the store's folder is changed: its database is read from a copy. Fails while another
+    /// process writes the store.
+    pub fn verify(&self, ctx: &Ctx) -> Result<Vec<Problem>> {
+        let (_copy, database) = copied_database(self.root(), PATIENCE)?;
+        verify(&database, self, ctx)
+    }
+}
+
+fn verify(database: &Database, reader: &Reader, ctx: &Ctx) -> Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    let (sound, _) = examine_files(&reader.files, &mut problems, ctx)?;
+    let mut known = BTreeMap::new();
+    for (set, batch, record) in records(database, &mut problems) {
+        let mut tell = |what| problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
+        match record {
+            Ok(record) if holds(&sound, set, batch, &record) => drop(known.insert((set, batch), record)),
+            Ok(_) => tell("its rows are missing or damaged".to_owned()),
+            Err(error) => tell(format!("its record {}", error.root_cause())),
+        }
+    }
+    for ((set, batch), known) in known {
+        for other in sound[&(set, batch)].iter().filter(|record| **record != known) {
+            let what = format!("{} blocks of rows that were replaced", other.blocks);
+            problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
+        }
+    }
+    unsound(&reader.headers, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
+    Ok(problems)
 }
 
 /// What a database says of batches: set, batch and record, or why that cannot be read. Where it cannot be read on, that is told.

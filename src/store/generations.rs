@@ -4,11 +4,14 @@
 //! `files`). Compaction and repair fill a new folder and then replace `current`, which is one rename; a folder that `current` does not
 //! name is a leftover and is removed when the store is next opened.
 
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use tempfile::TempDir;
+use walkdir::WalkDir;
 
 use super::database::{Database, Says};
 use crate::disk;
@@ -24,6 +27,9 @@ pub(super) struct Generations {
     // The system drops it with the process, however that ends.
     _lock: Lock,
 }
+
+/// Time between two looks at whether a writer has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Copy)]
 struct Current {
@@ -86,11 +92,7 @@ impl Generations {
     }
 
     fn open(&self, generation: u32) -> Result<Database> {
-        let says = Says {
-            whose: format!("the feature store {}", self.root.display()),
-            way_out: "`inkstone store repair` makes a new one of the rows that are sound, and the next run computes the rest again",
-        };
-        Database::open(&folder(&self.root, generation), says)
+        open(&self.root, &folder(&self.root, generation))
     }
 
     fn remove_leftovers(&self) -> Result<()> {
@@ -101,6 +103,52 @@ impl Generations {
         }
         Ok(())
     }
+}
+
+/// Opens a copy of the database in use, which lies in a folder of temporary files: opening a database writes in its folder. Nobody may
+/// write the store meanwhile; `patience` says how long to wait for somebody who does.
+pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDir, Database)> {
+    let current = read_current(root)?.with_context(|| unsure(root))?;
+    let _still = kept_still(root, patience)?;
+    let copy = tempfile::tempdir().context("cannot make a temporary folder (TMPDIR names another place)")?;
+    let from = folder(root, current.generation);
+    for entry in WalkDir::new(&from).min_depth(1) {
+        let entry = entry.with_context(|| format!("cannot list {}", from.display()))?;
+        let to = copy.path().join(entry.path().strip_prefix(&from)?);
+        let copied = match entry.file_type().is_dir() {
+            true => std::fs::create_dir(&to),
+            // Without its permissions, which may forbid to write.
+            false => std::fs::read(entry.path()).and_then(|bytes| std::fs::write(&to, bytes)),
+        };
+        copied.with_context(|| format!("cannot copy {} to {}", entry.path().display(), to.display()))?;
+    }
+    let database = open(root, copy.path())?;
+    Ok((copy, database))
+}
+
+/// Keeps writers of a store out, without writing anything, until what is returned is dropped.
+fn kept_still(root: &Path, patience: Duration) -> Result<Option<File>> {
+    let Ok(lock) = File::open(root.join("lock")) else { return Ok(None) };
+    let began = Instant::now();
+    loop {
+        match lock.try_lock_shared() {
+            Ok(()) => return Ok(Some(lock)),
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
+            Err(TryLockError::WouldBlock) => {
+                bail!("the feature store {} is in use by another run; wait until it has ended", root.display())
+            }
+            // A file system without locks.
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
+    }
+}
+
+fn open(root: &Path, folder: &Path) -> Result<Database> {
+    let says = Says {
+        whose: format!("the feature store {}", root.display()),
+        way_out: "`inkstone store repair` makes a new one of the rows that are sound, and the next run computes the rest again",
+    };
+    Database::open(folder, says)
 }
 
 fn folder(root: &Path, generation: u32) -> PathBuf {

@@ -9,7 +9,7 @@ use super::files::RowFiles;
 use super::generations::{FORMAT, format_of};
 use super::headers::Headers;
 use super::layout::{BatchEntry, Header, SetSpec};
-use super::{Rows, Store, WAY_OUT, block};
+use super::{Rows, WAY_OUT, block};
 use crate::data::Key;
 
 /// The finished sets of a store. It holds nothing: whoever writes goes on, and so does whoever reads.
@@ -35,12 +35,19 @@ pub struct Stats {
 }
 
 impl Reader {
-    /// Looks into the store in `path`, which need not exist. A store of an older format is brought to this one first.
+    /// Looks into the store in `path`, which need not exist, and writes nothing. Fails for a store of an older format.
     pub fn open(path: &Path) -> Result<Reader> {
-        if format_of(path)?.is_some_and(|format| format < FORMAT) {
-            Store::open(path)?;
+        if let Some(format) = format_of(path)?.filter(|format| *format < FORMAT) {
+            bail!(
+                "the feature store {} is of the older format {format}: `inkstone run` brings it to format {FORMAT}",
+                path.display()
+            );
         }
         Ok(Reader::new(path))
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     pub(super) fn new(root: &Path) -> Reader {

@@ -230,6 +230,7 @@ pub(crate) fn empty() -> Arc<TempDir> {
 pub(crate) fn filled() -> Arc<TempDir> {
     let dir = empty();
     let project = Project::new(dir.path());
+    project.own().unwrap();
     let document = |i: usize, kind, codes: &[&str], title: &str, body: &str| Document {
         doc_id: format!("news/{i}"),
         kind,

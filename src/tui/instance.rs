@@ -1,5 +1,6 @@
 //! Whether this workbench may write: the first one on a project does, others read. The locks themselves are told of in [`crate::lock`].
 
+use crate::disk::NotOurs;
 use crate::language::Language;
 use crate::lock::{self, Holder, Lock, Taken};
 use crate::project::Project;
@@ -24,6 +25,17 @@ pub(crate) enum Why {
     Run(Holder),
     /// The folder cannot be written, and this is what the system says of it.
     Folder(String),
+    /// The folder is somebody else's: its path, and what it holds.
+    NotOurs(String, String),
+}
+
+impl From<anyhow::Error> for Why {
+    fn from(error: anyhow::Error) -> Why {
+        match error.downcast_ref::<NotOurs>() {
+            Some(not_ours) => Why::NotOurs(not_ours.folder.display().to_string(), not_ours.saw()),
+            None => Why::Folder(format!("{error:#}")),
+        }
+    }
 }
 
 impl Instance {
@@ -37,14 +49,14 @@ impl Instance {
     /// Asks once more; true when it may write. Never waits.
     pub(crate) fn ask(&mut self, project: &Project) -> bool {
         if self.desk.is_none() {
-            match lock::take(&project.desk_lock(), "workbench") {
+            match project.own().and_then(|()| lock::take(&project.desk_lock(), "workbench")) {
                 Ok(Taken::Ours(lock)) => self.desk = Some(lock),
                 Ok(Taken::Theirs(holder)) => {
                     self.why = Some(Why::Workbench(holder));
                     return false;
                 }
                 Err(error) => {
-                    self.why = Some(Why::Folder(format!("{error:#}")));
+                    self.why = Some(error.into());
                     return false;
                 }
             }
@@ -53,7 +65,7 @@ impl Instance {
         self.why = match lock::take(&project.lock(), "workbench") {
             Ok(Taken::Ours(_)) => None,
             Ok(Taken::Theirs(holder)) => Some(Why::Run(holder)),
-            Err(error) => Some(Why::Folder(format!("{error:#}"))),
+            Err(error) => Some(error.into()),
         };
         self.why.is_none()
     }
@@ -66,6 +78,11 @@ impl Instance {
     /// Why it may not write; none where it may.
     pub(crate) fn why(&self) -> Option<&Why> {
         self.why.as_ref()
+    }
+
+    /// Says whether another process has the project. What is wrong with a folder is no reason to keep its configuration from being changed.
+    pub(crate) fn is_kept_out(&self) -> bool {
+        matches!(self.why, Some(Why::Workbench(_) | Why::Run(_)))
     }
 
     /// An instance that may not write, for pictures.
@@ -96,6 +113,7 @@ impl Why {
             Why::Workbench(holder) => (words::OTHER_INSTANCE, holder),
             Why::Run(holder) => (words::OTHER_RUN, holder),
             Why::Folder(_) => return format!("{read_only}: {}", words::CANNOT_WRITE.to(language)),
+            Why::NotOurs(..) => return format!("{read_only}: {}", words::NOT_OURS.to(language)),
         };
         let mut text = format!("{read_only}: {}", word.to(language));
         if holder.pid > 0 {
@@ -112,6 +130,9 @@ impl Why {
     pub(crate) fn told(&self, language: Language) -> String {
         match self {
             Why::Folder(error) => format!("{} ({error})", self.text(language)),
+            Why::NotOurs(folder, saw) => {
+                format!("{} ({folder}: {saw}); {}", self.text(language), words::OUT_NOT_OURS.to(language))
+            }
             Why::Workbench(holder) | Why::Run(holder) => {
                 let host = if holder.host.is_empty() { String::new() } else { format!(" @ {}", holder.host) };
                 format!("{}{host}; {}", self.text(language), words::TRY_AGAIN.to(language))
@@ -148,6 +169,19 @@ mod tests {
         assert!(desk.keeps_session(), "the session is its own all the same");
         drop(run);
         assert!(desk.ask(&project));
+    }
+
+    #[test]
+    fn a_folder_of_others_is_only_read_and_named() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("thesis.docx"), "mine").unwrap();
+        let instance = Instance::on(&Project::new(dir.path()));
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no lock is made there");
+        let why = instance.why().unwrap();
+        assert!(!instance.is_kept_out() && !instance.keeps_session());
+        assert_eq!(why.within(Language::Zh, 40).unwrap(), "只读: 文件夹不是砚创建的");
+        let told = why.told(Language::En);
+        assert!(told.contains("thesis.docx") && told.contains("[project] dir"), "{told}");
     }
 
     #[test]

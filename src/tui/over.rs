@@ -44,8 +44,11 @@ impl App {
 
     /// Opens the settings.
     pub(crate) fn open_settings(&mut self) {
+        if self.instance.is_kept_out() {
+            self.may_write();
+        }
         let Some(forms) = &self.workspace.forms else { return };
-        self.over.settings = Some(Settings::open(forms, self.messenger()));
+        self.over.settings = Some(Settings::open(forms, self.messenger(), self.instance.is_kept_out()));
         self.dialog = Some(Dialog::Settings);
     }
 

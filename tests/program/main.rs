@@ -13,6 +13,7 @@ mod documents;
 mod experiment;
 #[cfg(unix)]
 mod faults;
+mod folders;
 #[cfg(unix)]
 mod fronts;
 mod hostile;
@@ -29,6 +30,10 @@ mod onnx;
 #[cfg(unix)]
 mod onnx_runs;
 mod places;
+#[cfg(unix)]
+mod plain_user;
+#[cfg(unix)]
+mod reading;
 mod store;
 mod threads;
 mod tools;

@@ -43,7 +43,7 @@ impl Kept {
         disk::write_json(&place, read)
     }
 
-    /// Removes all entries but those of `keys`.
+    /// Removes all entries but those of `keys`. Files of other names are no entries.
     pub(in crate::ingest) fn prune(&self, keys: &BTreeSet<String>) -> Result<()> {
         if !self.folder.exists() {
             return Ok(());
@@ -51,7 +51,8 @@ impl Kept {
         for entry in walkdir::WalkDir::new(&self.folder) {
             let entry = entry.with_context(|| format!("cannot look into {}", self.folder.display()))?;
             let name = entry.file_name().to_string_lossy();
-            if entry.file_type().is_file() && !name.strip_suffix(".json").is_some_and(|key| keys.contains(key)) {
+            let Some(key) = name.strip_suffix(".json").filter(|key| Key::is_hex(key)) else { continue };
+            if entry.file_type().is_file() && !keys.contains(key) {
                 fs::remove_file(entry.path()).with_context(|| format!("cannot remove {}", entry.path().display()))?;
             }
         }

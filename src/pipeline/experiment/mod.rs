@@ -45,7 +45,7 @@ pub fn experiments(
         name.unwrap_or_default(),
         known.join(", ")
     );
-    let mut run = Run::begin(config, base, ctx)?;
+    let mut run = Run::new(config, base, ctx)?;
     run.ingest()?;
     run.clean()?;
     run.link()?;

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use crate::command::workbench::forms::bench as form_bench;
 use crate::config::Config;
+use crate::project::Project;
 use crate::tui::bench::{Bench, LARGE, SMALL, empty};
 use crate::tui::page::Page;
 use crate::tui::{Language, Workspace};
@@ -109,6 +110,30 @@ fn a_changed_value_is_saved_and_every_other_byte_stays() {
     bench.press("<home><enter>s");
     assert!(fs::read_to_string(&file).unwrap().contains("markup = false\n"));
     bench.press("us");
+    assert_eq!(fs::read_to_string(&file).unwrap(), TEXT.replace("30 #", "7 #"));
+}
+
+#[test]
+fn settings_of_a_project_that_another_workbench_has_are_shown_and_not_changed() {
+    let (dir, file) = project(TEXT);
+    let home = |w: &mut Workspace| {
+        w.forms = Some(form_bench(&file));
+        w.project = Project::new(dir.path().join(".inkstone"));
+    };
+    let first = Bench::come_back(&dir, home);
+    let mut second = Bench::come_back(&dir, home);
+    let picture = second.screen(SMALL, &at("clean"));
+    assert!(picture.contains("workbench.toml · clean · 只读") && !picture.contains("s 保存"), "{picture}");
+    for keys in ["e", "<enter>", " ", "d", "<delete>", "s", "u", "<esc>a", "D"] {
+        let picture = second.screen(SMALL, keys);
+        assert!(picture.contains("这里只能看"), "{keys}: {picture}");
+    }
+    let picture = second.screen(LARGE, "Ls");
+    assert!(picture.contains("· read-only") && picture.contains("can be seen here but not changed"), "{picture}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
+    // The form that is opened when the other has ended can be used.
+    first.leave();
+    second.press(&format!("L<esc>{}jjjjje<ctrl-u>7<enter>s", at("clean")));
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT.replace("30 #", "7 #"));
 }
 

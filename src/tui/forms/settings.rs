@@ -54,11 +54,13 @@ pub(crate) struct Settings {
     /// Whether the next Esc drops what was changed.
     leaving: bool,
     sourcing: Option<Sourcing>,
+    /// Says that another process has the project, so that nothing is changed here.
+    pub(super) read_only: bool,
 }
 
 impl Settings {
-    /// Opens the form and reads the configuration.
-    pub(crate) fn open(bench: &FormBench, messenger: Messenger) -> Settings {
+    /// Opens the form and reads the configuration, which is only shown where `read_only`.
+    pub(crate) fn open(bench: &FormBench, messenger: Messenger, read_only: bool) -> Settings {
         let mut settings = Settings {
             bench: bench.clone(),
             messenger,
@@ -76,6 +78,7 @@ impl Settings {
             all: false,
             leaving: false,
             sourcing: None,
+            read_only,
         };
         settings.read();
         settings
@@ -219,6 +222,11 @@ impl Settings {
             KeyCode::Tab => self.in_keys = !self.in_keys && !self.entries().is_empty(),
             KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => {
                 self.in_keys = !self.entries().is_empty();
+            }
+            KeyCode::Enter | KeyCode::Delete | KeyCode::Char(' ' | 'e' | 'd' | 'a' | 'D' | 'u' | 's')
+                if self.read_only =>
+            {
+                self.said = Some(Said::Bad(words::READ_ONLY));
             }
             KeyCode::Enter | KeyCode::Char(' ') => self.edit(true),
             KeyCode::Char('e') => self.edit(false),

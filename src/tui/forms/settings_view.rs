@@ -77,6 +77,10 @@ impl Settings {
         self.draw_about(language, frame, about);
         let list: &[(&str, Word)] = if self.editing.is_some() {
             &[("Enter", words::ACCEPT), ("Esc", words::BACK)]
+        } else if self.read_only && self.in_keys {
+            &[("v", words::ALL_KEYS), ("Esc", words::BACK)]
+        } else if self.read_only {
+            &[("Enter", words::SECTION), ("R", words::REREAD), ("Esc", words::LEAVE)]
         } else if self.in_keys {
             &[
                 ("Enter", words::EDIT),
@@ -129,7 +133,9 @@ impl Settings {
     fn draw_list(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
         let say = |word: Word| word.to(language);
         let path = self.group().map(|group| group.path.as_str()).unwrap_or_default();
-        let state = if self.is_saving() {
+        let state = if self.read_only {
+            format!(" · {}", say(crate::tui::jobs::words::READ_ONLY))
+        } else if self.is_saving() {
             format!(" · {}", say(words::SAVING))
         } else if self.is_changed() {
             format!(" · {}", say(words::UNSAVED))

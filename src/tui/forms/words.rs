@@ -101,6 +101,7 @@ words! {
     REREAD: "重新读取", "read anew";
     LEAVE: "关闭", "close";
     SECTION: "进入", "keys";
+    READ_ONLY: "只读：另一个进程打开着这个项目，这里只能看，不能改。等它结束后重新打开设置。", "Read-only: another process has this project, so settings can be seen here but not changed. Open them again when it has ended.";
     LEAVE_UNSAVED: "有未保存的修改：再按一次 Esc 放弃，s 保存。", "There are unsaved changes: Esc again drops them, s saves.";
     MEND_FIRST: "先改正标 ✗ 的键再保存。", "Mend what is marked ✗ before saving.";
     NOT_TAKEN: "没有采用：", "Not taken:";

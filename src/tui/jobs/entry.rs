@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::data::Report;
 use crate::job::{Ctx, Job, JobState, StageProgress, StageState};
-use crate::lock;
 use crate::tui::desk::Work;
 use crate::tui::page::Page;
 use crate::tui::{Runner, Workspace, reading};
@@ -113,7 +112,7 @@ impl Entry {
         let name = self.name.clone();
         let project = self.writes.then(|| workspace.project.clone());
         let work = move |ctx: &Ctx| {
-            let _held = project.map(|project| lock::writing(&project, &name)).transpose()?;
+            let _held = project.map(|project| project.lock_for(&name)).transpose()?;
             run(ctx)
         };
         let ctx = Ctx::new(workspace.threads, workspace.seed);

@@ -238,6 +238,8 @@ fn way_out(app: &App, job: &Entry, error: &str) -> String {
     let has = |texts: &[&str]| texts.iter().any(|text| error.contains(text));
     let word = if has(&["by another run", "could not acquire lock"]) {
         words::OUT_HELD
+    } else if has(&["and Inkstone did not make that folder", "is Inkstone's folder for something else"]) {
+        words::OUT_FOLDER
     } else if has(&["No space left", "os error 28", "os error 112", "Disk quota"]) {
         words::OUT_DISK
     } else if has(&["Permission denied", "Read-only file system", "os error 13", "os error 30"]) {

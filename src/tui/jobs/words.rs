@@ -24,6 +24,7 @@ words! {
     WHILE_RUNNING: "运行中：可以照常翻看其他页。P 暂停，c 停止。", "Running: all other pages can be used meanwhile. P pauses, c stops.";
     WAY_OUT: "怎么办", "way out";
     OUT_HELD: "另一个进程正在写这个项目：等它结束，或停掉它，再开始。", "Another process is writing this project: wait until it has ended, or stop it, and start again.";
+    OUT_FOLDER: "这个文件夹里有别的文件，不是砚创建的，所以什么也没有写。在 workbench.toml 里指定一个新的或空的文件夹。", "That folder holds other files and is not Inkstone's, so nothing was written. Name a new or empty folder in workbench.toml.";
     OUT_DISK: "磁盘已满：腾出空间后再开始；已完成的步骤不会重算。", "The disk is full: make room and start again; finished stages are not computed twice.";
     OUT_PERMISSION: "没有写的权限：检查文件夹的权限，或在 workbench.toml 的 [project] dir 里换一个文件夹。", "There is no permission to write: check the permissions of the folder, or name another one as [project] dir in workbench.toml.";
     OUT_INTERNAL: "这是程序内部的错误：其余各页照常可用。重试一次；再次出现时请把这一页连同日志报告上来。", "This is an error of the program: all pages go on working. Try once more; if it comes again, report it with this page and its log.";
@@ -54,6 +55,8 @@ words! {
     OTHER_RUN: "另一个运行", "another run,";
     SINCE: "自", "since";
     CANNOT_WRITE: "这个文件夹不能写", "the folder cannot be written";
+    NOT_OURS: "文件夹不是砚创建的", "the folder is not Inkstone's";
+    OUT_NOT_OURS: "其中内容未改动；在设置（,）的 [project] dir 里指定一个新的或空的文件夹", "nothing in it was touched; name a new or empty folder as [project] dir in the settings (,)";
     TRY_AGAIN: "它结束后按 r 重试", "press r to try again when it has ended";
     WRITES_AGAIN: "项目已可写", "the project can be written now";
 

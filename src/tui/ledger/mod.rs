@@ -159,6 +159,9 @@ impl Ledger {
     }
 
     fn delete(&mut self, desk: &Desk<'_>) {
+        if desk.read_only {
+            return desk.order(Order::AskToWrite);
+        }
         let (Some(bench), Some(deletion)) = (desk.workspace.ledger.clone(), &mut self.deletion) else { return };
         let reason = deletion.reason.text().trim().to_owned();
         if reason.is_empty() {
@@ -202,6 +205,8 @@ impl PageState for Ledger {
                 self.list();
             }
             Action::LedgerFilter => (self.filtering, self.focus) = (true, Focus::List),
+            // The ledger of a project that another process has is not this workbench's to change.
+            Action::LedgerDelete if desk.read_only => desk.order(Order::AskToWrite),
             Action::LedgerDelete => self.ask_for_reason(),
             Action::Back if self.deletion.is_some() => self.deletion = None,
             Action::Back if self.focus == Focus::Below => self.focus = Focus::List,

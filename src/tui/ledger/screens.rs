@@ -14,6 +14,8 @@ use super::{LedgerBench, View};
 use crate::backtest::{IcSummary, PortfolioFigures};
 use crate::data::Key;
 use crate::ledger::{Book, Details, Figures, Kind, Ledger, Series, Trial};
+use crate::project::Project;
+use crate::tui::Workspace;
 use crate::tui::bench::{Bench, LARGE, SMALL, empty};
 use crate::tui::page::{Page, PageState};
 
@@ -202,6 +204,31 @@ fn deleting_asks_for_a_reason_and_hides_nothing() {
     assert_eq!(bench.app.ledger.selected().unwrap().entry.number, 1);
     bench.press("d<esc>");
     assert!(bench.app.ledger.can_delete(), "Esc deletes nothing");
+}
+
+#[test]
+fn a_second_workbench_deletes_nothing_and_says_who_has_the_project() {
+    let dir = empty();
+    kept(dir.path());
+    let home = |w: &mut Workspace| {
+        w.ledger = Some(bench_of(dir.path()));
+        w.project = Project::new(dir.path().join(".inkstone"));
+    };
+    let first = Bench::come_back(&dir, home);
+    let mut second = Bench::come_back(&dir, home);
+    let deleted =
+        || Ledger::open(&dir.path().join("ledger")).unwrap().entries().iter().filter(|e| e.deleted.is_some()).count();
+    let picture = second.screen(LARGE, "8d");
+    assert!(
+        picture.contains(&format!("只读: 另一实例 pid {}", std::process::id())) && picture.contains("按 r 重试"),
+        "{picture}"
+    );
+    assert!(second.screen(LARGE, "Ld").contains("press r to try again"));
+    assert_eq!(deleted(), 1, "as before");
+    first.leave();
+    assert!(second.screen(LARGE, "d").contains("the project can be written now"));
+    second.press("da slip<enter>");
+    assert_eq!(deleted(), 2);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::app::App;
 use super::page::Chart;
 use super::theme::Theme;
 use super::{view, width};
-use crate::disk;
+use crate::disk::{self, Room};
 use crate::report::png;
 
 /// Width and height of a cell, in units of the picture.
@@ -151,7 +151,7 @@ fn write_run(svg: &mut String, run: Option<(usize, usize, String)>, look: &Look,
 
 /// Writes charts as SVG and PNG into a folder, over those of the same names; gives what to say of it.
 pub(crate) fn save(charts: &[Chart], folder: &Path) -> Result<String> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    disk::own_folder(folder, Room::Pictures)?;
     let mut names = Vec::new();
     for chart in charts {
         let path = folder.join(format!("{}.svg", file_name(&chart.name)));
