@@ -100,11 +100,14 @@ impl Folder {
             let previous = self.partial.with_extension("previous");
             rename(&self.out, &previous)?;
             rename(&self.partial, &self.out)?;
+            sync(disk::folder_of(&self.out))?;
             remove(&previous)?;
         }
-        if let Some(parent) = self.out.parent() {
-            sync(parent)?;
-        }
+        let parent = disk::folder_of(&self.out).to_owned();
+        sync(&parent)?;
+        // The old export goes when the new one is on the disk in its place, and does not come back.
+        drop(self);
+        sync(&parent)?;
         Ok(manifest)
     }
 

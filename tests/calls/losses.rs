@@ -9,7 +9,7 @@
 //! brings all of them.
 
 use crate::record::{Record, Step, What};
-use crate::tree::{Change, NodeId, Tree};
+use crate::tree::{Change, Tree};
 
 /// What a file system promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl<'r> Losses<'r> {
                     tree.put(at.clone(), *node, path);
                     continue;
                 }
-                What::Sync(_) | What::End(_) => continue,
+                What::Sync(_) | What::SyncAll | What::End(_) => continue,
             };
             let is_open = self.covered[number] >= case.moment;
             let is_bytes = matches!(change, Change::Write { .. } | Change::Resize { .. });
@@ -134,7 +134,7 @@ impl<'r> Losses<'r> {
         for moment in 0..=self.record.steps.len() {
             cases.extend(bulk.map(|loss| Case { moment, loss }));
             let next = self.record.steps.get(moment).map(|step| &step.what);
-            if matches!(next, None | Some(What::Sync(_) | What::End(_) | What::Outside(..))) {
+            if matches!(next, None | Some(What::Sync(_) | What::SyncAll | What::End(_) | What::Outside(..))) {
                 let singles = self
                     .open(moment)
                     .into_iter()
@@ -156,9 +156,8 @@ fn covered(steps: &[Step], model: Model, is_left_out: impl Fn(usize) -> bool) ->
     for (number, step) in steps.iter().enumerate() {
         match &step.what {
             What::Change(_) => open.push(number),
-            What::Sync(node) if !is_left_out(number) => open.retain(|&earlier| {
-                let What::Change(change) = &steps[earlier].what else { return false };
-                let is_covered = is_brought(change, *node, model);
+            What::Sync(_) | What::SyncAll if !is_left_out(number) => open.retain(|&earlier| {
+                let is_covered = is_brought(&steps[earlier], &step.what, model);
                 if is_covered {
                     covered[earlier] = number;
                 }
@@ -170,14 +169,15 @@ fn covered(steps: &[Step], model: Model, is_left_out: impl Fn(usize) -> bool) ->
     covered
 }
 
-/// Whether a change is on the disk once this node is.
-fn is_brought(change: &Change, node: NodeId, model: Model) -> bool {
+/// Whether a step is on the disk after a call.
+fn is_brought(step: &Step, call: &What, model: Model) -> bool {
+    let (What::Change(change), What::Sync(node)) = (&step.what, call) else { return true };
     match change {
-        Change::Write { node: own, .. } | Change::Resize { node: own, .. } => *own == node,
+        Change::Write { node: own, .. } | Change::Resize { node: own, .. } => own == node,
         _ if model == Model::Ordered => true,
-        Change::Make { at, .. } | Change::Link { at, .. } | Change::Remove { at, .. } => at.folder == node,
-        Change::Rename { from, to, .. } => from.folder == node || to.folder == node,
-        Change::Exchange { a, b } => a.0.folder == node || b.0.folder == node,
+        Change::Make { at, .. } | Change::Link { at, .. } | Change::Remove { at, .. } => at.folder == *node,
+        Change::Rename { from, to, .. } => from.folder == *node || to.folder == *node,
+        Change::Exchange { a, b } => a.0.folder == *node || b.0.folder == *node,
     }
 }
 

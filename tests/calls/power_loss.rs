@@ -246,9 +246,12 @@ fn a_loss_of_power_at_any_moment_costs_nothing_that_was_acknowledged() {
 fn sites(usual: &Usual) -> BTreeMap<String, Vec<usize>> {
     let mut sites: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, step) in usual.record.steps.iter().enumerate() {
-        if let What::Sync(node) = step.what {
-            sites.entry(usual.record.kind_of(node)).or_default().push(number);
-        }
+        let site = match step.what {
+            What::Sync(node) => usual.record.kind_of(node),
+            What::SyncAll => "everything".to_owned(),
+            _ => continue,
+        };
+        sites.entry(site).or_default().push(number);
     }
     sites
 }
@@ -276,7 +279,8 @@ fn shown_needed(usual: &Usual, site: &[usize], tries: usize) -> Option<(Case, St
                 }
             }
             let last = ends.last().copied().unwrap_or(usual.record.steps.len());
-            let syncs = (call + 1..last).filter(|moment| matches!(usual.record.steps[*moment].what, What::Sync(_)));
+            let syncs = (call + 1..last)
+                .filter(|moment| matches!(usual.record.steps[*moment].what, What::Sync(_) | What::SyncAll));
             let moments = syncs.filter(|moment| still_open(*moment)).chain(ends.iter().copied());
             cases.extend(moments.map(|moment| Case { moment, loss }));
         }

@@ -28,6 +28,8 @@ pub(crate) enum What {
     Change(Change),
     /// The content of a file, or the names in a folder, are brought to the disk.
     Sync(NodeId),
+    /// Everything is brought to the disk.
+    SyncAll,
     /// The user changed a file between two commands; it is on the disk.
     Outside(Place, NodeId, PathBuf),
     /// A command of this number ended.
@@ -49,6 +51,7 @@ impl fmt::Display for Step {
             What::Change(Change::Link { .. }) => "link",
             What::Change(Change::Remove { .. }) => "remove",
             What::Sync(_) => "sync",
+            What::SyncAll => "sync everything",
             What::Outside(..) => "the user changes",
             What::End(number) => return write!(f, "command {number} ends"),
         };
@@ -76,6 +79,7 @@ enum Pending {
     Write { descriptor: PathBuf, at: Option<u64> },
     Resize { node: NodeId, path: PathBuf },
     Sync { node: NodeId },
+    SyncAll,
     Rename { from: (Place, NodeId), to: Place, other: Option<NodeId>, exchanges: bool },
     Remove { at: Place, node: NodeId },
     Link { node: NodeId, to: Place },
@@ -237,16 +241,16 @@ impl Record {
                 self.refuse(is_shared && by_descriptor(e).is_some(), "a file that is written through a map")
             }
             libc::SYS_splice => self.refuse(by_descriptor(c).is_some(), "splice"),
-            libc::SYS_io_uring_setup | libc::SYS_sync | libc::SYS_syncfs => {
-                self.refuse(true, "a call that hides others")
-            }
+            libc::SYS_syncfs => by_descriptor(a).map(|_| Pending::SyncAll),
+            libc::SYS_sync => Some(Pending::SyncAll),
+            libc::SYS_io_uring_setup => self.refuse(true, "a queue of calls"),
             // Bytes on their way to the disk are not on the disk.
             _ => None,
         }
     }
 
     fn refuse(&self, meets: bool, what: &str) -> Option<Pending> {
-        assert!(!meets, "the program uses what this record does not understand: {what}");
+        assert!(!meets, "the program makes a call that this record does not understand: {what}");
         None
     }
 
@@ -314,6 +318,7 @@ impl Record {
                 let path = self.paths[&node].display().to_string();
                 self.steps.push(Step { path, what: What::Sync(node) });
             }
+            Pending::SyncAll => self.steps.push(Step { path: String::new(), what: What::SyncAll }),
             Pending::Rename { from, to, other: Some(other), exchanges: true } => {
                 self.change(from.1, Change::Exchange { a: from, b: (to, other) });
             }
