@@ -16,8 +16,8 @@ use crate::width::shown;
 /// Runs once more what a manifest tells of, with its seed.
 pub(super) fn replay(args: &Replay, global: &Global) -> Result<ExitCode> {
     let seed = Manifest::read(&args.manifest).map_or(1, |manifest| manifest.provenance.seed);
-    let ctx = Ctx::new(global.threads.unwrap_or(0), seed)?;
-    Ok(headless::run("replay", &ctx, |ctx| again(args, ctx)))
+    let ctx = Ctx::new(global.threads.unwrap_or(0), seed);
+    Ok(headless::run_under("replay", ctx, |ctx| again(args, ctx)))
 }
 
 /// Anything but the same bytes is a partial success.

@@ -38,8 +38,8 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
         let runner = Arc::new(move |ctx: &Ctx| Ok(experiments(&run.again()?, name.as_deref(), ctx)?.0));
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
-    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
-    Ok(headless::run("experiment", &ctx, |ctx| {
+    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
+    Ok(headless::run_under("experiment", ctx, |ctx| {
         let opened = opened?;
         let _held = opened.writing("experiment")?;
         let (reports, findings, pages) = experiments(&opened, name.as_deref(), ctx)?;

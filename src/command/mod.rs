@@ -115,9 +115,7 @@ fn is_batch(global: &Global) -> bool {
 
 /// Runs a command that never has a screen.
 fn batch(name: &str, global: &Global, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
-    or_explain(
-        Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)).map(|ctx| headless::run(name, &ctx, work)),
-    )
+    headless::run_under(name, Ctx::new(global.threads.unwrap_or(0), global.seed.unwrap_or(1)), work)
 }
 
 /// Runs one stage of a command on plain files, counted in documents, and gives what it made beside its report.

@@ -157,8 +157,7 @@ pub(super) fn backtest(args: &Backtest, global: &Global) -> Result<ExitCode> {
 /// Compares two forms of a feature's model.
 pub(super) fn drift(args: &Drift, global: &Global) -> Result<ExitCode> {
     let opened = Opened::read(&args.project.config, "drift", global)?;
-    let ctx = opened.ctx()?;
-    Ok(headless::run("drift", &ctx, |ctx| {
+    Ok(headless::run_under("drift", opened.ctx(), |ctx| {
         let _held = opened.writing("drift")?;
         let drifted = pipeline::drift(&opened.config, &opened.base, &args.feature, &args.against, ctx)?;
         let mut summary = Summary::default();
@@ -179,8 +178,8 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
     // Also a broken configuration is answered by one JSON object.
-    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
-    Ok(headless::run(name, &ctx, |ctx| {
+    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
+    Ok(headless::run_under(name, ctx, |ctx| {
         let opened = opened?;
         let _held = opened.writing(name)?;
         opened.ensure_writable(last)?;

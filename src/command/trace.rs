@@ -17,8 +17,8 @@ use crate::tui::{Judgement, JudgementOf, Tracing};
 /// Tells the dates of a quantile, or the names of a date and as deep as is asked for the documents and sentences behind one.
 pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {
     let opened = Opened::read(&args.project.config, "trace", global);
-    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx)?;
-    Ok(headless::run("trace", &ctx, |ctx| {
+    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
+    Ok(headless::run_under("trace", ctx, |ctx| {
         let opened = opened?;
         let tracer = Tracer::new(&opened.config, &opened.base);
         let mut summary = Summary::default();

@@ -107,6 +107,7 @@ impl Folder {
         disk::write_marker(&self.partial, Room::Exports)?;
         sync_all(&self.partial)?;
         self.check_room(&manifest)?;
+        let parent = disk::folder_of(&self.out);
         if !self.out.exists() {
             rename(&self.partial, &self.out)?;
         } else {
@@ -121,11 +122,12 @@ impl Folder {
                 }
             };
             carry(old, &self.out, Path::new(""), &self.known)?;
+            // What others put there, and the new export in its place, are on the disk before the old export goes; it does not come back.
+            sync_all(&self.out)?;
+            sync(parent)?;
             remove(old)?;
         }
-        if let Some(parent) = self.out.parent() {
-            sync(parent)?;
-        }
+        sync(parent)?;
         Ok(manifest)
     }
 

@@ -54,13 +54,14 @@ pub(super) struct Step<'a> {
 
 impl State {
     /// The state of a project. A damaged file, or one of an older format, counts as none, since everything can be made again; one of a
-    /// newer format is an error.
+    /// newer format is an error, and so is a disk that does not read.
     pub(super) fn read(project: &Project) -> Result<State> {
         let path = project.state();
         let (entries, damage) = match disk::read_json(&path) {
             Ok(entries) => (entries, None),
             Err(error) => match error.downcast_ref::<Damage>().map(|damage| damage.flaw) {
                 Some(Flaw::Newer(_)) => return Err(error.context("this project cannot be opened")),
+                None if error.chain().any(|cause| cause.is::<std::io::Error>()) => return Err(error),
                 None | Some(Flaw::Missing) => (Vec::new(), None),
                 Some(flaw) => (Vec::new(), Some(Damage { path: path.clone(), flaw })),
             },
@@ -115,8 +116,11 @@ impl State {
                 return ctx.stage(name, unit, Some(0), || Ok(report));
             }
         }
-        if self.entry(name).is_some() {
-            self.entries.retain(|e| e.name != name);
+        // A backtest removes the linter's verdicts on the factor as it was.
+        let outdated = name.strip_prefix("backtest ").map(|factor| format!("lint {factor}"));
+        let goes = |entry: &Entry| entry.name == name || outdated.as_ref() == Some(&entry.name);
+        if self.entries.iter().any(goes) {
+            self.entries.retain(|entry| !goes(entry));
             self.save()?;
         }
         let (mut made, mut files) = (None, Vec::new());
@@ -204,6 +208,27 @@ mod tests {
     }
 
     #[test]
+    fn verdicts_are_not_finished_once_the_backtest_begins_that_removes_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::new(dir.path());
+        let ctx = Ctx::new(1, 1).unwrap();
+        let made = project.lint("tone");
+        let lint = || {
+            disk::write_json(&made, &"made")?;
+            Ok((Report::new("lint"), None))
+        };
+        State::read(&project).unwrap().run(step("a", true, &project), &ctx, lint).unwrap();
+        let output = Output::of("backtest tone", &Config::default(), Path::new(""), &project);
+        let backtest = Step { name: "backtest tone", output, ..step("a", true, &project) };
+        let killed = || {
+            fs::remove_file(&made)?;
+            anyhow::bail!("killed")
+        };
+        State::read(&project).unwrap().run(backtest, &ctx, killed).unwrap_err();
+        assert!(State::read(&project).unwrap().reports().is_empty());
+    }
+
+    #[test]
     fn a_failed_stage_is_not_taken_for_finished() {
         let dir = tempfile::tempdir().unwrap();
         let project = Project::new(dir.path());
@@ -230,5 +255,8 @@ mod tests {
         disk::write_json_of(&project.state(), &Vec::<Entry>::new(), crate::project::FORMAT + 1).unwrap();
         let error = format!("{:#}", State::read(&project).unwrap_err());
         assert!(error.contains("newer version") && error.contains("use that version"), "{error}");
+        fs::remove_file(project.state()).unwrap();
+        fs::create_dir(project.state()).unwrap();
+        State::read(&project).expect_err("what cannot be read is not taken for nothing");
     }
 }

@@ -1,0 +1,231 @@
+//! A small project that meets every room of the pipeline, and what can be said of it from outside.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{files_below, folder, inkstone};
+
+const CONFIG: &str = r#"[project]
+name = "small"
+seed = 1
+
+[[source]]
+name = "news"
+path = "news.csv"
+
+[[source]]
+name = "prices"
+path = "prices.csv"
+table = "prices"
+
+[structure]
+enabled = true
+
+[[feature]]
+name = "tone"
+model = "lexicon"
+
+[[feature]]
+name = "words"
+model = "tfidf"
+tfidf = { min_df = 2 }
+
+[[factor]]
+name = "tone"
+expression = "tone"
+min_names = 2
+
+[backtest]
+horizons = [1]
+quantiles = 2
+min_names = 2
+
+[export]
+formats = ["csv"]
+
+[report]
+charts = ["svg"]
+"#;
+
+const CODES: [&str; 4] = ["600101.SH", "600102.SH", "000103.SZ", "300104.SZ"];
+const DAYS: [&str; 11] = [
+    "2024-03-04",
+    "2024-03-05",
+    "2024-03-06",
+    "2024-03-07",
+    "2024-03-08",
+    "2024-03-11",
+    "2024-03-12",
+    "2024-03-13",
+    "2024-03-14",
+    "2024-03-15",
+    "2024-03-18",
+];
+
+/// The run that every command is followed by.
+pub(crate) const RUN: &[&str] = &["run", "--headless", "--threads", "2"];
+
+/// A command, and whether the user adds news before it.
+pub(crate) struct Step {
+    pub(crate) args: &'static [&'static str],
+    pub(crate) has_news: bool,
+}
+
+/// What a user does with the project, one command after the other.
+pub(crate) const STEPS: [Step; 5] = [
+    Step { args: RUN, has_news: false },
+    Step { args: &["store", "compact", "--headless"], has_news: false },
+    Step { args: &["ledger", "delete", "1", "--reason", "a slip", "--headless"], has_news: false },
+    Step { args: RUN, has_news: true },
+    Step { args: &["export", "--headless", "--threads", "2"], has_news: false },
+];
+
+/// The deletion among them.
+pub(crate) const DELETES: usize = 2;
+
+/// A new project that nothing has run in.
+pub(crate) fn new() -> TempDir {
+    let folder = folder();
+    for (name, text) in [("workbench.toml", CONFIG.to_owned()), ("news.csv", news(8)), ("prices.csv", prices())] {
+        fs::write(folder.path().join(name), text).expect("the project can be written");
+    }
+    folder
+}
+
+/// Adds the news of another day.
+pub(crate) fn add_news(folder: &Path) {
+    fs::write(folder.join(NEWS), news(9)).expect("the news can be written");
+}
+
+pub(crate) const NEWS: &str = "news.csv";
+
+/// A note on each name, good and bad in turn, on each of the first days.
+fn news(days: usize) -> String {
+    let mut text = String::from("id,title,body,codes,published_at\n");
+    for (d, day) in DAYS[..days].iter().enumerate() {
+        for (c, code) in CODES.iter().enumerate() {
+            let (title, body) = match (d + c) % 2 {
+                0 => ("季度业绩大幅增长", "公司公告，净利润大幅增长，盈利能力显著改善，毛利率创新高。"),
+                _ => ("季度业绩大幅下滑", "公司公告，净利润大幅下滑，由盈转亏，存在退市风险。"),
+            };
+            let _ = writeln!(text, "{d}-{c},{title}{d}{c},第{d}日第{c}家：{body},{code},{day} 10:{d:02}:{c:02}");
+        }
+    }
+    text
+}
+
+fn prices() -> String {
+    let mut text = String::from("date,code,open,high,low,close,volume\n");
+    for (d, day) in DAYS.iter().enumerate() {
+        for (c, code) in CODES.iter().enumerate() {
+            let open = 10.0 + 0.01 * ((d * (c + 3)) % 7) as f64;
+            let _ = writeln!(text, "{day},{code},{open:.2},{:.2},{:.2},{open:.2},100000", open + 0.05, open - 0.05);
+        }
+    }
+    text
+}
+
+/// How a command ended that nobody traced.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) json: Value,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Fails unless the command came to its end.
+    pub(crate) fn finished(self, what: &str) -> Result<Value, String> {
+        match self.code {
+            Some(0) => Ok(self.json),
+            code => Err(format!("{what} ends with {code:?}: {}{}", self.json, self.stderr)),
+        }
+    }
+}
+
+/// Runs a command to its end; one that hangs is killed.
+pub(crate) fn ran(folder: &Path, args: &[&str]) -> Ran {
+    let mut command = Command::new("timeout");
+    let program = inkstone(folder, args);
+    command
+        .args(["--signal=KILL", "120"])
+        .arg(program.get_program())
+        .args(args)
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    for (name, _) in program.get_envs() {
+        command.env_remove(name);
+    }
+    let output = command.output().expect("the program can be started");
+    let json = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+    Ran { code: output.status.code(), json, stderr: String::from_utf8_lossy(&output.stderr).into_owned() }
+}
+
+/// Whether a file is a database's own, whose bytes tell in which order they were written, or says who is at work.
+pub(crate) fn is_inner(path: &str) -> bool {
+    let path = path.strip_prefix(".inkstone/").unwrap_or(path);
+    let is_lock = ["lock", "desk.lock", "features.sled/lock", "ledger/lock"].contains(&path);
+    let mut parts = path.split('/');
+    let is_database = matches!((parts.next(), parts.next()), (Some("features.sled" | "ledger"), Some(part)) if part.starts_with("db"));
+    is_lock || is_database
+}
+
+/// What must be byte-equal however the project came to its state: everything but the layout of the store and the ledger, the seconds
+/// that stages took, and who was at work.
+pub(crate) fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = files_below(folder);
+    let left_out = ["lock", "desk.lock", "state.json", "features.sled/", "ledger/", "log/"];
+    files.retain(|path, _| {
+        let inner = path.strip_prefix(".inkstone/");
+        !inner.is_some_and(|path| left_out.iter().any(|left_out| path.starts_with(left_out)))
+    });
+    files
+}
+
+/// The names of files that differ between two sets of them, and how.
+pub(crate) fn difference(usual: &BTreeMap<String, Vec<u8>>, other: &BTreeMap<String, Vec<u8>>) -> Vec<String> {
+    let missing = usual.keys().filter(|path| !other.contains_key(*path)).map(|path| format!("{path} is missing"));
+    let more = other.keys().filter(|path| !usual.contains_key(*path)).map(|path| format!("{path} is new"));
+    let differ = usual.iter().filter(|(path, bytes)| other.get(*path).is_some_and(|own| own != *bytes));
+    missing.chain(more).chain(differ.map(|(path, _)| format!("{path} differs"))).collect()
+}
+
+/// A trial of a ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Trial {
+    number: u64,
+    factor: Value,
+    runs: u64,
+    deleted: Value,
+}
+
+impl Trial {
+    /// Whether a ledger that may have gone on since still knows this trial; deletions may have been made where they are said to be.
+    pub(crate) fn is_in(&self, ledger: &[Trial], may_be_deleted: bool) -> bool {
+        ledger.iter().any(|other| {
+            let is_kept = other.factor == self.factor && other.deleted == self.deleted;
+            other.number == self.number && other.runs >= self.runs && (is_kept || may_be_deleted)
+        })
+    }
+}
+
+/// The trials of a ledger; none where there is no ledger.
+pub(crate) fn trials(folder: &Path) -> Result<Vec<Trial>, String> {
+    if !folder.join(".inkstone/ledger").exists() {
+        return Ok(Vec::new());
+    }
+    let json = ran(folder, &["ledger", "list", "--headless"]).finished("ledger list")?;
+    let trials = json["trials"].as_array().ok_or_else(|| format!("a list without trials: {json}"))?;
+    let trial = |trial: &Value| Trial {
+        number: trial["id"].as_u64().unwrap_or_default(),
+        factor: trial["factor"].clone(),
+        runs: trial["runs"].as_u64().unwrap_or_default(),
+        deleted: trial["deleted"].clone(),
+    };
+    Ok(trials.iter().map(trial).collect())
+}
