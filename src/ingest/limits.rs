@@ -6,7 +6,7 @@
 //! | a line of a plain file | [`LINE`] | set aside with its number |
 //! | a quote that does not close | [`RECORD`] | its line is set aside, the next ones are read |
 //! | columns of a table | [`COLUMNS`] | the file is refused |
-//! | a row of a Parquet file with the pages that it lies in | [`unpacked`] | the file is refused |
+//! | a row of a Parquet file with the pages that it lies in | [`UNPACKED`] and twice the file | the file is refused |
 //! | nested JSON | [`JSON_DEPTH`] | the row is set aside |
 //! | nested XML of a DOCX | [`XML_DEPTH`] | the file is set aside |
 //! | nested tables and articles of HTML and DOCX | [`TABLE_DEPTH`] | deeper ones are text and no tables |

@@ -101,13 +101,14 @@ impl ParquetRows {
             let rows = self.given..self.given + height;
             let bytes = self.file.claims().bytes_of(rows, |name| used.contains(name));
             if height <= 1 {
+                let limit = limits::UNPACKED + 2 * self.size;
                 ensure!(
-                    bytes <= limits::unpacked(self.size),
-                    "{}: row {} {} (write smaller pages: {} bytes must be unpacked for this row)",
+                    bytes <= limit,
+                    "{}: row {} lies in pages of {} MB when unpacked; {} MB are the most (write fewer rows a page or group)",
                     self.path(),
                     self.given + 1,
-                    reason::UNPACKS_TOO_LARGE,
-                    bytes
+                    bytes >> 20,
+                    limit >> 20
                 );
                 return Ok(height);
             }

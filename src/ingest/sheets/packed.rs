@@ -126,9 +126,9 @@ mod tests {
             pieces.longest
         };
         assert_eq!(longest("<a><b>12345</b></a>"), 6);
-        assert_eq!(longest("<a><!--<b>]]>?></b>--></a>"), 21);
-        assert_eq!(longest("<a><![CDATA[<b>--></b>]]></a>"), 24);
-        assert_eq!(longest("<a><?x <b></b>?></a>"), 15);
+        assert_eq!(longest("<a><!--<b>]]>?></b>--></a>"), 18);
+        assert_eq!(longest("<a><![CDATA[<b>--></b>]]></a>"), 21);
+        assert_eq!(longest("<a><?x <b></b>?></a>"), 12);
     }
 
     #[test]

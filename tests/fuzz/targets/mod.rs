@@ -51,8 +51,8 @@ struct Limit {
 const PLAIN: Limit = Limit { peak: (MB, 64), total: (4 * MB, 2_000) };
 /// Tables: a thread reads 256 KB at a time, the pool keeps its queues, the preview and the rows are held beside each other.
 const TABLE: Limit = Limit { peak: (16 * MB, 200), total: (64 * MB, 20_000) };
-/// Models: they are held as they are opened, saved and opened again, and asked.
-const MODEL: Limit = Limit { peak: (32 * MB, 200), total: (256 * MB, 20_000) };
+/// Models: they are held as they are opened, saved and opened again, and asked; the first one brings a dictionary of 50 MB.
+const MODEL: Limit = Limit { peak: (64 * MB, 200), total: (256 * MB, 20_000) };
 /// What is packed unpacks to a thousand times its size at the most before its own limits end it: 96 MB and its size.
 const PACKED: Limit = Limit { peak: (8 * MB, 4_000), total: (64 * MB, 20_000) };
 

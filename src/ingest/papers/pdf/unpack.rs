@@ -260,7 +260,7 @@ mod tests {
                 zlib(&text).iter().map(|b| format!("{b:02x} ")).collect::<String>().into_bytes()
             }),
         ] {
-            let (ours, held) = unpack(&data, &filters, 1 << 20).unwrap();
+            let (ours, held) = unpack(&data, &filters, 1 << 24).unwrap();
             let theirs = theirs(names, &data);
             assert!(ours == theirs, "{names}: {} and {}", ours.len(), theirs.len());
             assert!(held >= ours.len());
