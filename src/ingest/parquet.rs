@@ -52,6 +52,8 @@ impl ParquetRows {
     /// The next rows, as many as hold no more text than a batch may, but one at the least; empty at the end.
     pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
         if self.sizes.is_empty() {
+            // Not both of them at once.
+            self.decoded = DataFrame::empty();
             self.decoded = self.decode(used)?;
             self.sizes = sizes_of(&self.decoded).with_context(|| self.path())?;
         }
@@ -101,7 +103,8 @@ impl ParquetRows {
             let rows = self.given..self.given + height;
             let bytes = self.file.claims().bytes_of(rows, |name| used.contains(name));
             if height <= 1 {
-                let limit = limits::UNPACKED + 2 * self.size;
+                // The reader holds about four times as much on its way to the texts.
+                let limit = limits::PAGES + self.size * 4 / 5;
                 ensure!(
                     bytes <= limit,
                     "{}: row {} lies in pages of {} MB when unpacked; {} MB are the most (write fewer rows a page or group)",
