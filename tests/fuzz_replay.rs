@@ -1,29 +1,36 @@
-//! The fuzz targets without a fuzzer: over their seeds, over what was found, and over seeded changes of both. See `tests/fuzz`.
+//! The fuzz targets without a fuzzer: over their seeds, over what was found, over files that are made, and over changes of all of
+//! these, the same ones and new ones each time. See `tests/fuzz`.
+//!
+//! `INKSTONE_FUZZ_SEED=N` repeats the new changes of a run that printed N; `INKSTONE_FUZZ_MINUTES=N` goes on for so long with new ones,
+//! and tells what each target did.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use cap::Cap;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+#[path = "fuzz/bombs.rs"]
+mod bombs;
+#[path = "fuzz/makers.rs"]
+mod makers;
 #[path = "fuzz/targets/mod.rs"]
 mod targets;
 
-/// Bytes in use at the most: a small file that claims a large table ends the test here, on any machine.
-const MEMORY: usize = 1 << 30;
-
-#[global_allocator]
-static ALLOCATOR: Cap<std::alloc::System> = Cap::new(std::alloc::System, MEMORY);
+use targets::Taken;
 
 /// Bytes of all seeds and findings at the most.
 const KEPT: u64 = 300_000;
-/// Changed inputs of a target; fewer where one costs milliseconds.
-const CHANGED: usize = 600;
-const DEAR: [&str; 7] = ["csv", "json", "models", "parquet", "pdf", "sheets", "tokens"];
-const CHANGED_DEAR: usize = 120;
+/// Changed inputs of a target that are the same each time, and new ones; fewer where one costs milliseconds.
+const CHANGED: (usize, usize) = (600, 200);
+const DEAR: [&str; 9] = ["csv", "json", "models", "onnx_config", "parquet", "pdf", "sheets", "tokens", "words"];
+const CHANGED_DEAR: (usize, usize) = (100, 40);
+/// Files that are made for each target that has a maker.
+const MADE: usize = 12;
 
 fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz")
@@ -43,19 +50,42 @@ fn kept(target: &str) -> Vec<(String, Vec<u8>)> {
     ["seeds", "findings"].iter().flat_map(|folder| files(&home().join(folder).join(target))).collect()
 }
 
-/// Runs a target; what fails is told with its name and its bytes.
-#[allow(clippy::print_stderr, reason = "what failed must be seen")]
-fn holds(target: &str, name: &str, bytes: &[u8]) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| targets::check(target, bytes))) {
-        eprintln!("{target} fails on {name}: {:?}", bytes.escape_ascii().to_string());
-        std::panic::resume_unwind(panic);
+/// Sound files of random structure, for the targets that have a maker.
+fn made(target: &str, rng: &mut ChaCha8Rng) -> Vec<(String, Vec<u8>)> {
+    let make: fn(&mut ChaCha8Rng) -> Vec<u8> = match target {
+        "parquet" => makers::parquet,
+        "pdf" => makers::pdf,
+        "sheets" => makers::workbook,
+        _ => return Vec::new(),
+    };
+    (0..MADE).map(|i| (format!("made {i}"), make(rng))).collect()
+}
+
+/// Says something that is seen whether the test fails or not.
+fn tell(line: &str) {
+    writeln!(std::io::stderr(), "{line}").unwrap();
+}
+
+/// Runs a target; an input that fails is told, and kept in the temporary folder.
+fn holds(target: &str, name: &str, bytes: &[u8]) -> Taken {
+    match catch_unwind(AssertUnwindSafe(|| targets::check(target, bytes))) {
+        Ok(taken) => taken,
+        Err(panic) => {
+            let path = std::env::temp_dir().join(format!("inkstone-fuzz-{target}-{}", std::process::id()));
+            let _ = fs::write(&path, bytes);
+            let shown = bytes[..bytes.len().min(2000)].escape_ascii();
+            tell(&format!("{target} fails on {name}, kept as {}: {shown}", path.display()));
+            std::panic::resume_unwind(panic);
+        }
     }
 }
 
 #[test]
 fn seeds_and_what_was_found_are_read_or_refused() {
-    for (target, _) in targets::ALL {
-        kept(target).iter().for_each(|(name, bytes)| holds(target, name, bytes));
+    for target in &targets::ALL {
+        for (name, bytes) in kept(target.name) {
+            holds(target.name, &name, &bytes);
+        }
     }
 }
 
@@ -84,7 +114,7 @@ fn change(seeds: &[(String, Vec<u8>)], rng: &mut ChaCha8Rng) -> (usize, Vec<u8>)
     for _ in 0..rng.random_range(1..=4) {
         let at = rng.random_range(0..=bytes.len());
         let end = at + rng.random_range(0..=(bytes.len() - at).min(40));
-        match rng.random_range(0..7) {
+        match rng.random_range(0..8) {
             0 => bytes.truncate(at),
             1 => drop(bytes.drain(at..end)),
             2 => bytes.extend_from_within(at..end),
@@ -96,6 +126,7 @@ fn change(seeds: &[(String, Vec<u8>)], rng: &mut ChaCha8Rng) -> (usize, Vec<u8>)
                 let piece = &other[start..start + rng.random_range(0..=(other.len() - start).min(60))];
                 drop(bytes.splice(at..end, piece.iter().copied()));
             }
+            6 => larger(&mut bytes, at, rng),
             _ => {
                 let odd = ODD[rng.random_range(0..ODD.len())];
                 let end = if rng.random() { at } else { (at + odd.len()).min(bytes.len()) };
@@ -106,27 +137,103 @@ fn change(seeds: &[(String, Vec<u8>)], rng: &mut ChaCha8Rng) -> (usize, Vec<u8>)
     (from, bytes)
 }
 
+/// Writes another number in the place of the next one that is written in digits.
+fn larger(bytes: &mut Vec<u8>, at: usize, rng: &mut ChaCha8Rng) {
+    let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit).map(|n| at + n) else { return };
+    let digits = bytes[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let number = match rng.random_range(0..4) {
+        0 => 0,
+        1 => rng.random_range(0..1000),
+        2 => 1 << rng.random_range(8..64),
+        _ => u64::MAX,
+    };
+    drop(bytes.splice(start..start + digits, number.to_string().into_bytes()));
+}
+
+/// What a target did.
+#[derive(Default)]
+struct Done {
+    runs: usize,
+    /// The most bytes held, and asked for, beyond a fixed megabyte, for each byte of an input.
+    peak: usize,
+    total: usize,
+    slowest: Duration,
+}
+
+impl Done {
+    fn add(&mut self, taken: Taken, input: usize, time: Duration) {
+        self.runs += 1;
+        self.peak = self.peak.max(taken.peak.saturating_sub(1 << 20) / input.max(1));
+        self.total = self.total.max(taken.total.saturating_sub(1 << 20) / input.max(1));
+        self.slowest = self.slowest.max(time);
+    }
+}
+
+/// Runs a target on `count` changes of its seeds.
+fn changed(target: &str, count: usize, seed: u64, done: &mut Done) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut seeds = kept(target);
+    seeds.extend(made(target, &mut rng));
+    for i in 0..count {
+        let (from, bytes) = change(&seeds, &mut rng);
+        let began = Instant::now();
+        let taken = holds(target, &format!("{}, change {i} of seed {seed}", seeds[from].0), &bytes);
+        done.add(taken, bytes.len(), began.elapsed());
+    }
+}
+
+fn counts(target: &str) -> (usize, usize) {
+    if DEAR.contains(&target) { CHANGED_DEAR } else { CHANGED }
+}
+
 #[test]
 fn changed_seeds_are_read_or_refused() {
-    std::thread::scope(|scope| {
-        for half in 0..2 {
-            scope.spawn(move || {
-                for (target, _) in targets::ALL.iter().skip(half).step_by(2) {
-                    let seeds = kept(target);
-                    let mut rng = ChaCha8Rng::seed_from_u64(1);
-                    for i in 0..if DEAR.contains(target) { CHANGED_DEAR } else { CHANGED } {
-                        let (from, bytes) = change(&seeds, &mut rng);
-                        holds(target, &format!("{}, change {i}", seeds[from].0), &bytes);
-                    }
-                }
-            });
+    for target in &targets::ALL {
+        changed(target.name, counts(target.name).0, 1, &mut Done::default());
+    }
+}
+
+/// Drawn anew in every run.
+#[test]
+fn new_changes_are_read_or_refused() {
+    let given = std::env::var("INKSTONE_FUZZ_SEED").ok().map(|seed| seed.parse().expect("a whole number as a seed"));
+    let mut seed: u64 = given.unwrap_or_else(|| u64::from(rand::random::<u32>()));
+    let minutes = std::env::var("INKSTONE_FUZZ_MINUTES").ok().map_or(0, |n| n.parse().expect("a number of minutes"));
+    tell(&format!("new changes of seed {seed}; INKSTONE_FUZZ_SEED={seed} repeats them"));
+    let (began, mut done) = (Instant::now(), BTreeMap::<&str, Done>::new());
+    loop {
+        for target in &targets::ALL {
+            changed(target.name, counts(target.name).1, seed, done.entry(target.name).or_default());
         }
-    });
+        if began.elapsed() >= Duration::from_secs(60 * minutes) {
+            break;
+        }
+        seed += 1;
+    }
+    if minutes > 0 {
+        for (target, done) in &done {
+            let (runs, slowest) = (done.runs, done.slowest.as_millis());
+            tell(&format!(
+                "{target:14} {runs:8} runs, {:6} held and {:8} asked for a byte, {slowest:5} ms",
+                done.peak, done.total
+            ));
+        }
+    }
+}
+
+#[test]
+fn made_files_are_sound() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    for _ in 0..60 {
+        bombs::reads(&makers::pdf(&mut rng), "a.pdf", makers::SAID);
+        bombs::rows(&makers::parquet(&mut rng), "a.parquet");
+        bombs::rows(&makers::workbook(&mut rng), "a.xlsx");
+    }
 }
 
 #[test]
 fn each_target_is_a_program_with_seeds_and_what_is_kept_stays_small() {
-    let targets: BTreeSet<String> = targets::ALL.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let targets: BTreeSet<String> = targets::ALL.iter().map(|target| target.name.to_owned()).collect();
     let manifest: toml::Table = fs::read_to_string(home().join("Cargo.toml")).unwrap().parse().unwrap();
     let programs = manifest["bin"].as_array().unwrap().iter().map(|bin| bin["name"].as_str().unwrap().to_owned());
     assert_eq!(programs.collect::<BTreeSet<String>>(), targets);

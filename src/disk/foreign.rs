@@ -3,16 +3,22 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use polars::prelude::{DataFrame, ParallelStrategy, ParquetReader, PolarsResult, SerReader};
 
-use super::{check_with, claims, seal};
+use super::claims::Claims;
+use super::{check_with, seal};
 use crate::job::contained;
+
+/// Bytes that a table may unpack to which is read as a whole, and bytes for each of its file's.
+const TABLE: u64 = 1 << 30;
+const TABLE_RATIO: u64 = 32;
 
 /// A Parquet file of any origin.
 pub struct ForeignParquet {
     path: PathBuf,
     file: File,
+    claims: Claims,
 }
 
 impl ForeignParquet {
@@ -20,9 +26,8 @@ impl ForeignParquet {
     pub fn open(path: &Path) -> Result<ForeignParquet> {
         let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
         let map = super::map_file(&file).with_context(|| format!("cannot read {}", path.display()))?;
-        let foreign = ForeignParquet { path: path.to_owned(), file };
-        claims::check(&map).with_context(|| foreign.not_whole())?;
-        Ok(foreign)
+        let claims = Claims::of(&map).with_context(|| not_whole(path))?;
+        Ok(ForeignParquet { path: path.to_owned(), file, claims })
     }
 
     /// Where it is.
@@ -36,13 +41,18 @@ impl ForeignParquet {
         // The reader panics at pages that are damaged; on this thread alone that can be caught.
         let reader = ParquetReader::new(file).read_parallel(ParallelStrategy::None);
         let read = contained(|| read(reader)).map_err(|_| anyhow!("its pages are no sound ones"));
-        read.and_then(|read| Ok(read?)).with_context(|| self.not_whole())
+        read.and_then(|read| Ok(read?)).with_context(|| not_whole(&self.path))
     }
 
-    fn not_whole(&self) -> String {
-        let path = self.path.display();
-        format!("{path} is not a whole Parquet file (cut short while it was copied, damaged, or another format?)")
+    /// What the file claims to unpack to.
+    pub fn claims(&self) -> &Claims {
+        &self.claims
     }
+}
+
+fn not_whole(path: &Path) -> String {
+    let path = path.display();
+    format!("{path} is not a whole Parquet file (cut short while it was copied, damaged, or another format?)")
 }
 
 /// Reads a Parquet file of any origin, all columns or those named. Where it has a seal of ours, that counts.
@@ -52,6 +62,13 @@ pub fn read_foreign_parquet(path: &Path, columns: Option<&[&str]>) -> Result<Dat
         Ok(_) => seal::check(bytes).map(drop),
         Err(_) => Ok(()),
     })?;
+    let used = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
+    let (bytes, size) = (foreign.claims.bytes_of(0..usize::MAX, used), foreign.file.metadata()?.len());
+    ensure!(
+        bytes <= TABLE + TABLE_RATIO * size,
+        "{} claims to unpack to {bytes} bytes, which is too much for its {size}",
+        path.display()
+    );
     let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
     foreign.read(|reader| reader.with_columns(columns).finish())
 }

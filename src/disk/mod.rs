@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader};
 
-pub use claims::PAGE as PARQUET_PAGE;
+pub use claims::Claims;
 pub(crate) use exchange::exchange;
 pub use flaw::{Damage, Flaw};
 pub use foreign::{ForeignParquet, read_foreign_parquet};

@@ -88,6 +88,49 @@ fn characters_that_are_none_cost_their_row_and_odd_ones_stay() {
 }
 
 #[test]
+fn ids_are_told_apart_by_each_of_their_digits() {
+    let row = |id: &str| format!("{{\"id\":{id},\"title\":\"增长\",\"date\":\"2024-03-01\"}}\n");
+    let ids = [
+        "1234567890123456789012345",
+        "1234567890123456789012346",
+        "18446744073709551616",
+        "18446744073709551617",
+        "-9223372036854775809",
+        "9007199254740993",
+        "1e3",
+        "1.0",
+        "1.00",
+        "0.1234567890123456789",
+        "[1.50,\"a\",null]",
+        "\"1e3 \\u002d\"",
+    ];
+    let desk = Desk::new();
+    desk.put("a.jsonl", ids.map(row).concat());
+    desk.put("b.json", format!("[{}]", ids.map(row).join(",")));
+    let mut nested = source("n", "c.jsonl");
+    nested.columns.insert("doc_id".into(), super::Column::Name("key.id".into()));
+    let within = |id: &str| row(id).replace("\"id\":", "\"key\":{\"id\":").replace(",\"title", "},\"title");
+    desk.put("c.jsonl", ids.map(within).concat());
+    let report = desk.run(&[source("a", "a.jsonl"), source("b", "b.json"), nested]);
+    assert!(report.dropped.is_empty(), "{report:?}");
+    let plain = |id: &str| match id {
+        "[1.50,\"a\",null]" => "1.50,a".to_owned(),
+        id => id.trim_matches('"').replace("\\u002d", "-"),
+    };
+    let expected: Vec<String> =
+        ["a", "b", "n"].iter().flat_map(|name| ids.map(|id| format!("{name}/{}", plain(id)))).collect();
+    let found: std::collections::BTreeSet<String> = desk.ids().into_iter().collect();
+    assert_eq!(found, expected.into_iter().collect());
+
+    // Texts keep their zeros, and the rows of a workbook the fifteen digits that it has.
+    desk.put("a.csv", "id,title,date\n007,x,2024-03-01\n7,x,2024-03-01\n1e3,x,2024-03-01\n1000,x,2024-03-01\n");
+    desk.run(&[source("s", "a.csv")]);
+    let mut ids = desk.ids();
+    ids.sort();
+    assert_eq!(ids, ["s/007", "s/1000", "s/1e3", "s/7"]);
+}
+
+#[test]
 fn an_empty_file_and_a_file_of_zeros_are_refused() {
     let desk = Desk::new();
     for name in ["a.csv", "a.jsonl", "a.json", "a.parquet", "a.xlsx"] {

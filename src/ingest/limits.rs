@@ -6,16 +6,19 @@
 //! | a line of a plain file | [`LINE`] | set aside with its number |
 //! | a quote that does not close | [`RECORD`] | its line is set aside, the next ones are read |
 //! | columns of a table | [`COLUMNS`] | the file is refused |
-//! | an unpacked page of a Parquet file | [`PARQUET_PAGE`](crate::disk::PARQUET_PAGE) | the file is refused |
+//! | a row of a Parquet file with the pages that it lies in | [`PAGES`] and four fifths of the file | the file is refused |
 //! | nested JSON | [`JSON_DEPTH`] | the row is set aside |
 //! | nested XML of a DOCX | [`XML_DEPTH`] | the file is set aside |
 //! | nested tables and articles of HTML and DOCX | [`TABLE_DEPTH`] | deeper ones are text and no tables |
-//! | a file that is one document | [`FILE`], also when unpacked | the file is set aside |
+//! | a file that is one document | [`FILE`] | the file is set aside |
+//! | an unpacked PDF or DOCX | [`unpacked`] | the file is set aside |
 //! | parts of an archive (XLSX, DOCX) | [`ARCHIVE_PARTS`] | the file is refused or set aside |
 //! | an unpacked workbook | [`WORKBOOK`] | the file is refused |
 //! | cells of a sheet, empty ones up to the last of a row included | [`CELLS`] | the file is refused |
-//! | text of a sheet's cells | [`WORKBOOK`] | the file is refused |
-//! | things drawn on a page of a PDF | [`DRAWN`] | the file is set aside |
+//! | memory for the cells and texts of a workbook | [`HELD`] and three times the file | the file is refused |
+//! | a text or a tag of a workbook | [`RECORD`] | the file is refused |
+//! | things drawn on all pages of a PDF | [`DRAWN`] | the file is set aside |
+//! | letters on a page of a PDF, pieces of text on all | [`GLYPHS`], [`FRAGMENTS`] | the file is set aside |
 //! | pages of a PDF | `[ingest] max_pages` | the file is set aside |
 
 use std::io::{self, Read};
@@ -38,18 +41,31 @@ pub const JSON_DEPTH: usize = 127;
 pub const XML_DEPTH: usize = 1_000;
 /// Tables, rows, cells and articles of HTML and DOCX inside one another.
 pub const TABLE_DEPTH: usize = 256;
-/// Bytes of a file that is one document; of packed ones also when unpacked.
+/// Bytes of a file that is one document.
 pub const FILE: u64 = 256 << 20;
+/// Bytes that a file that is one document may unpack to beyond its own size. What a PDF draws several times counts each time.
+pub const UNPACKED: u64 = 96 << 20;
 /// Files in an archive.
 pub const ARCHIVE_PARTS: usize = 10_000;
-/// Bytes that a workbook may unpack to, and bytes of the text in the cells of its sheet.
+/// Bytes that a workbook may unpack to.
 pub const WORKBOOK: u64 = 1 << 30;
-/// Tags in the table of a workbook's texts: four a text.
-pub const SHARED_TAGS: u64 = 32_000_000;
+/// Bytes of memory that the cells and texts of a workbook may take beside three times its size.
+pub const HELD: u64 = 192 << 20;
 /// Cells of a sheet.
 pub const CELLS: usize = 16_000_000;
-/// Things drawn on one page of a PDF; a page with more is no page of a document.
-pub const DRAWN: usize = 2_000_000;
+/// Bytes of the unpacked pages in which a row of a Parquet file may lie, beside four fifths of the size of the file.
+pub const PAGES: u64 = 56 << 20;
+/// Things drawn on all pages of a PDF: letters, lines, pictures.
+pub const DRAWN: usize = 4_000_000;
+/// Letters on one page of a PDF; a page with more is no page of a document.
+pub const GLYPHS: usize = 200_000;
+/// Pieces of text, each apart from the others, on all pages of a PDF.
+pub const FRAGMENTS: usize = 500_000;
+
+/// Bytes that a document of so many bytes may unpack to.
+pub(super) fn unpacked(file: u64) -> u64 {
+    UNPACKED + file
+}
 
 /// How the entry of a file in the directory of an archive begins.
 const ENTRY: &[u8; 4] = b"PK\x01\x02";
@@ -108,7 +124,10 @@ mod tests {
     fn reasons_state_the_limits_that_hold() {
         assert_eq!(reason::RECORD_TOO_LONG, format!("record over {} MB", RECORD >> 20));
         assert_eq!(reason::FILE_TOO_LARGE, format!("file over {} MB", FILE >> 20));
-        assert_eq!(reason::UNPACKS_TOO_LARGE, format!("unpacks to more than {} MB", FILE >> 20));
+        assert_eq!(
+            reason::UNPACKS_TOO_LARGE,
+            format!("unpacks to more than {} MB beyond its own size", UNPACKED >> 20)
+        );
         assert_eq!(reason::JSON_TOO_DEEP, format!("not JSON: nested more than {JSON_DEPTH} deep"));
         assert_eq!(reason::XML_TOO_DEEP, format!("nested more than {XML_DEPTH} deep"));
     }

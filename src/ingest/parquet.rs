@@ -5,21 +5,26 @@
 use std::fs::File;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, Days, NaiveDate};
 use polars::prelude::{AnyValue, Column, DataFrame, DataType, ParquetReader, SerReader, TimeUnit};
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use crate::disk::ForeignParquet;
 use crate::ingest::reader::{BATCH_BYTES, Cells, Fault, Row};
 use crate::ingest::{limits, reason};
 
-/// Rows decoded at a time.
+/// Rows decoded at a time, at the most.
 const SLICE: usize = 4096;
+/// Bytes that the decoded rows take, as far as one row alone does not take more.
+const SLICE_BYTES: u64 = 32 << 20;
 
 /// The rows of one file.
 pub(super) struct ParquetRows {
     file: ForeignParquet,
+    /// Bytes of the file.
+    size: u64,
     columns: Vec<String>,
     total: usize,
     given: usize,
@@ -36,7 +41,8 @@ impl ParquetRows {
             Ok((reader.num_rows()?, reader.schema()?.iter_names().map(ToString::to_string).collect()))
         };
         let (total, columns) = file.read(head)?;
-        Ok(ParquetRows { file, columns, total, given: 0, decoded: DataFrame::empty(), sizes: Vec::new() })
+        let size = std::fs::metadata(path)?.len();
+        Ok(ParquetRows { file, size, columns, total, given: 0, decoded: DataFrame::empty(), sizes: Vec::new() })
     }
 
     pub(super) fn columns(&self) -> Vec<String> {
@@ -46,6 +52,8 @@ impl ParquetRows {
     /// The next rows, as many as hold no more text than a batch may, but one at the least; empty at the end.
     pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
         if self.sizes.is_empty() {
+            // Not both of them at once.
+            self.decoded = DataFrame::empty();
             self.decoded = self.decode(used)?;
             self.sizes = sizes_of(&self.decoded).with_context(|| self.path())?;
         }
@@ -87,13 +95,40 @@ impl ParquetRows {
         self.file.path().display().to_string()
     }
 
+    /// How many rows can be decoded together; 0 at the end.
+    fn height(&self, names: &[String]) -> Result<usize> {
+        let mut height = SLICE.min(self.total - self.given);
+        let used: FxHashSet<&str> = names.iter().map(String::as_str).collect();
+        loop {
+            let rows = self.given..self.given + height;
+            let bytes = self.file.claims().bytes_of(rows, |name| used.contains(name));
+            if height <= 1 {
+                // The reader holds about four times as much on its way to the texts.
+                let limit = limits::PAGES + self.size * 4 / 5;
+                ensure!(
+                    bytes <= limit,
+                    "{}: row {} lies in pages of {} MB when unpacked; {} MB are the most (write fewer rows a page or group)",
+                    self.path(),
+                    self.given + 1,
+                    bytes >> 20,
+                    limit >> 20
+                );
+                return Ok(height);
+            }
+            if bytes <= SLICE_BYTES {
+                return Ok(height);
+            }
+            height /= 2;
+        }
+    }
+
     fn decode(&self, used: &[bool]) -> Result<DataFrame> {
-        let height = SLICE.min(self.total - self.given);
+        let names: Vec<String> =
+            self.columns.iter().zip(used).filter(|(_, used)| **used).map(|(c, _)| c.clone()).collect();
+        let height = self.height(&names)?;
         if height == 0 {
             return Ok(DataFrame::empty());
         }
-        let names: Vec<String> =
-            self.columns.iter().zip(used).filter(|(_, used)| **used).map(|(c, _)| c.clone()).collect();
         let slice = Some((self.given, height));
         self.file
             .read(|reader| reader.with_columns(Some(names)).with_slice(slice).finish())
@@ -176,6 +211,9 @@ fn text_of(value: &AnyValue) -> Option<String> {
         AnyValue::StringOwned(text) => Some(text.to_string()),
         AnyValue::Binary(bytes) => std::str::from_utf8(bytes).ok().map(str::to_owned),
         AnyValue::List(items) => Some(items.iter().filter_map(|i| text_of(&i)).collect::<Vec<_>>().join(",")),
+        // Shown, they would be rounded.
+        AnyValue::Float32(value) => Some(format!("{value:?}")),
+        AnyValue::Float64(value) => Some(format!("{value:?}")),
         other => Some(other.to_string()),
     }
 }
@@ -217,6 +255,28 @@ mod tests {
         assert_eq!(texts(0), expected.map(|t| Some(t.to_owned())));
         assert_eq!(texts(1), vec![None; 6]);
         assert!(rows.next_batch(&[true; 6]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn numbers_keep_all_of_their_digits() {
+        let series = [
+            Series::new("a".into(), [9_007_199_254_740_993i64, 9_007_199_254_740_992]),
+            Series::new("b".into(), [u64::MAX, u64::MAX - 1]),
+            Series::new("c".into(), [1_234_567.891_234_5, 1_234_567.891_234_6]),
+            Series::new("d".into(), [1e3, 609.0]),
+            Series::new("e".into(), [16_777_215.0f32, 0.1]),
+            Series::new("f".into(), ["12345678901234567890123.45", "-0.05"]).cast(&DataType::Decimal(30, 2)).unwrap(),
+        ];
+        let columns = series.into_iter().map(IntoColumn::into_column).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.parquet");
+        disk::write_parquet(&path, &mut disk::frame(columns).unwrap()).unwrap();
+        let rows = ParquetRows::open(&path).unwrap().next_batch(&[true; 6]).unwrap();
+        let texts = |i: usize| rows[i].cells.clone().unwrap().into_iter().flatten().collect::<Vec<_>>();
+        let exact = ["9007199254740993", "18446744073709551615", "1234567.8912345", "1000.0", "16777215.0"];
+        assert_eq!(texts(0), [exact.as_slice(), &["12345678901234567890123.45"]].concat());
+        let exact = ["9007199254740992", "18446744073709551614", "1234567.8912346", "609.0", "0.1", "-0.05"];
+        assert_eq!(texts(1), exact);
     }
 
     /// Kilobytes that are a hundred megabytes of cells.

@@ -3,6 +3,8 @@
 //! The sequential part cuts the stream into records; decoding and splitting run on all threads. Cells are aligned with the
 //! columns that [`Opened::columns`] lists; `None` is an absent value.
 
+use std::cell::LazyCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -12,6 +14,7 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::ingest::encoding::{self, Charset, Encoded, Utf16Reader};
 use crate::ingest::fields::split_row;
@@ -339,9 +342,15 @@ impl Layout {
             // Without its line end, which would make a string that is cut short look ill-formed.
             let value: Value =
                 serde_json::from_str(text.trim_end()).map_err(|e| Fault::new("", not_json(&e), &text))?;
+            let written = LazyCell::new(|| serde_json::from_str::<&RawValue>(text.trim_end()).ok());
+            let cell = |name: &str| match find(&value, name)? {
+                // The number read is near the one that is written; ids are told apart by their digits.
+                found if has_float(found) => written_text(written_at((*written)?, name)?),
+                found => text_of(found),
+            };
             return match value {
                 Value::Object(_) | Value::Array(_) => {
-                    Ok(columns.iter().zip(used).map(|(c, used)| if *used { find(&value, c) } else { None }).collect())
+                    Ok(columns.iter().zip(used).map(|(c, used)| if *used { cell(c) } else { None }).collect())
                 }
                 _ => Err(Fault::new("", "neither a JSON object nor an array", &text)),
             };
@@ -446,16 +455,45 @@ impl Names {
 }
 
 /// The value at a dotted name (`stock.code`), or at a position of an array.
-fn find(value: &Value, name: &str) -> Option<String> {
+fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     let found = match value {
         Value::Object(map) => map.get(name),
         Value::Array(items) => items.get(name.parse::<usize>().ok()?),
         _ => None,
     };
-    match (found, name.split_once('.')) {
-        (Some(found), _) => text_of(found),
-        (None, Some((first, rest))) => value.get(first).and_then(|inner| find(inner, rest)),
-        (None, None) => None,
+    let within = || name.split_once('.').and_then(|(first, rest)| find(value.get(first)?, rest));
+    found.or_else(within)
+}
+
+/// Whether a number in a value may have more digits in the text than are kept of it.
+fn has_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_float),
+        Value::Object(map) => map.values().any(has_float),
+        _ => false,
+    }
+}
+
+/// What [`find`] finds, as it is written.
+fn written_at<'t>(text: &'t RawValue, name: &str) -> Option<&'t RawValue> {
+    if text.get().starts_with('[') {
+        return serde_json::from_str::<Vec<&RawValue>>(text.get()).ok()?.get(name.parse::<usize>().ok()?).copied();
+    }
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(text.get()).ok()?;
+    let within = || name.split_once('.').and_then(|(first, rest)| written_at(members.get(first)?, rest));
+    members.get(name).copied().or_else(within)
+}
+
+/// The same text as [`text_of`] makes of a value, with all digits of its numbers.
+fn written_text(text: &RawValue) -> Option<String> {
+    let simple = |item: &&RawValue| !item.get().starts_with(['{', '[']);
+    match serde_json::from_str::<Vec<&RawValue>>(text.get()) {
+        Ok(items) if items.iter().all(simple) => {
+            Some(items.into_iter().filter_map(written_text).collect::<Vec<_>>().join(","))
+        }
+        _ if text.get().starts_with('"') => serde_json::from_str(text.get()).ok(),
+        _ => Some(text.get().to_owned()).filter(|text| text != "null"),
     }
 }
 

@@ -42,7 +42,7 @@ pub const DAMAGED_DOCX: &str = "damaged or unsupported DOCX";
 /// A DOCX whose elements stand in one another without measure.
 pub const XML_TOO_DEEP: &str = "nested more than 1000 deep";
 /// A packed file whose content has no measure.
-pub const UNPACKS_TOO_LARGE: &str = "unpacks to more than 256 MB";
+pub const UNPACKS_TOO_LARGE: &str = "unpacks to more than 96 MB beyond its own size";
 /// A file that holds one document and is larger than any document.
 pub const FILE_TOO_LARGE: &str = "file over 256 MB";
 

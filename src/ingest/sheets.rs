@@ -5,6 +5,7 @@
 //! numbers without a decimal point; errors (`#N/A`) are absent values. A sheet is held in memory whole, within the limits of [`limits`].
 
 mod legacy;
+mod packed;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,6 +23,9 @@ use crate::job;
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 2048;
+/// Bytes that a text takes beside its letters, and a row beside its cells.
+const TEXT: usize = 16;
+const ROW: usize = 96;
 /// The way out for what is too large for a workbook.
 const CSV: &str = "save the sheet as CSV (UTF-8)";
 /// How compound files begin: workbooks of before 2007, and encrypted ones.
@@ -70,37 +74,77 @@ impl SheetRows {
     }
 }
 
+/// Bytes of memory that a workbook takes.
+struct Held {
+    taken: u64,
+    limit: u64,
+}
+
+impl Held {
+    /// None yet, of a workbook of so many bytes.
+    fn new(size: u64) -> Held {
+        Held { taken: 0, limit: limits::HELD + 3 * size }
+    }
+
+    fn take(&mut self, bytes: u64) -> Result<()> {
+        self.taken += bytes;
+        self.check(0)
+    }
+
+    /// Fails when so many bytes more are too many.
+    fn check(&self, more: u64) -> Result<()> {
+        let limit = self.limit >> 20;
+        ensure!(
+            self.taken.saturating_add(more) <= self.limit,
+            "its cells and texts take more than {limit} MB of memory; {CSV}"
+        );
+        Ok(())
+    }
+}
+
 /// The cells of a sheet by row, as far to the right as each row goes.
-#[derive(Default)]
 struct Grid {
     rows: BTreeMap<u32, Vec<Data>>,
     /// The first column with a cell, and the number of columns up to the last.
     left: u32,
     width: usize,
     cells: usize,
-    text: u64,
+    held: Held,
+    /// The row of the last cell.
+    last: u32,
 }
 
 impl Grid {
+    fn new(held: Held) -> Grid {
+        Grid { rows: BTreeMap::new(), left: 0, width: 0, cells: 0, held, last: 0 }
+    }
+
     /// Puts a cell in its place, as long as no limit is passed.
     fn put(&mut self, (row, column): (u32, u32), cell: Data) -> Result<()> {
         let (at, old) = (column as usize, self.width);
         ensure!(at < limits::COLUMNS, "more than {} columns; {CSV}", limits::COLUMNS);
         self.left = if old == 0 { column } else { self.left.min(column) };
         self.width = old.max(at + 1);
-        self.text += match &cell {
-            Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => text.len() as u64,
+        self.held.take(match &cell {
+            Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => (text.len() + TEXT) as u64,
             _ => 0,
-        };
-        ensure!(self.text <= limits::WORKBOOK, "more than {} MB of text; {CSV}", limits::WORKBOOK >> 20);
+        })?;
+        if self.last != row {
+            // Most rows are complete when the next one begins.
+            self.rows.get_mut(&self.last).into_iter().for_each(Vec::shrink_to_fit);
+            self.last = row;
+        }
+        let known = self.rows.len();
         let cells = self.rows.entry(row).or_default();
         if at >= cells.len() {
-            self.cells += at + 1 - cells.len();
+            let added = at + 1 - cells.len();
+            self.cells += added;
             ensure!(self.cells <= limits::CELLS, "more than {} cells; {CSV}", limits::CELLS);
+            self.held.take((added * size_of::<Data>()) as u64)?;
             cells.resize(at + 1, Data::Empty);
         }
         cells[at] = cell;
-        Ok(())
+        self.held.take(((self.rows.len() - known) * ROW) as u64)
     }
 }
 
@@ -110,9 +154,10 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<Grid> {
     let marked = file.read_exact(&mut mark).is_ok();
     ensure!(marked, "the file is empty");
     file.seek(SeekFrom::Start(0))?;
-    let mut grid = Grid::default();
+    let mut held = Held::new(file.metadata()?.len());
     if mark == COMPOUND {
-        legacy::check(&file)?;
+        legacy::check(&file, &mut held)?;
+        let mut grid = Grid::new(Held::new(held.limit));
         file.seek(SeekFrom::Start(0))?;
         let old = Xls::new(BufReader::new(file));
         let mut workbook = old.context("a workbook that is encrypted (save it without a password) or no .xls")?;
@@ -124,7 +169,8 @@ fn grid_of(path: &Path, sheet: Option<&str>) -> Result<Grid> {
         }
         return Ok(grid);
     }
-    check_unpacked(&file)?;
+    packed::check(&file, &mut held)?;
+    let mut grid = Grid::new(held);
     file.seek(SeekFrom::Start(0))?;
     let mut workbook: Xlsx<_> = Xlsx::new(BufReader::new(file)).context("no .xlsx workbook")?;
     let name = name_of(&workbook.sheet_names(), sheet)?;
@@ -147,28 +193,6 @@ fn name_of(names: &[String], sheet: Option<&str>) -> Result<String> {
         }
         None => names.first().context("the workbook has no sheets").cloned(),
     }
-}
-
-/// Unpacks every part of a workbook once and forgets it, so that what the reader will hold is known, whatever headers say.
-fn check_unpacked(file: &File) -> Result<()> {
-    limits::check_archive(BufReader::new(file.try_clone()?))?;
-    let mut archive = zip::ZipArchive::new(BufReader::new(file.try_clone()?)).context("no Excel workbook")?;
-    let (mut buffer, mut unpacked) = (vec![0; 1 << 16], 0);
-    for i in 0..archive.len() {
-        // A part that cannot be unpacked is the reader's to judge, which may not need it.
-        let Ok(mut part) = archive.by_index(i) else { continue };
-        let texts = part.name().is_ok_and(|name| name.to_ascii_lowercase().ends_with("sharedstrings.xml"));
-        let mut tags = 0;
-        while let Ok(n @ 1..) = part.read(&mut buffer) {
-            unpacked += n as u64;
-            ensure!(unpacked <= limits::WORKBOOK, "it unpacks to more than {} MB; {CSV}", limits::WORKBOOK >> 20);
-            if texts {
-                tags += buffer[..n].iter().filter(|b| **b == b'<').count() as u64;
-                ensure!(tags <= limits::SHARED_TAGS, "more than {} texts; {CSV}", limits::SHARED_TAGS / 4);
-            }
-        }
-    }
-    Ok(())
 }
 
 /// A cell as text; `None` when it is empty.
@@ -216,6 +240,12 @@ mod tests {
 
     /// A workbook of one sheet, which `sheet` writes piece by piece, with these texts.
     fn workbook(path: &Path, texts: &str, sheet: impl Fn(&mut dyn Write)) {
+        let main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+        workbook_of(path, &format!(r#"<sst xmlns="{main}">{texts}</sst>"#), sheet);
+    }
+
+    /// The same with a table of texts that is written as it is given.
+    fn workbook_of(path: &Path, table: &str, sheet: impl Fn(&mut dyn Write)) {
         let mut zip = ZipWriter::new(File::create(path).unwrap());
         let (office, package) = (
             "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
@@ -241,7 +271,7 @@ mod tests {
                     r#"<Relationships xmlns="{package}"><Relationship Id="r1" Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>"#
                 ),
             ),
-            ("xl/sharedStrings.xml", format!(r#"<sst xmlns="{main}">{texts}</sst>"#)),
+            ("xl/sharedStrings.xml", table.to_owned()),
         ];
         for (name, text) in parts {
             zip.start_file(name, SimpleFileOptions::default()).unwrap();
@@ -280,24 +310,61 @@ mod tests {
     }
 
     #[test]
+    fn numbers_keep_their_fifteen_digits() {
+        let numbers = ["123456789012345", "123456789012346", "0.123456789012345", "1000"];
+        let mut sheet = opened("<si><t>编号</t></si>", |out| {
+            write!(out, r#"<row r="1"><c r="A1" t="s"><v>0</v></c></row>"#).unwrap();
+            for (row, number) in (2..).zip(numbers) {
+                write!(out, r#"<row r="{row}"><c r="A{row}"><v>{number}</v></c></row>"#).unwrap();
+            }
+        })
+        .unwrap();
+        let read: Vec<_> = sheet.next_batch(&[true]).into_iter().map(|row| row.cells.unwrap().remove(0)).collect();
+        assert_eq!(read, numbers.map(|number| Some(number.to_owned())));
+    }
+
+    #[test]
     fn a_small_file_cannot_fill_the_memory() {
         let far = r#"<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>"#;
         assert!(
             refusal("", |out| out.write_all(far.as_bytes()).unwrap())
                 .contains("more than 10000 columns; save the sheet as CSV")
         );
+        let memory = format!("take more than {} MB of memory; save the sheet as CSV", limits::HELD >> 20);
         let wide = refusal("", |out| {
             (1..=1700).for_each(|row| write!(out, r#"<row r="{row}"><c r="NTP{row}"><v>1</v></c></row>"#).unwrap());
         });
-        assert!(wide.contains("more than 16000000 cells"), "{wide}");
-        let blank = vec![b' '; 1 << 20];
-        let unpacked = refusal("", |out| (0..1025).for_each(|_| out.write_all(&blank).unwrap()));
+        assert!(wide.contains(&memory), "{wide}");
+        let blank = b"<!---->".repeat(1 << 17);
+        let unpacked = refusal("", |out| (0..1200).for_each(|_| out.write_all(&blank).unwrap()));
         assert!(unpacked.contains("unpacks to more than 1024 MB"), "{unpacked}");
         // One text of a megabyte in 1,100 cells.
         let text = format!("<si><t>{}</t></si>", "x".repeat(1 << 20));
         let shared = refusal(&text, |out| {
             (1..=1100).for_each(|row| write!(out, r#"<row r="{row}"><c r="A{row}" t="s"><v>0</v></c></row>"#).unwrap());
         });
-        assert!(shared.contains("more than 1024 MB of text"), "{shared}");
+        assert!(shared.contains(&memory), "{shared}");
+        let texts = refusal(&"<si><t>x</t></si>".repeat(3 << 20), |_| ());
+        assert!(texts.contains(&memory), "{texts}");
+        let long = refusal("", |out| (0..9).for_each(|_| out.write_all(&vec![b' '; 1 << 20]).unwrap()));
+        assert!(long.contains("a text of more than 8 MB; save the sheet as CSV"), "{long}");
+    }
+
+    /// The reader takes memory for as many texts as there are said to be.
+    #[test]
+    fn a_table_of_texts_cannot_claim_more_than_memory_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.xlsx");
+        let claiming = |claim: &str| {
+            workbook_of(&path, &format!("<sst {claim}><si><t>标题</t></si></sst>"), |out| {
+                out.write_all(br#"<row r="1"><c r="A1" t="s"><v>0</v></c></row>"#).unwrap();
+            });
+            SheetRows::open(&path, None)
+        };
+        assert_eq!(claiming(r#"uniqueCount="3""#).unwrap().columns(), ["标题"]);
+        for claim in ["uniqueCount='20000000000'", "uniqueCount = \"99999999999999999999\""] {
+            let error = format!("{:#}", claiming(claim).err().unwrap());
+            assert!(error.contains("MB of memory; save the sheet as CSV"), "{error}");
+        }
     }
 }

@@ -22,6 +22,11 @@ const HEAD: usize = 17;
 
 type Address = [u8; 9];
 
+/// The frames in the second copy of a journal's folder, by their keys.
+pub fn copied(root: &Path) -> Result<BTreeMap<[u8; 9], Vec<u8>>> {
+    Copy::open(root).map(|copy| copy.frames)
+}
+
 pub(super) struct Copy {
     path: PathBuf,
     frames: BTreeMap<Address, Vec<u8>>,

@@ -56,6 +56,7 @@ use migrate::migrate;
 pub use block::{pack, unpack};
 pub use check::Problem;
 pub use compact::Compaction;
+pub use copy::copied;
 pub use journal::{Journal, Slot};
 pub use layout::{BatchEntry, BatchRecord, Header, SetSpec, seal, unseal};
 pub use portable::{Carried, export, file_name, import};

@@ -54,6 +54,11 @@ pub(super) fn read(path: &Path, setting: &str) -> Result<(Vec<Entry>, Dictionary
     parse(&text, path, encoding)
 }
 
+/// Reads the dictionary in a file.
+pub fn read_dictionary(path: &Path) -> Result<(Vec<Entry>, DictionaryReport)> {
+    read(path, "[tokenizer] dictionaries")
+}
+
 /// Parses a dictionary that came from `file`.
 pub(super) fn parse(text: &str, file: &Path, encoding: &'static str) -> Result<(Vec<Entry>, DictionaryReport)> {
     let mut entries = Vec::new();

@@ -24,7 +24,7 @@ mod truncate;
 mod vocab;
 
 pub(crate) use chunk::Chunk;
-pub use dictionary::{DictionaryReport, Entry};
+pub use dictionary::{DictionaryReport, Entry, read_dictionary};
 pub use params::{Cut, Mode, Stopwords, TokenizerParams};
 pub use segment::{JIEBA_VERSION, Segmenter};
 pub use sentence::sentences;

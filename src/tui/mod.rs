@@ -83,6 +83,7 @@ pub use models::{
     Surprised, Tool, TrainModel,
 };
 pub use onnx::{AskContextual, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
+pub use session::read_session;
 pub use text::{
     About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy,
     TextSubject, Tokens, Tradable,

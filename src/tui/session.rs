@@ -78,6 +78,14 @@ impl Session {
     }
 }
 
+/// Reads the file of a session, and gives the text that would be written of it.
+pub fn read_session(path: &Path) -> Option<String> {
+    match read(path) {
+        Found::Session(session) => Some(session.text()),
+        _ => None,
+    }
+}
+
 /// Reads an earlier session.
 pub(crate) fn read(path: &Path) -> Found {
     let bytes =

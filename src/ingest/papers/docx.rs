@@ -25,23 +25,26 @@ pub(super) fn read(bytes: &[u8], name: &str, limits: &Limits) -> Result<Paper, R
     let damaged = |error: &dyn std::fmt::Display| Refused::new(reason::DAMAGED_DOCX, error.to_string());
     limits::check_archive(bytes).map_err(|error| damaged(&error))?;
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| damaged(&error))?;
-    let xml = part(&mut archive, "word/document.xml")?;
+    let size = bytes.len() as u64;
+    let xml = part(&mut archive, "word/document.xml", size)?;
     check_depth(&xml)?;
     let document = Document::of(&xml).map_err(|error| damaged(&error))?;
-    let record = match part(&mut archive, "docProps/core.xml") {
+    drop(xml);
+    let record = match part(&mut archive, "docProps/core.xml", size) {
         Ok(xml) => Record::of(&xml).unwrap_or_default(),
         Err(_) => Record::default(),
     };
-    let mut lines: Vec<&str> = document.body.lines().collect();
-    let published_at = dates::published_at(name, &lines[..lines.len().min(20)], &record.made_at);
-    let first = lines.first().filter(|l| l.chars().count() <= TITLE && !l.ends_with(['。', '！', '？', '：', ':']));
+    let head: Vec<&str> = document.body.lines().take(20).collect();
+    let published_at = dates::published_at(name, &head, &record.made_at);
+    let first = head.first().filter(|l| l.chars().count() <= TITLE && !l.ends_with(['。', '！', '？', '：', ':']));
     let own =
         [document.title.as_deref(), record.title.as_deref().and_then(sensible_title), document.heading.as_deref()];
     let title = own.into_iter().flatten().next().or(first.copied()).unwrap_or_default().to_owned();
-    if lines.first() == Some(&title.as_str()) {
-        lines.remove(0);
-    }
-    let body = lines.join("\n");
+    let body = match document.body.split_once('\n') {
+        Some((first, rest)) if first == title => rest.to_owned(),
+        None if document.body == title => String::new(),
+        _ => document.body,
+    };
     let mut census = Census::default();
     census.add(&title);
     census.add(&body);
@@ -50,13 +53,14 @@ pub(super) fn read(bytes: &[u8], name: &str, limits: &Limits) -> Result<Paper, R
     Ok(Paper { title, body, published_at, author: record.author, quality, ..Paper::default() })
 }
 
-/// A part of the archive, unpacked within the limit.
-fn part(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<String, Refused> {
+/// A part of an archive of `size` bytes, unpacked within the limit.
+fn part(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str, size: u64) -> Result<String, Refused> {
     let damaged = |error: &dyn std::fmt::Display| Refused::new(reason::DAMAGED_DOCX, format!("{name}: {error}"));
     let file = archive.by_name(name).map_err(|error| damaged(&error))?;
     let mut bytes = Vec::new();
-    file.take(limits::FILE + 1).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
-    if bytes.len() as u64 > limits::FILE {
+    let limit = limits::unpacked(size);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
+    if bytes.len() as u64 > limit {
         return Err(Refused::new(reason::UNPACKS_TOO_LARGE, name));
     }
     String::from_utf8(bytes).map_err(|error| damaged(&error))

@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::Read;
 
 use anyhow::{Context, Result, ensure};
+use calamine::Data;
 
-use super::CSV;
+use super::{CSV, Held};
 use crate::ingest::limits;
 
 /// Rows and columns of a sheet at the most, as the format has them.
@@ -22,8 +23,8 @@ const MANY: u16 = 0x00bd;
 const CELLS: [u16; 9] = [0x0006, 0x0203, 0x0204, 0x0205, 0x0207, 0x00d6, 0x00fd, 0x027e, MANY];
 const DAMAGED: &str = "no .xls workbook, or a damaged one";
 
-/// Refuses a file whose streams go round in circles or whose sheets are larger than any.
-pub(super) fn check(file: &File) -> Result<()> {
+/// Refuses a file whose streams go round in circles or whose sheets are larger than any, and counts in `held` what its reader keeps.
+pub(super) fn check(file: &File, held: &mut Held) -> Result<()> {
     let size = file.metadata()?.len();
     ensure!(size <= limits::FILE, "a workbook of more than {} MB; {CSV}", limits::FILE >> 20);
     // Strictly: no sector stands in two streams, or twice in one.
@@ -33,7 +34,8 @@ pub(super) fn check(file: &File) -> Result<()> {
     let Some(name) = ["/Workbook", "/Book"].into_iter().find(|name| compound.is_stream(name)) else { return Ok(()) };
     let mut stream = Vec::new();
     compound.open_stream(name)?.take(size).read_to_end(&mut stream).context(DAMAGED)?;
-    check_stream(&stream)
+    // The reader's table, and the rows that are made of it.
+    held.take(2 * (check_stream(&stream)? * size_of::<Data>()) as u64)
 }
 
 /// Records by kind and content, up to where they end or break off.
@@ -46,7 +48,8 @@ fn records(mut stream: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-fn check_stream(stream: &[u8]) -> Result<()> {
+/// The cells of all sheets, from the first to the last of each.
+fn check_stream(stream: &[u8]) -> Result<usize> {
     let (mut places, mut cells) = (BTreeSet::new(), 0);
     for (_, sheet) in records(stream).take_while(|(kind, _)| *kind != END).filter(|(kind, _)| *kind == SHEET) {
         let place = long(sheet, 0) as usize;
@@ -70,7 +73,7 @@ fn check_stream(stream: &[u8]) -> Result<()> {
         }
         ensure!(cells <= limits::CELLS, "more than {} cells; {CSV}", limits::CELLS);
     }
-    Ok(())
+    Ok(cells)
 }
 
 /// Whether the size that a sheet claims can be; of the last row and column it says the number behind.
@@ -116,9 +119,12 @@ mod tests {
 
     #[test]
     fn sheets_as_the_format_has_them_pass() {
-        check_stream(&stream(&[dimensions(65_536, 256), cell(0, 0), cell(60_000, 250)])).unwrap();
-        check_stream(&stream(&[dimensions(0, 0)])).unwrap();
-        check_stream(b"").unwrap();
+        assert_eq!(
+            check_stream(&stream(&[dimensions(65_536, 256), cell(0, 0), cell(60_000, 250)])).unwrap(),
+            60_001 * 251
+        );
+        assert_eq!(check_stream(&stream(&[dimensions(0, 0)])).unwrap(), 0);
+        assert_eq!(check_stream(b"").unwrap(), 0);
     }
 
     #[test]

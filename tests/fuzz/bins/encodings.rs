@@ -3,4 +3,6 @@
 #[path = "../targets/mod.rs"]
 mod targets;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| targets::check("encodings", bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    targets::check("encodings", bytes);
+});

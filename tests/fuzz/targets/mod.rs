@@ -1,4 +1,4 @@
-//! What is checked of every reader of bytes, whatever the bytes: one function a target.
+//! What is checked of every reader of bytes, whatever the bytes: one function a target, and the memory that it may take.
 //!
 //! cargo-fuzz calls them with bytes that it makes up, `tests/fuzz_replay.rs` with what was kept. A body holds a property, not
 //! only that nothing panics, and makes nothing that outlives it.
@@ -9,11 +9,15 @@ mod blocks;
 mod codes;
 mod configuration;
 mod encodings;
+mod exports;
 mod expressions;
 mod fasttext;
 mod filters;
+mod lists;
 mod matrices;
+mod memory;
 mod models;
+mod own;
 mod papers;
 mod pieces;
 mod tables;
@@ -23,52 +27,109 @@ mod truncation;
 mod vectors;
 
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use inkstone::job::Ctx;
 
-/// The targets: their names, and what is checked.
-pub(crate) const ALL: [(&str, fn(&[u8])); 24] = [
-    ("arpa", arpa::check),
-    ("blocks", blocks::check),
-    ("codes", codes::check),
-    ("configuration", configuration::check),
-    ("csv", tables::csv),
-    ("docx", archives::docx),
-    ("encodings", encodings::check),
-    ("expressions", expressions::check),
-    ("fasttext", fasttext::check),
-    ("filters", filters::check),
-    ("html", papers::html),
-    ("json", tables::json),
-    ("matrices", matrices::check),
-    ("models", models::check),
-    ("parquet", tables::parquet),
-    ("pdf", papers::pdf),
-    ("pieces", pieces::check),
-    ("seals", blocks::seals),
-    ("sheets", archives::sheets),
-    ("text", papers::text),
-    ("times", times::check),
-    ("tokens", tokens::check),
-    ("truncation", truncation::check),
-    ("vectors", vectors::check),
+/// A reader of bytes, and what it may take.
+pub(crate) struct Target {
+    pub(crate) name: &'static str,
+    check: fn(&[u8]),
+    limit: Limit,
+}
+
+/// Bytes of memory for an input: a fixed part, and a part for each of its bytes.
+#[derive(Clone, Copy)]
+struct Limit {
+    /// Held at once.
+    peak: (usize, usize),
+    /// Asked for in all, whether given back or not: the work that is done.
+    total: (usize, usize),
+}
+
+/// Lines of text, which are copied a few times: read, decoded, split, and compared with themselves.
+const PLAIN: Limit = Limit { peak: (MB, 64), total: (4 * MB, 2_000) };
+/// Tables: a thread reads 256 KB at a time, the pool keeps its queues, the preview and the rows are held beside each other.
+const TABLE: Limit = Limit { peak: (16 * MB, 200), total: (64 * MB, 20_000) };
+/// Models: they are held as they are opened, saved and opened again, and asked; the first one brings a dictionary of 50 MB.
+const MODEL: Limit = Limit { peak: (64 * MB, 200), total: (256 * MB, 20_000) };
+/// What is packed unpacks to a thousand times its size at the most before its own limits end it: 96 MB and its size.
+const PACKED: Limit = Limit { peak: (8 * MB, 4_000), total: (64 * MB, 20_000) };
+
+const MB: usize = 1 << 20;
+
+/// The targets.
+pub(crate) const ALL: [Target; 32] = [
+    Target { name: "arpa", check: arpa::check, limit: MODEL },
+    Target { name: "blocks", check: blocks::check, limit: PLAIN },
+    Target { name: "codes", check: codes::check, limit: PLAIN },
+    Target { name: "configuration", check: configuration::check, limit: PLAIN },
+    Target { name: "csv", check: tables::csv, limit: TABLE },
+    Target { name: "decisions", check: lists::decisions, limit: PLAIN },
+    Target { name: "dictionaries", check: lists::dictionaries, limit: PLAIN },
+    Target { name: "docx", check: archives::docx, limit: PACKED },
+    Target { name: "encodings", check: encodings::check, limit: PLAIN },
+    Target { name: "expressions", check: expressions::check, limit: PLAIN },
+    Target { name: "fasttext", check: fasttext::check, limit: MODEL },
+    Target { name: "filters", check: filters::check, limit: PLAIN },
+    Target { name: "html", check: papers::html, limit: PLAIN },
+    Target { name: "journal", check: own::journal, limit: PLAIN },
+    Target { name: "json", check: tables::json, limit: TABLE },
+    Target { name: "manifests", check: own::manifests, limit: PLAIN },
+    Target { name: "matrices", check: matrices::check, limit: MODEL },
+    Target { name: "models", check: models::check, limit: MODEL },
+    Target { name: "onnx", check: exports::header, limit: PLAIN },
+    Target { name: "onnx_config", check: exports::config, limit: MODEL },
+    Target { name: "parquet", check: tables::parquet, limit: PACKED },
+    Target { name: "pdf", check: papers::pdf, limit: PACKED },
+    Target { name: "pieces", check: pieces::check, limit: MODEL },
+    Target { name: "seals", check: blocks::seals, limit: PLAIN },
+    Target { name: "sessions", check: own::sessions, limit: PLAIN },
+    Target { name: "sheets", check: archives::sheets, limit: PACKED },
+    Target { name: "text", check: papers::text, limit: PLAIN },
+    Target { name: "times", check: times::check, limit: PLAIN },
+    Target { name: "tokens", check: tokens::check, limit: MODEL },
+    Target { name: "truncation", check: truncation::check, limit: PLAIN },
+    Target { name: "vectors", check: vectors::check, limit: MODEL },
+    Target { name: "words", check: lists::words, limit: PLAIN },
 ];
 
-/// Checks some bytes.
-pub(crate) fn check(target: &str, bytes: &[u8]) {
-    let (_, check) = ALL.iter().find(|(name, _)| *name == target).expect("a target of this name");
-    check(bytes);
+/// Bytes that a check took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) peak: usize,
+    pub(crate) total: usize,
+}
+
+/// Checks some bytes, and that this takes no more than it may.
+pub(crate) fn check(target: &str, bytes: &[u8]) -> Taken {
+    let number = ALL.iter().position(|t| t.name == target).expect("a target of this name");
+    let Target { check, limit, .. } = &ALL[number];
+    let ((), taken) = counted_as(number, || check(bytes));
+    for (what, taken, (base, each)) in [("held", taken.peak, limit.peak), ("asked for", taken.total, limit.total)] {
+        let limit = base + each * bytes.len();
+        assert!(taken <= limit, "{target} {what} {taken} bytes for an input of {}; {limit} are the most", bytes.len());
+    }
+    taken
+}
+
+/// Does some work of a target, and counts the memory that it takes. One work at a time: memory is counted for all threads together.
+pub(crate) fn counted_as<T>(target: usize, work: impl FnOnce() -> T) -> (T, Taken) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    memory::begin(target);
+    let done = work();
+    (done, memory::taken())
 }
 
 /// One thread, so that the same bytes take the same way.
-fn ctx() -> &'static Ctx {
+pub(crate) fn ctx() -> &'static Ctx {
     static CTX: LazyLock<Ctx> = LazyLock::new(|| Ctx::new(1, 1).expect("a pool of one thread"));
     &CTX
 }
 
 /// Gives the bytes as a file of this name.
-fn with_file<T>(name: &str, bytes: &[u8], work: impl FnOnce(&Path) -> T) -> T {
+pub(crate) fn with_file<T>(name: &str, bytes: &[u8], work: impl FnOnce(&Path) -> T) -> T {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).expect("a file in a temporary folder");

@@ -4,14 +4,11 @@
 //! up or down is turned, so that its text is level; text that then still is not level is left out (vertical banners,
 //! watermarks), as is text outside of the page.
 
-use std::io::Read;
 use std::panic::resume_unwind;
 
-use flate2::read::ZlibDecoder;
 use hayro_interpret::font::{Glyph as Drawn, GlyphRun};
 use hayro_interpret::hayro_cmap::BfString;
-use hayro_interpret::hayro_syntax::object::dict::keys::{FILTER, IMAGE, SUBTYPE};
-use hayro_interpret::hayro_syntax::object::{Array, DateTime, Dict, Name, Object};
+use hayro_interpret::hayro_syntax::object::DateTime;
 use hayro_interpret::hayro_syntax::page::Page as PdfPage;
 use hayro_interpret::hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use hayro_interpret::kurbo::{Affine, BezPath, Point, Rect};
@@ -22,10 +19,8 @@ use hayro_interpret::{
 
 use rustc_hash::FxHashSet;
 
+use super::measure::{Harm, Measure};
 use crate::ingest::limits;
-
-/// Bytes of a packed stream below which it cannot unpack to much: a byte holds a thousand at the most.
-const SMALL_STREAM: usize = 1 << 16;
 
 /// One glyph that can be seen.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +70,7 @@ pub(super) enum Closed {
 pub(super) enum Stop {
     /// The work was cancelled.
     Cancelled,
-    /// The page draws more than [`limits::DRAWN`] things.
+    /// The file draws more than [`limits::DRAWN`] things, or one of its pages more than [`limits::GLYPHS`] letters.
     Endless,
 }
 
@@ -92,33 +87,13 @@ impl File {
         })
     }
 
-    pub(super) fn pages(&self) -> usize {
-        self.0.pages().len()
+    /// Counts what its pages will draw.
+    pub(super) fn rehearse(&self, measure: &mut Measure<'_>) -> Result<(), Harm> {
+        measure.rehearse(&self.0)
     }
 
-    /// Whether what is packed in the file, its pictures aside, unpacks to more than `limit` bytes; the interpreter unpacks without
-    /// measure.
-    pub(super) fn unpacks_over(&self, limit: u64) -> bool {
-        let mut unpacked = 0;
-        for object in self.0.objects() {
-            let Object::Stream(stream) = object else { continue };
-            let packings = packings(stream.dict());
-            let picture = stream.dict().get::<Name<'_>>(SUBTYPE).is_some_and(|name| name.as_ref() == IMAGE);
-            let raw = stream.raw_data();
-            if packings == 0 || picture || (packings == 1 && raw.len() < SMALL_STREAM) {
-                continue;
-            }
-            let mut inside: Box<dyn Read> = Box::new(&*raw);
-            for _ in 0..packings {
-                inside = Box::new(ZlibDecoder::new(inside));
-            }
-            // A stream that breaks off is the interpreter's to judge.
-            unpacked += copied(inside.take(limit + 1 - unpacked));
-            if unpacked > limit {
-                return true;
-            }
-        }
-        false
+    pub(super) fn pages(&self) -> usize {
+        self.0.pages().len()
     }
 
     pub(super) fn record(&self) -> Record {
@@ -137,34 +112,16 @@ impl File {
 
     /// What each page draws, one after the other; `cancelled` is asked while a page is read. Fonts are read once a file.
     ///
-    /// Unwinds with a [`Stop`] out of an endless page or when the work is cancelled.
+    /// Unwinds with a [`Stop`] out of a file that draws without end or when the work is cancelled.
     pub(super) fn each_page(&self, cancelled: &dyn Fn() -> bool, mut take: impl FnMut(Page)) {
-        let cache = InterpreterCache::new();
+        let (cache, mut drawn) = (InterpreterCache::new(), 0);
         for page in self.0.pages().iter() {
             if cancelled() {
                 resume_unwind(Box::new(Stop::Cancelled));
             }
-            take(page_of(page, &cache, cancelled));
+            take(page_of(page, &cache, &mut drawn, cancelled));
         }
     }
-}
-
-/// How often a stream is packed by Flate.
-fn packings(stream: &Dict<'_>) -> usize {
-    let flate = |name: &Name<'_>| matches!(name.as_ref(), b"FlateDecode" | b"Fl");
-    match stream.get::<Name<'_>>(FILTER) {
-        Some(name) => usize::from(flate(&name)),
-        None => stream.get::<Array<'_>>(FILTER).map_or(0, |names| names.iter::<Name<'_>>().filter(flate).count()),
-    }
-}
-
-/// How many bytes a reader gives before it ends or fails.
-fn copied(mut from: impl Read) -> u64 {
-    let (mut buffer, mut total) = (vec![0; 1 << 16], 0);
-    while let Ok(n @ 1..) = from.read(&mut buffer) {
-        total += n as u64;
-    }
-    total
 }
 
 /// A text string of a PDF: UTF-16 or UTF-8 by its mark, else of one byte a character, whose upper half is only read as ASCII's.
@@ -178,12 +135,17 @@ fn text_of(bytes: &[u8]) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn page_of<'a>(page: &PdfPage<'a>, cache: &InterpreterCache<'a>, cancelled: &dyn Fn() -> bool) -> Page {
+fn page_of<'a>(
+    page: &PdfPage<'a>,
+    cache: &InterpreterCache<'a>,
+    drawn: &mut usize,
+    cancelled: &dyn Fn() -> bool,
+) -> Page {
     let (width, height) = page.render_dimensions();
     let settings = InterpreterSettings { render_content: RenderContent::PAGE, ..InterpreterSettings::default() };
     let bounds = Rect::new(0.0, 0.0, width.into(), height.into());
     let mut context = Context::new(page.initial_transform(true).to_kurbo(), bounds, cache, page.xref(), settings);
-    let mut sight = Sight { placed: Vec::new(), images: 0, drawn: 0, cancelled };
+    let mut sight = Sight { placed: Vec::new(), images: 0, drawn, cancelled };
     interpret_page(page, &mut context, &mut sight);
     sight.level(width, height)
 }
@@ -201,18 +163,19 @@ struct Placed {
 struct Sight<'c> {
     placed: Vec<Placed>,
     images: usize,
-    drawn: usize,
+    /// Things drawn on this page and those before it.
+    drawn: &'c mut usize,
     cancelled: &'c dyn Fn() -> bool,
 }
 
 impl Sight<'_> {
     fn count(&mut self, n: usize) {
-        let before = self.drawn >> 12;
-        self.drawn += n;
-        if self.drawn > limits::DRAWN {
+        let before = *self.drawn >> 12;
+        *self.drawn += n;
+        if *self.drawn > limits::DRAWN || self.placed.len() + n > limits::GLYPHS {
             resume_unwind(Box::new(Stop::Endless));
         }
-        if self.drawn >> 12 != before && (self.cancelled)() {
+        if *self.drawn >> 12 != before && (self.cancelled)() {
             resume_unwind(Box::new(Stop::Cancelled));
         }
     }

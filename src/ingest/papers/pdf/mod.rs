@@ -1,6 +1,6 @@
 //! PDF files: glyphs with their places become titled text in reading order.
 //!
-//! `glyphs` (what pages draw) -> `fragments` (runs of text) -> `furniture` (headers and footers off) -> `title` ->
+//! `measure` (what that will take) -> `glyphs` (what pages draw) -> `fragments` (runs of text) -> `furniture` (headers and footers off) -> `title` ->
 //! `columns` (reading order) -> `paragraphs` (lines joined). What a damaged file makes the interpreter do stays in this
 //! file: a panic is a reason to set it aside.
 
@@ -8,13 +8,19 @@ mod columns;
 mod fragments;
 mod furniture;
 mod glyphs;
+mod inflate;
+mod measure;
 mod paragraphs;
 mod title;
+mod unpack;
+
+use std::panic::resume_unwind;
 
 use self::fragments::Fragment;
 pub(super) use self::title::sensible as sensible_title;
 
 use self::glyphs::{Closed, File, Record, Stop};
+use self::measure::{Harm, Measure};
 use super::dates;
 use super::quality::{Census, Quality};
 use super::{Limits, Paper, Refused, Stopped};
@@ -48,16 +54,40 @@ pub(super) fn read(
 ) -> Result<Result<Paper, Refused>, Stopped> {
     match job::contained(|| drawn(bytes, limits, cancelled)) {
         Ok(Ok(drawn)) => Ok(paper(drawn, name, limits)),
-        Ok(Err(refused)) => Ok(Err(refused)),
+        Ok(Err(Unread::Refused(refused))) => Ok(Err(*refused)),
+        Ok(Err(Unread::Harm(Harm::Cancelled))) => Err(Stopped),
+        Ok(Err(Unread::Harm(harm))) => {
+            let (reason, value) = harm.reason();
+            Ok(Err(Refused::new(reason, value)))
+        }
         Err(panic) => match panic.downcast::<Stop>().map(|stop| *stop) {
             Ok(Stop::Cancelled) => Err(Stopped),
-            Ok(Stop::Endless) => Ok(Err(Refused::new(reason::DAMAGED_PDF, "a page draws without end"))),
+            Ok(Stop::Endless) => Ok(Err(Refused::new(reason::DAMAGED_PDF, "it draws without end"))),
             Err(panic) => Ok(Err(Refused::new(reason::DAMAGED_PDF, job::panic_text(panic.as_ref())))),
         },
     }
 }
 
-fn drawn(bytes: Vec<u8>, limits: &Limits, cancelled: &dyn Fn() -> bool) -> Result<Drawn, Refused> {
+/// Why nothing was drawn.
+enum Unread {
+    Refused(Box<Refused>),
+    Harm(Harm),
+}
+
+impl From<Refused> for Unread {
+    fn from(refused: Refused) -> Unread {
+        Unread::Refused(Box::new(refused))
+    }
+}
+
+impl From<Harm> for Unread {
+    fn from(harm: Harm) -> Unread {
+        Unread::Harm(harm)
+    }
+}
+
+fn drawn(mut bytes: Vec<u8>, limits: &Limits, cancelled: &dyn Fn() -> bool) -> Result<Drawn, Unread> {
+    let mut measure = Measure::look_over(&mut bytes, cancelled)?;
     let file = File::open(bytes).map_err(|closed| match closed {
         Closed::Encrypted => Refused::new(reason::ENCRYPTED, ""),
         Closed::UnknownEncryption => Refused::new(reason::ENCRYPTED, "by an algorithm that is not known here"),
@@ -66,16 +96,18 @@ fn drawn(bytes: Vec<u8>, limits: &Limits, cancelled: &dyn Fn() -> bool) -> Resul
     let pages = file.pages();
     limits.check_pages(pages)?;
     if pages == 0 {
-        return Err(Refused::new(reason::DAMAGED_PDF, "no pages"));
+        return Err(Refused::new(reason::DAMAGED_PDF, "no pages").into());
     }
-    if file.unpacks_over(limits::FILE) {
-        return Err(Refused { pages, ..Refused::new(reason::UNPACKS_TOO_LARGE, "") });
-    }
+    file.rehearse(&mut measure)?;
     let (mut sheets, mut census) = (Vec::with_capacity(pages), Census::default());
-    let (mut blank, mut images) = (0, 0);
+    let (mut blank, mut images, mut fragments) = (0, 0, 0);
     file.each_page(cancelled, |page| {
         page.glyphs.iter().for_each(|g| census.add_glyph(&g.text));
         let sheet = Sheet { height: page.height, fragments: fragments::fragments(&page.glyphs, page.width) };
+        fragments += sheet.fragments.len();
+        if fragments > limits::FRAGMENTS {
+            resume_unwind(Box::new(Stop::Endless));
+        }
         blank += usize::from(sheet.fragments.is_empty());
         images += page.images;
         sheets.push(sheet);
