@@ -62,7 +62,7 @@ pub(super) fn listed(file: &str, heads: Vec<Head>, uses: &[(&str, Output)]) -> L
         inputs: inputs.to_vec(),
         outputs,
         weights: BTreeMap::from([("fp32", 102_267_648)]),
-        beside: Vec::new(),
+        beside: std::collections::BTreeSet::new(),
     };
     Listed {
         file: Path::new("/home/li/demo").join(file),
