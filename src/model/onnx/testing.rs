@@ -62,7 +62,7 @@ pub(crate) fn section() -> RuntimeParams {
 
 /// A field of bytes, as protocol buffers write it.
 pub(crate) fn field(number: u64, bytes: &[u8]) -> Vec<u8> {
-    [varint(number << 3 | 2), varint(bytes.len() as u64), bytes.to_vec()].concat()
+    [varint((number << 3) | 2), varint(bytes.len() as u64), bytes.to_vec()].concat()
 }
 
 fn varint(mut value: u64) -> Vec<u8> {
@@ -96,7 +96,9 @@ fn fields(message: &[u8]) -> Vec<(u64, &[u8], Option<&[u8]>)> {
         let tag = number(&mut at);
         let mut value = None;
         match tag & 7 {
-            0 => drop(number(&mut at)),
+            0 => {
+                number(&mut at);
+            }
             1 => at += 8,
             2 => {
                 let length = number(&mut at) as usize;

@@ -1,6 +1,6 @@
 //! What the screens of the page stand on: invented models of every sort, and answers of theirs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ pub(super) fn listed(file: &str, heads: Vec<Head>, uses: &[(&str, Output)]) -> L
         inputs: inputs.to_vec(),
         outputs,
         weights: BTreeMap::from([("fp32", 102_267_648)]),
-        beside: BTreeSet::new(),
+        beside: std::collections::BTreeSet::new(),
     };
     Listed {
         file: Path::new("/home/li/demo").join(file),

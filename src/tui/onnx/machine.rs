@@ -43,7 +43,9 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
                     Line::styled(format!("{sign}{piece}"), look::BAD)
                 });
             frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), fault);
-            frame.render_widget(titled(words::MEND, machine.mend().unwrap_or_default(), look::KEY), mend);
+            if let Some(command) = machine.mend() {
+                frame.render_widget(titled(words::MEND, command, look::KEY), mend);
+            }
             frame.render_widget(devices, rest);
         }
     }

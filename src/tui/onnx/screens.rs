@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
@@ -15,7 +16,7 @@ use crate::model::onnx::testing::{has_library, opening};
 use crate::model::onnx::{Device, OnnxParams, Output, Probe, Sample, Words, meter, models};
 use crate::tui::bench::{Bench, LARGE, SMALL, empty};
 use crate::tui::page::PageState;
-use crate::tui::{Language, Workspace};
+use crate::tui::{Language, Start, UnknownLibrary, Workspace};
 
 fn bench(change: impl FnOnce(&mut Workspace)) -> Bench {
     let mut bench = Bench::open(&empty(), |workspace| {
@@ -59,6 +60,52 @@ fn what_is_not_there_is_told_with_the_way_out() {
     assert_eq!(bench.app.command(), "inkstone doctor --fix");
     bench.press("m/");
     assert!(!bench.app.typing(), "without a library nothing can be asked");
+}
+
+#[test]
+fn a_library_that_the_configuration_names_is_agreed_to_by_nothing_but_y() {
+    let agreed = Arc::new(AtomicUsize::new(0));
+    let runs = Arc::new(AtomicUsize::new(0));
+    let open = |changed: bool, start: Start| {
+        let (agreed, runs) = (agreed.clone(), runs.clone());
+        Bench::open(&empty(), move |w| {
+            let agree = Arc::new(move || {
+                agreed.fetch_add(1, Ordering::SeqCst);
+                Ok(())
+            });
+            w.unknown_library =
+                Some(UnknownLibrary { file: "/data/someone/desk/lib/libonnxruntime.so.1.31.1".into(), changed, agree });
+            w.start = start;
+            w.run = Arc::new(move |_| {
+                runs.fetch_add(1, Ordering::SeqCst);
+                Ok(Vec::new())
+            });
+        })
+    };
+    let count = |of: &Arc<AtomicUsize>| of.load(Ordering::SeqCst);
+    insta::assert_snapshot!("unknown_library", open(false, Start::Browse).screen(SMALL, ""));
+    let english = |w: &mut Bench| w.app.language = Language::En;
+    let mut bench = open(false, Start::Browse);
+    english(&mut bench);
+    insta::assert_snapshot!("unknown_library_narrow_english", bench.screen((60, 16), ""));
+    let mut bench = open(true, Start::Browse);
+    english(&mut bench);
+    assert!(bench.screen(SMALL, "").contains("has changed since you"));
+    for keys in ["n", "<enter>n", "<esc>", "q", "<ctrl-c>"] {
+        let mut bench = open(false, Start::Run);
+        let ran = count(&runs);
+        assert_eq!(count(&agreed), 0);
+        assert!(!bench.app.busy(), "the run waits for the answer");
+        bench.press(keys);
+        bench.finish();
+        assert_eq!((count(&agreed), count(&runs)), (0, ran + 1), "{keys}");
+    }
+    let mut bench = open(false, Start::Run);
+    assert!(bench.screen(SMALL, "<enter>").contains("y 是"), "Enter answers nothing");
+    bench.press("y");
+    bench.finish();
+    assert_eq!(count(&agreed), 1);
+    assert!(!bench.screen(SMALL, "4").contains("y 是"));
 }
 
 #[test]

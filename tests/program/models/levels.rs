@@ -12,8 +12,8 @@ const LEVELS: [&str; 3] = ["base", "avx2", "avx512"];
 
 /// Rows whose lengths are no multiple of any vector's, and long enough that whole vectors are used.
 const WIDE: &[Case] = &[
-    case("lsa", &["--dim", "37"], "rows.npy"),
-    case("ppmi", &["--dim", "37", "--min-count", "1"], "rows.npy"),
+    case("lsa", &["--dim", "7"], "rows.npy"),
+    case("ppmi", &["--dim", "7", "--min-count", "1"], "rows.npy"),
     case("glove", &["--dim", "37", "--min-count", "1", "--epochs", "3"], "rows.npy"),
     case("word2vec", &["--dim", "37", "--min-count", "1"], "rows.npy"),
     case("word2vec", &["--dim", "37", "--min-count", "1", "--hs"], "rows.npy"),

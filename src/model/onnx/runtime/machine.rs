@@ -53,10 +53,11 @@ impl Machine {
         }
     }
 
-    /// The command that brings what is missing: the library; or that for CUDA, where there are devices.
+    /// The command that brings what is missing: the library, where none is named that would be tried all the same; or that for CUDA,
+    /// where there are devices.
     pub fn mend(&self) -> Option<&'static str> {
         match &self.cuda_lacks {
-            None => Some(MEND),
+            None => (!self.places.iter().any(|place| place.named)).then_some(MEND),
             Some(lacks) => (!lacks.is_empty() && !self.devices.is_empty()).then_some(MEND_CUDA),
         }
     }
@@ -104,6 +105,9 @@ mod tests {
             devices: devices.iter().map(|name| (*name).to_owned()).collect(),
         };
         assert_eq!(machine(Err("none".into()), None, &[]).mend(), Some(MEND));
+        let place = Candidate { file: "/a/libonnxruntime.so".into(), from: "[onnx] library", named: true };
+        let named = Machine { places: vec![place], ..machine(Err("it cannot be loaded".into()), None, &[]) };
+        assert_eq!(named.mend(), None, "it would be tried all the same");
         let lacks = Some(vec!["libcudnn.so.9".to_owned()]);
         assert_eq!(machine(Ok(there.clone()), lacks.clone(), &["NVIDIA L4"]).mend(), Some(MEND_CUDA));
         assert_eq!(machine(Ok(there.clone()), lacks, &[]).mend(), None);
