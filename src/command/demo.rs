@@ -37,9 +37,11 @@ const PLACEBO: &str = include_str!("../../datasets/demo/placebo.txt");
 /// Generates the market unless it is there already, runs everything, and shows or prints the result.
 pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
     if is_batch(global) {
-        let (mut opened, params, data) = open(args, global)?;
-        let ctx = opened.ctx();
+        let ready = open(args, global);
+        // Also a folder that is refused is answered by one JSON object.
+        let ctx = ready.as_ref().map_or_else(|_| Ctx::new(1, 1), |(opened, ..)| opened.ctx());
         return Ok(headless::run_under("demo", ctx, |ctx| {
+            let (mut opened, params, data) = ready?;
             let _held = opened.writing("demo")?;
             opened.ensure_writable(Stage::Report)?;
             let left_out = ready_models(&mut opened, &args.dir, ctx)?;

@@ -469,16 +469,17 @@ fn files_of_others_come_back_whenever_an_export_was_killed() {
     for (killed, old) in [("before the exchange", &out), ("after it", &partial), ("after two renames", &previous)] {
         for carried in 0..THEIRS.len() {
             let _ = std::fs::remove_dir_all(&out);
-            export(old, &Params::default()).unwrap();
-            put_theirs(old);
-            if *old != out {
-                export(&out, &everything()).unwrap();
+            export(&out, &everything()).unwrap();
+            if *old == out {
+                put_theirs(&out);
+                export(&partial, &everything()).unwrap();
+            } else {
+                export(old, &Params::default()).unwrap();
+                put_theirs(old);
                 for path in &THEIRS[..carried] {
                     std::fs::create_dir_all(out.join(path).parent().unwrap()).unwrap();
                     std::fs::rename(old.join(path), out.join(path)).unwrap();
                 }
-            } else {
-                export(&partial, &everything()).unwrap();
             }
             export(&out, &Params::default()).unwrap_or_else(|error| panic!("killed {killed}: {error:#}"));
             assert_theirs(&out);

@@ -246,8 +246,12 @@ fn stores_of_the_formats_before_are_brought_to_this_one_and_one_of_a_newer_is_re
             std::fs::remove_dir_all(dir.path().join("rows")).unwrap();
         }
 
-        let reader = Reader::open(dir.path()).unwrap();
-        assert_eq!(reader.sets().unwrap().len(), sets.len());
+        let refused = Reader::open(dir.path()).err().unwrap().to_string();
+        assert!(
+            refused.contains(&format!("is of the older format {format}: `inkstone run` brings it to")),
+            "{refused}"
+        );
+        assert_eq!(std::fs::read_to_string(dir.path().join("current")).unwrap(), current, "who reads changes nothing");
         let store = Store::open(dir.path()).unwrap();
         assert_eq!(store.verify(&ctx()).unwrap(), []);
         for (spec, rows) in &sets {
@@ -256,6 +260,8 @@ fn stores_of_the_formats_before_are_brought_to_this_one_and_one_of_a_newer_is_re
         let others = [b"r", b"h"].iter().any(|kind| store.database.scan(*kind).next().is_some());
         assert!(!others, "rows and headers are in files alone");
         drop(store);
+        let reader = Reader::open(dir.path()).unwrap();
+        assert_eq!((reader.sets().unwrap().len(), reader.verify(&ctx()).unwrap()), (sets.len(), Vec::new()));
         assert_eq!(std::fs::read_to_string(dir.path().join("current")).unwrap(), "format 2\ndb-000002\n");
 
         std::fs::write(dir.path().join("current"), "format 3\ndb-000002\n").unwrap();

@@ -129,7 +129,7 @@ fn settings_of_a_project_that_another_workbench_has_are_shown_and_not_changed() 
         assert!(picture.contains("这里只能看"), "{keys}: {picture}");
     }
     let picture = second.screen(LARGE, "Ls");
-    assert!(picture.contains("· read-only") && picture.contains("can be seen here but not changed"), "{picture}");
+    assert!(picture.contains("· read-only") && picture.contains("settings can be seen here but not"), "{picture}");
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
     // The form that is opened when the other has ended can be used.
     first.leave();
@@ -233,6 +233,7 @@ fn a_configuration_changed_by_an_editor_is_taken_up_after_the_next_run() {
     let ran = file.clone();
     let mut bench = Bench::open(&dir, |w| {
         *w = reopened(&file, w.clone()).unwrap();
+        w.project = Project::new(dir.path().join(".inkstone"));
         w.run = Arc::new(move |_| Config::read(&ran).map(|_| Vec::new()));
     });
     fs::write(&file, TEXT.replace("markup = true", "markup = 3\nmarkdown = true")).unwrap();
