@@ -63,7 +63,7 @@ fn made(target: &str, rng: &mut ChaCha8Rng) -> Vec<(String, Vec<u8>)> {
 
 /// Says something that is seen whether the test fails or not.
 fn tell(line: &str) {
-    writeln!(std::io::stderr(), "{line}").unwrap();
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 /// Runs a target; an input that fails is told, and kept in the temporary folder.

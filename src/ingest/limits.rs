@@ -6,7 +6,7 @@
 //! | a line of a plain file | [`LINE`] | set aside with its number |
 //! | a quote that does not close | [`RECORD`] | its line is set aside, the next ones are read |
 //! | columns of a table | [`COLUMNS`] | the file is refused |
-//! | a row of a Parquet file with the pages that it lies in | [`PAGES`] and four fifths of the file | the file is refused |
+//! | a row of a Parquet file with the pages that it lies in | [`PAGES`] and three quarters of the file | the file is refused |
 //! | nested JSON | [`JSON_DEPTH`] | the row is set aside |
 //! | nested XML of a DOCX | [`XML_DEPTH`] | the file is set aside |
 //! | nested tables and articles of HTML and DOCX | [`TABLE_DEPTH`] | deeper ones are text and no tables |
@@ -53,8 +53,8 @@ pub const WORKBOOK: u64 = 1 << 30;
 pub const HELD: u64 = 192 << 20;
 /// Cells of a sheet.
 pub const CELLS: usize = 16_000_000;
-/// Bytes of the unpacked pages in which a row of a Parquet file may lie, beside four fifths of the size of the file.
-pub const PAGES: u64 = 56 << 20;
+/// Bytes of the unpacked pages in which a row of a Parquet file may lie, beside three quarters of the size of the file.
+pub const PAGES: u64 = 44 << 20;
 /// Things drawn on all pages of a PDF: letters, lines, pictures.
 pub const DRAWN: usize = 4_000_000;
 /// Letters on one page of a PDF; a page with more is no page of a document.

@@ -103,8 +103,8 @@ impl ParquetRows {
             let rows = self.given..self.given + height;
             let bytes = self.file.claims().bytes_of(rows, |name| used.contains(name));
             if height <= 1 {
-                // The reader holds about four times as much on its way to the texts.
-                let limit = limits::PAGES + self.size * 4 / 5;
+                // The reader holds about five times as much on its way to the texts.
+                let limit = limits::PAGES + self.size * 3 / 4;
                 ensure!(
                     bytes <= limit,
                     "{}: row {} lies in pages of {} MB when unpacked; {} MB are the most (write fewer rows a page or group)",

@@ -23,7 +23,7 @@ use super::unpack::{Over, is_blank, unpack};
 use crate::ingest::{limits, reason};
 
 /// States that are saved inside one another, and pieces of marked content.
-const DEPTH: usize = 2_000;
+const DEPTH: usize = 20_000;
 /// Forms inside one another.
 const FORM_DEPTH: usize = 40;
 /// Elements of one path. Curves around letters that serve as a clip count as [`LETTER`] each.
