@@ -181,6 +181,11 @@ pub(super) fn finish_interrupted(project: &Project) -> Result<()> {
     }
 }
 
+/// Whether a run was killed while it carried out its plan, which the next run finishes first.
+pub fn is_interrupted(project: &Project) -> Result<bool> {
+    Ok(disk::damage_of(&Staging::of(project).plan(), None)?.is_none())
+}
+
 /// Renames, unless an earlier attempt did.
 fn move_once(from: &Path, to: &Path) -> Result<()> {
     if !from.exists() {

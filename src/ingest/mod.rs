@@ -48,6 +48,7 @@ mod tests;
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
 
+pub use commit::is_interrupted;
 pub use encoding::Encoded;
 pub use encoding::decode_whole;
 pub use log::{FileEntry, Log, sources};

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use crate::data::Key;
 use crate::disk::{self, Damage, Flaw};
+use crate::ingest::commit::is_interrupted;
 use crate::ingest::log::Log;
 use crate::ingest::source::{Source, Table};
 use crate::job::Ctx;
@@ -125,8 +126,12 @@ impl Standing {
     }
 }
 
-/// What is wrong with the files that ingest has made.
+/// What is wrong with the files that ingest has made. Those of a run that was killed in the middle of its changes are between two states, which
+/// is nothing wrong.
 pub fn check(project: &Project, ctx: &Ctx) -> Result<Vec<Damage>> {
+    if is_interrupted(project)? {
+        return Ok(Vec::new());
+    }
     match Standing::of(project, ctx) {
         Ok(standing) => Ok(standing.damaged),
         Err(error) => Ok(vec![error.downcast::<Damage>()?]),
@@ -200,6 +205,19 @@ mod tests {
         fs::remove_file(desk.project().ingest_log()).unwrap();
         assert_eq!(desk.run(&sources).damaged().collect::<Vec<_>>(), ["ingest.json is gone"]);
         assert_eq!(desk.bytes(), whole);
+    }
+
+    #[test]
+    fn changes_that_a_kill_interrupted_are_not_damage() {
+        let (desk, _) = desk();
+        let (project, ctx) = (desk.project(), Ctx::new(1, 1).unwrap());
+        fs::remove_file(project.documents().path(0)).unwrap();
+        assert_eq!(check(&project, &ctx).unwrap().len(), 1);
+        let staging = project.dir().join("ingest-staging");
+        disk::write_json(&staging.join("plan.json"), &"a plan").unwrap();
+        assert_eq!(check(&project, &ctx).unwrap(), []);
+        cut_short(&staging.join("plan.json"));
+        assert_eq!(check(&project, &ctx).unwrap().len(), 1);
     }
 
     #[test]

@@ -33,8 +33,10 @@ pub fn check(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
     for (stage, _, made) in state.made_files() {
         damaged.extend(Output::of(stage, config, base, &project).damage(made, ctx)?);
     }
-    let found: BTreeSet<PathBuf> = damaged.iter().map(|damage| damage.path.clone()).collect();
-    damaged.extend(rows(config, base, &found, ctx)?);
+    if !ingest::is_interrupted(&project)? {
+        let found: BTreeSet<PathBuf> = damaged.iter().map(|damage| damage.path.clone()).collect();
+        damaged.extend(rows(config, base, &found, ctx)?);
+    }
     Ok(sorted(damaged))
 }
 

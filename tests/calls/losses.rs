@@ -71,9 +71,9 @@ impl<'r> Losses<'r> {
         Losses { record, model, covered, usually: self::covered(&record.steps, model, |_| false) }
     }
 
-    /// The steps before a moment that are not on the disk then.
-    pub(crate) fn open(&self, moment: usize) -> Vec<usize> {
-        (0..moment).filter(|step| is_change(&self.record.steps[*step]) && self.covered[*step] >= moment).collect()
+    /// Whether a step is done at a moment, but not on the disk.
+    pub(crate) fn is_open(&self, step: usize, moment: usize) -> bool {
+        step < moment && is_change(&self.record.steps[step]) && self.covered[step] >= moment
     }
 
     /// The steps that a call brings to the disk, if it is made.
@@ -135,9 +135,8 @@ impl<'r> Losses<'r> {
             cases.extend(bulk.map(|loss| Case { moment, loss }));
             let next = self.record.steps.get(moment).map(|step| &step.what);
             if matches!(next, None | Some(What::Sync(_) | What::SyncAll | What::End(_) | What::Outside(..))) {
-                let singles = self
-                    .open(moment)
-                    .into_iter()
+                let singles = (0..moment)
+                    .filter(|step| self.is_open(*step, moment))
                     .flat_map(|step| [Loss::Only(step), Loss::OnlyAsZeros(step), Loss::AllBut(step)]);
                 cases.extend(singles.map(|loss| Case { moment, loss }));
             }

@@ -107,16 +107,19 @@ pub(crate) const NEWS: &str = "news.csv";
 
 /// A note on each name, good and bad in turn, on each of the first days.
 fn news(days: usize) -> String {
-    let mut text = String::from("id,title,body,codes,published_at\n");
+    let mut text = String::from("id,title,body,codes,published_at,org\n");
     for (d, day) in DAYS[..days].iter().enumerate() {
         for (c, code) in CODES.iter().enumerate() {
             let (title, body) = match (d + c) % 2 {
                 0 => ("季度业绩大幅增长", "公司公告，净利润大幅增长，盈利能力显著改善，毛利率创新高。"),
                 _ => ("季度业绩大幅下滑", "公司公告，净利润大幅下滑，由盈转亏，存在退市风险。"),
             };
-            let _ = writeln!(text, "{d}-{c},{title}{d}{c},第{d}日第{c}家：{body},{code},{day} 10:{d:02}:{c:02}");
+            let body = format!("第{d}日第{c}家：{body}本报告仅供参考，不构成投资建议。");
+            let _ = writeln!(text, "{d}-{c},{title}{d}{c},{body},{code},{day} 10:{d:02}:{c:02},一家证券");
         }
     }
+    // A row that is set aside.
+    text.push_str("x,没有日期,公司公告。,600101.SH,某日,一家证券\n");
     text
 }
 
@@ -139,10 +142,10 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// Fails unless the command came to its end.
+    /// Fails unless the command came to its end, be it with rows set aside.
     pub(crate) fn finished(self, what: &str) -> Result<Value, String> {
         match self.code {
-            Some(0) => Ok(self.json),
+            Some(0 | 1) => Ok(self.json),
             code => Err(format!("{what} ends with {code:?}: {}{}", self.json, self.stderr)),
         }
     }
