@@ -286,8 +286,16 @@ fn a_journal_of_the_format_before_gets_its_copy_and_one_of_a_newer_is_refused() 
     let journal = Journal::open(dir.path(), PATIENCE).unwrap();
     assert_eq!(journal.last().unwrap(), (2, Some(Key::of(b"two"))));
     assert_eq!(journal.attachment(1).unwrap(), Slot::Whole(b"rows of one".to_vec()));
-    assert!(dir.path().join("db.damaged").is_dir());
     drop(journal);
+    // What was put aside stays, also when it happens again.
+    let aside = |number: u32| files_below(&dir.path().join(format!("db.damaged-{number}")));
+    let kept: Vec<(PathBuf, Vec<u8>)> = aside(1).into_iter().map(|f| (f.clone(), std::fs::read(f).unwrap())).collect();
+    assert!(!kept.is_empty() && aside(2).is_empty());
+    let log = dir.path().join("db/db");
+    std::fs::write(&log, vec![0xff; 1 << 19]).unwrap();
+    drop(Journal::open(dir.path(), PATIENCE).unwrap());
+    assert!(kept.iter().all(|(file, bytes)| std::fs::read(file).unwrap() == *bytes));
+    assert_eq!(std::fs::read(dir.path().join("db.damaged-2/db")).unwrap(), vec![0xff; 1 << 19]);
 
     let mut newer = whole;
     newer[6] = 2;
