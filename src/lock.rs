@@ -107,6 +107,10 @@ pub fn take(path: &Path, work: &str) -> Result<Taken> {
     let cannot = || format!("cannot lock {}", path.display());
     let folder = disk::folder_of(path);
     disk::make_dir(folder)?;
+    // It is opened before the file: a process that ends lets go of what it opened in that order. Some systems lock no folders; there the
+    // file has to do.
+    let is_folders = path.file_name().is_some_and(|name| name == OF_THE_FOLDER);
+    let around = File::open(folder).ok().filter(|_| is_folders);
     let mut file = loop {
         let file = disk::open_plain(File::options().create(true).truncate(false).read(true).write(true), path)
             .with_context(|| format!("{} (if it is no file of this program, remove it)", cannot()))?;
@@ -118,14 +122,9 @@ pub fn take(path: &Path, work: &str) -> Result<Taken> {
             Err(TryLockError::Error(error)) => return Err(without_locks(error, path)),
         }
     };
-    let mut around = None;
-    if path.file_name().is_some_and(|name| name == OF_THE_FOLDER) {
-        // Some systems lock no folders; there the file has to do.
-        around = File::open(folder).ok();
-        if matches!(around.as_ref().map(File::try_lock), Some(Err(TryLockError::WouldBlock))) {
-            // Another holds a lock whose file was removed.
-            return Ok(Taken::Theirs(Holder::default()));
-        }
+    if matches!(around.as_ref().map(File::try_lock), Some(Err(TryLockError::WouldBlock))) {
+        // Another holds a lock whose file was removed.
+        return Ok(Taken::Theirs(Holder::default()));
     }
     // What is written is only for the messages of others, so a failure to write it is none of the lock.
     let holder = serde_json::to_string(&Holder::here(work)).unwrap_or_default();
@@ -301,11 +300,11 @@ mod tests {
         use rustix::io::Errno;
         for errno in [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP] {
             let error = std::io::Error::from_raw_os_error(errno.raw_os_error());
-            let told = format!("{:#}", without_locks(error, Path::new("desk/.inkstone/lock")));
+            let text = format!("{:#}", without_locks(error, Path::new("desk/.inkstone/lock")));
             for part in
                 ["cannot lock desk/.inkstone/lock: its file system keeps no locks", "to a local disk", "(os error"]
             {
-                assert!(told.contains(part), "{told}");
+                assert!(text.contains(part), "{text}");
             }
         }
         let other = without_locks(std::io::Error::from_raw_os_error(Errno::IO.raw_os_error()), Path::new("lock"));

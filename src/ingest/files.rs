@@ -281,16 +281,16 @@ mod tests {
         let ctx = Ctx::new(1, 0).unwrap();
         let path = dir.path().join("news.csv");
         std::fs::write(&path, "id,body\n1,甲\n").unwrap();
-        let of = |path: &Path| File::options().write(true).open(path).unwrap();
+        let opened = |path: &Path| File::options().write(true).open(path).unwrap();
         let long_ago = SystemTime::now() - Duration::from_secs(86_400);
-        of(&path).set_modified(long_ago).unwrap();
+        opened(&path).set_modified(long_ago).unwrap();
         let source = source("news", "news.csv");
         let unit = Unit { source: &source, path: "news.csv".into(), content: Files::Table(path.clone()) };
         let seen = unit.content(None, &ctx).unwrap();
         unit.check_unchanged(&seen, &ctx).unwrap();
         // As long, and as old, as before: `rsync -t` does this, and so does whoever writes twice within one tick of a coarse clock.
         std::fs::write(&path, "id,body\n1,乙\n").unwrap();
-        of(&path).set_modified(long_ago).unwrap();
+        opened(&path).set_modified(long_ago).unwrap();
         let refused = unit.check_unchanged(&seen, &ctx).unwrap_err().to_string();
         assert!(refused.contains("was changed while it was read"), "{refused}");
     }

@@ -218,7 +218,7 @@ mod tests {
             }
             if rows > 0 {
                 let twice = prices.take(price(738_000, 600_000, 1.0)).unwrap();
-                assert_eq!(twice.as_deref(), Some("2021-07-27 600000.SH"));
+                assert_eq!(twice.as_deref(), Some("2021-07-29 600000.SH"));
             }
             let by_date = prices.write().unwrap();
             assert_eq!(by_date.values().sum::<u64>(), rows as u64);

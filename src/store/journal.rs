@@ -375,7 +375,7 @@ mod tests {
             fs::write(root.join(name), "mine").unwrap();
         }
         let copy = fs::read(root.join(COPY)).unwrap();
-        let whole = |root: &Path| {
+        let read_all = |root: &Path| {
             let mut journal = Journal::read(root, SHORT).unwrap();
             assert_eq!(journal.last().unwrap(), (2, Some(Key::of(b"two"))));
             assert_eq!(journal.attachment(1).unwrap(), Slot::Whole(long.clone()));
@@ -385,13 +385,13 @@ mod tests {
         for damaged in [copy.as_slice(), &copy[..copy.len() / 2], b""] {
             fs::write(root.join(COPY), damaged).unwrap();
             let before = all_of(&root);
-            whole(&root);
+            read_all(&root);
             assert!(all_of(&root) == before);
         }
         fs::write(root.join(COPY), &copy).unwrap();
         fs::write(root.join("db/db"), vec![0xff; 1 << 19]).unwrap();
         let before = all_of(&root);
-        whole(&root);
+        read_all(&root);
         assert!(all_of(&root) == before);
         // A folder that is no journal's stays what it is.
         let other = root.join("mine");

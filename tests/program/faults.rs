@@ -29,7 +29,7 @@ fn may_mount() -> bool {
 }
 
 /// The program under a line of shell that comes before it (`ulimit -n 20`).
-fn under(limit: &str, folder: &Path, args: &[&str]) -> Command {
+pub(crate) fn under(limit: &str, folder: &Path, args: &[&str]) -> Command {
     let mut program = inkstone(folder, args);
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{limit}; exec \"$0\" \"$@\"")).arg(program.get_program()).args(args);
@@ -43,7 +43,7 @@ fn under(limit: &str, folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-fn ran_under(limit: &str, folder: &Path, args: &[&str]) -> Ran {
+pub(crate) fn ran_under(limit: &str, folder: &Path, args: &[&str]) -> Ran {
     Ran::of(under(limit, folder, args).output().unwrap())
 }
 
