@@ -6,13 +6,16 @@
 //!
 //! The system lets go of a lock when its holder ends, however that came about, so what a dead process has left is simply taken. The
 //! feature store and the ledger have locks of this kind besides, held for as long as they are open.
+//!
+//! A file can be removed while it is locked, and whoever comes next locks another file of the same name. So a lock counts only if its
+//! file is still the one under its name, and whoever holds a lock that is called `lock` has locked the folder around it as well.
 
 use std::fs::{File, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use chrono::{DateTime, Local, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +84,8 @@ impl Holder {
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
 pub struct Lock {
+    /// The folder, which is let go of first: who has the file finds it free.
+    _folder: Option<File>,
     /// Closing it lets go of the lock.
     _file: File,
 }
@@ -94,23 +99,68 @@ pub enum Taken {
     Theirs(Holder),
 }
 
+/// The name of a lock that is one for all of its folder.
+const OF_THE_FOLDER: &str = "lock";
+
 /// Takes a lock if it is free, and never waits for it. Fails where the file cannot be made.
 pub fn take(path: &Path, work: &str) -> Result<Taken> {
     let cannot = || format!("cannot lock {}", path.display());
-    if let Some(folder) = path.parent() {
-        disk::make_dir(folder)?;
-    }
-    let options = File::options().create(true).truncate(false).read(true).write(true).open(path);
-    let mut file = options.with_context(|| format!("{} (if it is no file of this program, remove it)", cannot()))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(Taken::Theirs(written_in(&file))),
-        Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
+    let folder = disk::folder_of(path);
+    disk::make_dir(folder)?;
+    // It is opened before the file: a process that ends lets go of what it opened in that order. Some systems lock no folders; there the
+    // file has to do.
+    let is_folders = path.file_name().is_some_and(|name| name == OF_THE_FOLDER);
+    let around = File::open(folder).ok().filter(|_| is_folders);
+    let mut file = loop {
+        let file = disk::open_plain(File::options().create(true).truncate(false).read(true).write(true), path)
+            .with_context(|| format!("{} (if it is no file of this program, remove it)", cannot()))?;
+        match file.try_lock() {
+            Ok(()) if disk::is_at(&file, path) => break file,
+            // Somebody removed it since it was opened.
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Taken::Theirs(written_in(&file))),
+            Err(TryLockError::Error(error)) => return Err(without_locks(error, path)),
+        }
+    };
+    if matches!(around.as_ref().map(File::try_lock), Some(Err(TryLockError::WouldBlock))) {
+        // Another holds a lock whose file was removed.
+        return Ok(Taken::Theirs(Holder::default()));
     }
     // What is written is only for the messages of others, so a failure to write it is none of the lock.
     let holder = serde_json::to_string(&Holder::here(work)).unwrap_or_default();
     let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{holder}"));
-    Ok(Taken::Ours(Lock { _file: file }))
+    Ok(Taken::Ours(Lock { _folder: around, _file: file }))
+}
+
+/// Says what can be done where the file system keeps no locks.
+fn without_locks(error: std::io::Error, path: &Path) -> Error {
+    #[cfg(unix)]
+    let no_room = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
+    #[cfg(not(unix))]
+    let no_room = false;
+    let remedy = match no_room || error.kind() == ErrorKind::Unsupported {
+        true => {
+            ": its file system keeps no locks, without which two runs could write at once (a network disk, or one of a container?). Move \
+             that folder to a local disk, or mount its disk with locks"
+        }
+        false => "",
+    };
+    Error::new(error).context(format!("cannot lock {}{remedy}", path.display()))
+}
+
+/// Keeps writers out until what is returned is dropped, as others who read do meanwhile; says who writes where somebody does for longer
+/// than `patience`. Writes nothing: where there is no lock, or none that may be read, nobody is kept out.
+pub(crate) fn reading(path: &Path, patience: Duration) -> Result<Option<File>, Holder> {
+    let Ok(file) = disk::open_plain(File::options().read(true), path) else { return Ok(None) };
+    let began = Instant::now();
+    loop {
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
+            Err(TryLockError::WouldBlock) => return Err(written_in(&file)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Ok(()) => return Ok(Some(file)),
+        }
+    }
 }
 
 /// The same, but another who holds it has some time to let go of it.
@@ -209,6 +259,70 @@ mod tests {
         std::fs::create_dir(project.lock()).unwrap();
         let refused = format!("{:#}", writing(&project, "run").unwrap_err());
         assert!(refused.contains(&project.lock().display().to_string()) && refused.contains("remove it"), "{refused}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_whose_file_was_removed_is_still_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::new(dir.path());
+        let held = writing(&project, "run").unwrap();
+        std::fs::remove_file(project.lock()).unwrap();
+        let refused = writing(&project, "experiment").unwrap_err().to_string();
+        assert!(refused.contains("is being written by another run"), "{refused}");
+        // The workbench's own lock lies in the same folder, and is another.
+        assert!(matches!(take(&project.desk_lock(), "workbench").unwrap(), Taken::Ours(_)));
+        drop(held);
+        writing(&project, "experiment").unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_lock_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = Project::new(dir.path().join("project"));
+        let theirs = dir.path().join("thesis.txt");
+        std::fs::write(&theirs, "years of work").unwrap();
+        std::fs::create_dir(project.dir()).unwrap();
+        std::os::unix::fs::symlink(&theirs, project.lock()).unwrap();
+        let refused = format!("{:#}", writing(&project, "run").unwrap_err());
+        assert!(refused.contains("remove it"), "{refused}");
+        assert_eq!(std::fs::read(&theirs).unwrap(), b"years of work");
+        std::fs::remove_file(project.lock()).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, project.lock(), 0o600.into()).unwrap();
+        let refused = format!("{:#}", writing(&project, "run").unwrap_err());
+        assert!(refused.contains("it is no file"), "{refused}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_system_without_locks_is_told_with_the_way_out() {
+        use rustix::io::Errno;
+        for errno in [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP] {
+            let error = std::io::Error::from_raw_os_error(errno.raw_os_error());
+            let text = format!("{:#}", without_locks(error, Path::new("desk/.inkstone/lock")));
+            for part in
+                ["cannot lock desk/.inkstone/lock: its file system keeps no locks", "to a local disk", "(os error"]
+            {
+                assert!(text.contains(part), "{text}");
+            }
+        }
+        let other = without_locks(std::io::Error::from_raw_os_error(Errno::IO.raw_os_error()), Path::new("lock"));
+        assert!(!format!("{other:#}").contains("keeps no locks"), "{other:#}");
+    }
+
+    #[test]
+    fn readers_share_what_a_writer_has_alone_and_leave_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        assert!(reading(&path, MOMENT).unwrap().is_none() && !path.exists());
+        let written = take(&path, "run").unwrap();
+        assert_eq!(reading(&path, MOMENT).unwrap_err().work, "run");
+        drop(written);
+        let readers = [(); 2].map(|()| reading(&path, MOMENT).unwrap().unwrap());
+        assert!(matches!(take(&path, "run").unwrap(), Taken::Theirs(_)));
+        drop(readers);
+        assert!(matches!(take(&path, "run").unwrap(), Taken::Ours(_)));
     }
 
     #[test]

@@ -81,11 +81,14 @@ fn folder(args: &Args) -> Result<PathBuf> {
 fn open(args: &Args) -> Result<Ledger> {
     let folder = folder(args)?;
     ensure!(
-        folder.exists(),
+        Ledger::is_in(&folder),
         "there is no ledger {}: no backtest has been recorded there; -c names another project, --ledger another folder",
         folder.display()
     );
-    Ledger::open(&folder)
+    match args.action {
+        Some(LedgerAction::Delete { .. }) => Ledger::open(&folder),
+        None | Some(LedgerAction::List | LedgerAction::Show { .. } | LedgerAction::Verify) => Ledger::read(&folder),
+    }
 }
 
 fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {

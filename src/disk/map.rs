@@ -7,18 +7,19 @@ use anyhow::{Context, Result};
 use bytemuck::Pod;
 use memmap2::Mmap;
 
-/// Maps a file for reading.
+/// Maps a file that this program wrote for reading.
 pub fn map(path: &Path) -> Result<Mmap> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     map_file(&file).with_context(|| format!("cannot map {}", path.display()))
 }
 
-/// Maps an open file for reading.
+/// Maps an open file that this program wrote for reading.
 #[allow(unsafe_code)]
 pub fn map_file(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: the bytes must not change while they are mapped. This program writes every file under a temporary name and
-    // renames it (see `write_atomic`), so a mapped file is replaced as a whole and its old bytes stay until the map is
-    // dropped; scratch files have no name and one writer, which is done before they are mapped.
+    // SAFETY: the bytes must not change while they are mapped. Only files that this program wrote are mapped (see `foreign` for
+    // others). It writes every file under a temporary name and renames it (see `write_atomic`), so a mapped file is replaced as a
+    // whole and its old bytes stay until the map is dropped; scratch files have no name and one writer, which is done before
+    // they are mapped.
     unsafe { Mmap::map(file) }
 }
 

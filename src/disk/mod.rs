@@ -23,7 +23,7 @@ use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader
 pub use claims::Claims;
 pub(crate) use exchange::exchange;
 pub use flaw::{Damage, Flaw};
-pub use foreign::{ForeignParquet, read_foreign_parquet};
+pub use foreign::{ForeignParquet, Snapshot, read_foreign_parquet, snapshot};
 pub use formulas::Formulas;
 pub(crate) use json::content_of_json;
 #[cfg(test)]
@@ -33,7 +33,7 @@ pub use map::{map, map_file, numbers};
 pub(crate) use names::no_file_name;
 pub use owned::{MARKER, NotOurs, Room, is_ours, marked_for, own_folder, write_marker};
 pub use pending::{Pending, Scratch};
-pub(crate) use pending::{make_readable, sync_folder};
+pub(crate) use pending::{is_at, open_plain, sweep_file, sync_folder, temporary};
 
 use crate::data::Key;
 
@@ -48,7 +48,7 @@ pub fn write_atomic(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> Res
 
 /// Makes a folder and those above it; the error names the folder and the way out.
 pub fn make_dir(path: &Path) -> Result<()> {
-    std::fs::create_dir_all(path).with_context(|| {
+    pending::make_folders(path).with_context(|| {
         format!("cannot make the folder {} (check its permissions, or choose another)", path.display())
     })
 }
@@ -95,9 +95,12 @@ pub fn seal_parquet(out: &mut BufWriter<File>, write: impl FnOnce(&mut dyn Write
     seal::seal(out, write)
 }
 
+/// Rows that a group of a Parquet file has at the least where there are so many.
+pub(crate) const GROUP_ROWS: usize = 1 << 16;
+
 /// A writer of Parquet (zstd) that makes the same bytes for the same frame.
 pub fn parquet_writer<W: Write>(out: W) -> ParquetWriter<W> {
-    ParquetWriter::new(out).set_parallel(false).with_row_group_size(Some(1 << 16))
+    ParquetWriter::new(out).set_parallel(false).with_row_group_size(Some(GROUP_ROWS))
 }
 
 /// Reads a Parquet file of ours, all columns or those named, if it is as it was written.

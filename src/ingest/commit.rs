@@ -2,8 +2,10 @@
 //!
 //! A run prepares its files beside the project's ([`Staging`]) and then writes a plan. The plan is carried out in two steps, each
 //! of which may be repeated from its beginning: first the parts that change their number are moved aside and those that go are
-//! removed, then everything is renamed to its place and the log is written. A run that finds a plan finishes it first.
+//! removed, then everything is renamed to its place and the log is written. A run that finds a plan finishes it first. The names of a
+//! step are on the disk before the plan or the log says that the step was done.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -133,11 +135,12 @@ impl Plan {
         disk::make_dir(parts.folder())?;
         let stays = |i: usize, piece: &Piece| matches!(piece, Piece::Kept(old) if *old == i);
         if !self.gathered {
+            let mut changed = BTreeSet::from([parts.folder().to_owned()]);
             for (i, piece) in self.pieces.iter().enumerate() {
                 if let Piece::Kept(old) = piece
                     && *old != i
                 {
-                    move_once(&parts.path(*old), &staging.aside(i))?;
+                    move_once(&parts.path(*old), &staging.aside(i), &mut changed)?;
                 }
             }
             let staying: Vec<PathBuf> =
@@ -147,22 +150,27 @@ impl Plan {
                     disk::remove_if_there(&path)?;
                 }
             }
+            bring_to_disk(&changed)?;
             self.gathered = true;
             disk::write_json(&staging.plan(), &self)?;
         }
+        let mut changed = BTreeSet::new();
         for (i, piece) in self.pieces.iter().enumerate() {
             match piece {
                 Piece::Kept(old) if *old == i => {}
-                Piece::Kept(_) => move_once(&staging.aside(i), &parts.path(i))?,
-                Piece::Staged(path) => move_once(&dir.join(path), &parts.path(i))?,
+                Piece::Kept(_) => move_once(&staging.aside(i), &parts.path(i), &mut changed)?,
+                Piece::Staged(path) => move_once(&dir.join(path), &parts.path(i), &mut changed)?,
             }
         }
         for (from, to) in &self.files {
-            move_once(&dir.join(from), &dir.join(to))?;
+            move_once(&dir.join(from), &dir.join(to), &mut changed)?;
         }
         for path in &self.gone {
-            disk::remove_if_there(&dir.join(path))?;
+            let path = dir.join(path);
+            disk::remove_if_there(&path)?;
+            changed.insert(disk::folder_of(&path).to_owned());
         }
+        bring_to_disk(&changed)?;
         disk::write_json(&project.ingest_log(), &self.log)?;
         staging.clear()
     }
@@ -186,14 +194,22 @@ pub fn is_interrupted(project: &Project) -> Result<bool> {
     Ok(disk::damage_of(&Staging::of(project).plan(), None)?.is_none())
 }
 
-/// Renames, unless an earlier attempt did.
-fn move_once(from: &Path, to: &Path) -> Result<()> {
+/// Renames, unless an earlier attempt did, and adds to `changed` the folder that has the new name.
+fn move_once(from: &Path, to: &Path, changed: &mut BTreeSet<PathBuf>) -> Result<()> {
+    let folder = disk::folder_of(to);
+    // The earlier attempt may have been killed before it brought the name to the disk.
+    changed.insert(folder.to_owned());
     if !from.exists() {
         if to.exists() {
             return Ok(());
         }
         bail!("{} is gone; remove the project's ingest.json to read everything again", from.display());
     }
-    to.parent().map_or(Ok(()), disk::make_dir)?;
+    disk::make_dir(folder)?;
     fs::rename(from, to).with_context(|| format!("cannot move {} to {}", from.display(), to.display()))
+}
+
+/// Brings the names in folders to the disk.
+fn bring_to_disk(folders: &BTreeSet<PathBuf>) -> Result<()> {
+    folders.iter().try_for_each(|folder| disk::sync_folder(folder))
 }

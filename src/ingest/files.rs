@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -40,8 +40,43 @@ pub(super) struct Content {
     pub(super) grown: bool,
     /// Hashes of the files that are one document each.
     pub(super) members: Vec<Key>,
-    /// When a table was last changed, where the system tells.
-    pub(super) changed_at: Option<SystemTime>,
+    /// What the system said of a table before it was read; none where that would not show a change.
+    stamp: Option<Stamp>,
+}
+
+/// What the system says of a file that others may change. Who sets back the time of a file (`rsync -t`, `touch -d`) sets another time of
+/// its entry, and who puts another file in its place, another number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    size: u64,
+    modified: SystemTime,
+    /// When its entry was last changed, in seconds and nanoseconds.
+    entry_changed: (i64, i64),
+    /// Numbers of its disk and of itself.
+    number: (u64, u64),
+}
+
+/// A change within this time after another may leave the times as they are: so coarse are the clocks of some file systems.
+const COARSE: Duration = Duration::from_secs(3);
+
+impl Stamp {
+    /// The stamp of a file; none where the system tells too little, and of a file that was changed a moment ago.
+    #[cfg(unix)]
+    fn of(path: &Path) -> Result<Option<Stamp>> {
+        use std::os::unix::fs::MetadataExt;
+        let file = std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let Ok(modified) = file.modified() else { return Ok(None) };
+        let entry_changed = (file.ctime(), file.ctime_nsec());
+        let changed = UNIX_EPOCH + Duration::from_secs(u64::try_from(entry_changed.0).unwrap_or(0));
+        let age = SystemTime::now().duration_since(changed.max(modified)).unwrap_or_default();
+        let stamp = Stamp { size: file.len(), modified, entry_changed, number: (file.dev(), file.ino()) };
+        Ok(Some(stamp).filter(|_| age > COARSE))
+    }
+
+    #[cfg(not(unix))]
+    fn of(_: &Path) -> Result<Option<Stamp>> {
+        Ok(None)
+    }
 }
 
 /// The units of all sources, in the order of the corpus, and the files of folders that are in no known format.
@@ -176,24 +211,24 @@ impl Unit<'_> {
                     hashes.push((file.id.as_str(), hash(&file.path, u64::MAX)?));
                 }
                 let members = hashes.iter().map(|(_, hash)| *hash).collect();
-                return Ok(Content { size, hash: Key::of_json(&hashes), grown: false, members, changed_at: None });
+                return Ok(Content { size, hash: Key::of_json(&hashes), grown: false, members, stamp: None });
             }
             Files::Table(path) => path,
         };
-        let changed_at = changed_at(path)?;
+        let stamp = Stamp::of(path)?;
         size += length_of(path)?;
         let grown = match known.filter(|k| k.size < size && k.resume().is_some()) {
             Some(known) => hash(path, known.size)? == known.hash,
             None => false,
         };
-        Ok(Content { size, hash: hash(path, size)?, grown, members: Vec::new(), changed_at })
+        Ok(Content { size, hash: hash(path, size)?, grown, members: Vec::new(), stamp })
     }
 
     /// Fails when a table is no longer, or no longer begins with, what [`Unit::content`] saw: its rows may be of both. One that has
     /// grown meanwhile is read on by the next run.
     pub(super) fn check_unchanged(&self, seen: &Content, ctx: &Ctx) -> Result<()> {
         let Files::Table(path) = &self.content else { return Ok(()) };
-        if seen.changed_at.is_some() && changed_at(path)? == seen.changed_at {
+        if seen.stamp.is_some() && Stamp::of(path)? == seen.stamp {
             return Ok(());
         }
         ensure!(
@@ -214,11 +249,6 @@ fn length_of(path: &Path) -> Result<u64> {
     Ok(std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len())
 }
 
-/// When a file was last changed, where the system tells.
-fn changed_at(path: &Path) -> Result<Option<SystemTime>> {
-    Ok(std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.modified().ok())
-}
-
 /// The content hash of the first `length` bytes of a file.
 fn hash_of(path: &Path, length: u64, ctx: &Ctx) -> Result<Key> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
@@ -237,5 +267,43 @@ impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         self.ctx.check().map_err(io::Error::other)?;
         self.input.read(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::tests::source;
+
+    #[test]
+    fn a_table_that_was_changed_under_the_same_time_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let ctx = Ctx::new(1, 0).unwrap();
+        let path = dir.path().join("news.csv");
+        std::fs::write(&path, "id,body\n1,甲\n").unwrap();
+        let opened = |path: &Path| File::options().write(true).open(path).unwrap();
+        let long_ago = SystemTime::now() - Duration::from_secs(86_400);
+        opened(&path).set_modified(long_ago).unwrap();
+        let source = source("news", "news.csv");
+        let unit = Unit { source: &source, path: "news.csv".into(), content: Files::Table(path.clone()) };
+        let seen = unit.content(None, &ctx).unwrap();
+        unit.check_unchanged(&seen, &ctx).unwrap();
+        // As long, and as old, as before: `rsync -t` does this, and so does whoever writes twice within one tick of a coarse clock.
+        std::fs::write(&path, "id,body\n1,乙\n").unwrap();
+        opened(&path).set_modified(long_ago).unwrap();
+        let refused = unit.check_unchanged(&seen, &ctx).unwrap_err().to_string();
+        assert!(refused.contains("was changed while it was read"), "{refused}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_at_rest_is_known_by_its_stamp_and_one_that_was_just_changed_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("news.csv");
+        std::fs::write(&path, "id").unwrap();
+        assert_eq!(Stamp::of(&path).unwrap(), None);
+        let at_rest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+        let stamp = Stamp::of(&at_rest).unwrap();
+        assert!(stamp.is_some() && stamp == Stamp::of(&at_rest).unwrap());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A time with a zone is stored in UTC and is given with its `Z`, so that it is converted like any other.
 
-use std::fs::File;
+use std::io::Cursor;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -11,7 +11,7 @@ use polars::prelude::{AnyValue, Column, DataFrame, DataType, ParquetReader, SerR
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::disk::ForeignParquet;
+use crate::disk::{ForeignParquet, Snapshot};
 use crate::ingest::reader::{BATCH_BYTES, Cells, Fault, Row};
 use crate::ingest::{limits, reason};
 
@@ -37,7 +37,7 @@ pub(super) struct ParquetRows {
 impl ParquetRows {
     pub(super) fn open(path: &Path) -> Result<ParquetRows> {
         let file = ForeignParquet::open(path)?;
-        let head = |mut reader: ParquetReader<File>| {
+        let head = |mut reader: ParquetReader<Cursor<Snapshot>>| {
             Ok((reader.num_rows()?, reader.schema()?.iter_names().map(ToString::to_string).collect()))
         };
         let (total, columns) = file.read(head)?;

@@ -181,7 +181,8 @@ pub(super) fn read_prices(
     setting: &Setting<'_>,
 ) -> Result<FileEntry> {
     let take = |price: prices::Price| {
-        Ok(into.take(price).err().map(|key| Fault::new("date, code", "duplicate date and code", &key)))
+        let twice = into.take(price).with_context(|| unit.path.clone())?;
+        Ok(twice.map(|key| Fault::new("date, code", "duplicate date and code", &key)))
     };
     read_unit(unit, content, None, rejects, setting, |view, _| prices::price(view), take)
 }

@@ -190,7 +190,8 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        let (mut prices, mut securities) = (Prices::default(), Securities::default());
+        let staged = |table: Table| self.staging.file(&format!("{}.parquet", table.name()));
+        let (mut prices, mut securities) = (Prices::new(staged(Table::Prices)), Securities::default());
         let mut files_of: BTreeMap<&str, usize> = BTreeMap::new();
         tasks.iter().for_each(|t| *files_of.entry(&t.unit.source.name).or_default() += 1);
         let mut outcomes = Vec::new();
@@ -220,13 +221,13 @@ impl<'a> Run<'a> {
         let mut gone = Vec::new();
         for (table, place) in [(Table::Prices, self.project.prices()), (Table::Securities, self.project.securities())] {
             let mut mine = tasks.iter().filter(|t| t.unit.source.table == table).peekable();
-            let staged = self.staging.file(&format!("{}.parquet", table.name()));
+            let staged = staged(table);
             if mine.peek().is_none() {
                 log.tables.remove(table.name());
                 gone.push(place);
             } else if mine.any(|t| t.state != State::Kept) {
                 match table {
-                    Table::Prices => drop(std::mem::take(&mut prices).write(&staged)?),
+                    Table::Prices => drop(std::mem::replace(&mut prices, Prices::new(staged.clone())).write()?),
                     _ => std::mem::take(&mut securities).write(&staged)?,
                 }
                 log.tables.insert(table.name().to_owned(), disk::key_of(&staged)?);

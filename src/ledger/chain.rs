@@ -66,19 +66,32 @@ struct Ran {
 }
 
 impl Ledger {
-    /// Opens the ledger in a folder, which is made when it does not exist, and checks all of it. Waits some seconds for another run that
-    /// has it open.
+    /// Opens the ledger in a folder to be written, and checks all of it; the folder is made when it does not exist. Waits some seconds for
+    /// another run that has it open.
     pub fn open(path: &Path) -> Result<Ledger> {
-        let journal = Journal::open(path, PATIENCE).with_context(|| format!("the ledger {}", path.display()))?;
+        Ledger::of(path, Journal::open(path, PATIENCE))
+    }
+
+    /// Opens the ledger in a folder to be read, and checks all of it. Nothing is written there, and nothing can be recorded or deleted.
+    pub fn read(path: &Path) -> Result<Ledger> {
+        Ledger::of(path, Journal::read(path, PATIENCE))
+    }
+
+    /// Says whether there is a ledger in a folder.
+    pub fn is_in(path: &Path) -> bool {
+        Journal::is_in(path)
+    }
+
+    fn of(path: &Path, journal: Result<Journal>) -> Result<Ledger> {
         let mut ledger = Ledger {
             path: path.to_owned(),
-            journal,
+            journal: journal.with_context(|| format!("the ledger {}", path.display()))?,
             entries: Vec::new(),
             seal: Key::default(),
             missing: 0,
             problems: Vec::new(),
         };
-        ledger.read().with_context(|| format!("cannot read the ledger {}", path.display()))?;
+        ledger.check().with_context(|| format!("cannot read the ledger {}", path.display()))?;
         Ok(ledger)
     }
 
@@ -188,7 +201,7 @@ impl Ledger {
         Ok(best.1)
     }
 
-    fn read(&mut self) -> Result<()> {
+    fn check(&mut self) -> Result<()> {
         let (last, noted) = self.journal.last()?;
         let mut deletions = BTreeMap::new();
         let mut hashes = Vec::new();

@@ -140,12 +140,12 @@ fn worth(ledger: &Ledger, trial: &Trial) -> Result<Looks> {
     Tally::of(ledger).looks(trial.key()).context("what was recorded is in the ledger")
 }
 
-/// What trials are worth that were recorded before; none for one that never was. Where there is no ledger, none is made.
+/// What trials are worth that were recorded before; none for one that never was. Nothing is written.
 pub fn looks(path: &Path, trials: &[Key]) -> Result<Vec<Option<Looks>>> {
-    if !path.exists() {
+    if !Ledger::is_in(path) {
         return Ok(vec![None; trials.len()]);
     }
-    let ledger = Ledger::open(path)?;
+    let ledger = Ledger::read(path)?;
     let tally = Tally::of(&ledger);
     Ok(trials.iter().map(|trial| tally.looks(*trial)).collect())
 }

@@ -2,6 +2,7 @@
 //!
 //! Everything of a delimited file is read as text first, so that `000001` never becomes the number 1.
 
+use std::io::Cursor;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -28,8 +29,8 @@ pub fn read_table(path: &Path) -> Result<DataFrame> {
     CsvReadOptions::default()
         .with_infer_schema_length(Some(0))
         .map_parse_options(|o| o.with_separator(separator))
-        .try_into_reader_with_file_path(Some(path.to_owned()))
-        .and_then(SerReader::finish)
+        .into_reader_with_file_handle(Cursor::new(disk::snapshot(path)?))
+        .finish()
         .with_context(|| {
             format!("{} is not a readable table (UTF-8 text with a header line, or Parquet)", path.display())
         })

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use serde::Serialize;
 
-use super::database::Database;
+use super::database::{Damaged, Database};
 use super::files::RowFiles;
 use super::generations::{FORMAT, Generations, copied_database};
 use super::headers::Headers;
@@ -60,7 +60,13 @@ impl Store {
         let Reader { files, headers, .. } = &reader;
         let mut problems = Vec::new();
         let whole = |what| Problem { set: None, batch: None, what, harmful: true };
-        let old = generations.database().map_err(|error| problems.push(whole(format!("{error:#}")))).ok();
+        let old = match generations.database() {
+            Err(error) if error.is::<Damaged>() => {
+                problems.push(whole(format!("{error:#}")));
+                None
+            }
+            opened => Some(opened?),
+        };
         if let Some(old) = old.as_ref().filter(|_| generations.format() < FORMAT) {
             migrate(generations.format(), old, &reader, &mut problems, ctx)?;
         }

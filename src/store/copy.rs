@@ -14,6 +14,8 @@ use anyhow::{Context, Result, ensure};
 use super::layout::{seal, unseal};
 use crate::disk;
 
+/// The name of the file.
+pub(super) const NAME: &str = "copy";
 const MAGIC: &[u8; 6] = b"IKJOUR";
 const VERSION: u16 = 1;
 const FRAME: &[u8; 4] = b"IKJF";
@@ -35,7 +37,7 @@ pub(super) struct Copy {
 impl Copy {
     /// Reads the copy in a journal's folder; there need be none.
     pub(super) fn open(root: &Path) -> Result<Copy> {
-        let path = root.join("copy");
+        let path = root.join(NAME);
         let cannot = || format!("cannot read {}", path.display());
         let bytes = match std::fs::read(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),

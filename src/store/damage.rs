@@ -287,13 +287,25 @@ fn a_journal_of_the_format_before_gets_its_copy_and_one_of_a_newer_is_refused() 
     drop(Journal::open(dir.path(), PATIENCE).unwrap());
     assert!(std::fs::read(&copy).unwrap().len() == whole.len());
     // The database alone could not be opened: everything comes from the copy.
-    let snapshots = files_below(&dir.path().join("db")).into_iter().filter(|f| f.to_string_lossy().contains("snap."));
-    assert_eq!(snapshots.map(|f| std::fs::write(f, [0xff; 100]).unwrap()).count(), 1);
+    let spoil_snapshot = || {
+        let files = files_below(&dir.path().join("db")).into_iter();
+        let snapshots = files.filter(|f| f.to_string_lossy().contains("snap."));
+        assert_eq!(snapshots.map(|f| std::fs::write(f, [0xff; 100]).unwrap()).count(), 1);
+    };
+    spoil_snapshot();
     let journal = Journal::open(dir.path(), PATIENCE).unwrap();
     assert_eq!(journal.last().unwrap(), (2, Some(Key::of(b"two"))));
     assert_eq!(journal.attachment(1).unwrap(), Slot::Whole(b"rows of one".to_vec()));
-    assert!(dir.path().join("db.damaged").is_dir());
     drop(journal);
+    // What was put aside stays, also when it happens again.
+    let aside = |number: u32| files_below(&dir.path().join(format!("db.damaged-{number}")));
+    let kept: Vec<(PathBuf, Vec<u8>)> = aside(1).into_iter().map(|f| (f.clone(), std::fs::read(f).unwrap())).collect();
+    assert!(!kept.is_empty() && !dir.path().join("db.damaged-2").exists());
+    drop(Journal::open(dir.path(), PATIENCE).unwrap());
+    spoil_snapshot();
+    drop(Journal::open(dir.path(), PATIENCE).unwrap());
+    assert!(kept.iter().all(|(file, bytes)| std::fs::read(file).unwrap() == *bytes));
+    assert!(!aside(2).is_empty());
 
     let mut newer = whole;
     newer[6] = 2;

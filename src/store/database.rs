@@ -2,13 +2,22 @@
 //!
 //! It panics where it meets damage that it did not expect. Here that is a failure like any other, and says what to do.
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
 use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
 
+use crate::disk;
 use crate::job::{contained, panic_text};
+
+/// The file of a database that has all but long values.
+pub(super) const LOG: &str = "db";
 
 /// Bytes of pages that the database keeps in memory: its entries are small.
 const CACHE_BYTES: u64 = 8 << 20;
@@ -36,6 +45,8 @@ pub(super) struct Database {
     says: Says,
     /// None only while it is dropped.
     db: Option<sled::Db>,
+    /// Files of long values that are on the disk; none of them is written twice.
+    synced: Mutex<BTreeSet<OsString>>,
 }
 
 /// The words of a database's errors.
@@ -45,6 +56,17 @@ pub(super) struct Says {
     pub(super) whose: String,
     /// What can be done when it is damaged.
     pub(super) way_out: &'static str,
+}
+
+/// The bytes of a database are not those that were written. Travels inside [`anyhow::Error`]; what the machine lacks (room, memory,
+/// files, threads, permissions) is another error.
+#[derive(Debug)]
+pub(super) struct Damaged(String);
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 impl Database {
@@ -66,8 +88,13 @@ impl Database {
                 opened => return opened,
             }
         };
+        let is_new = !folder.join(LOG).exists();
         let db = guard(&says, open).with_context(|| format!("cannot open {}", folder.display()))?;
-        Ok(Database { folder: folder.to_owned(), says, db: Some(db) })
+        if is_new {
+            disk::sync_folder(folder)?;
+            disk::sync_folder(disk::folder_of(folder))?;
+        }
+        Ok(Database { folder: folder.to_owned(), says, db: Some(db), synced: Mutex::default() })
     }
 
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<sled::IVec>> {
@@ -146,20 +173,26 @@ impl Database {
     /// Waits until everything written so far is on disk.
     pub(super) fn flush(&self) -> Result<()> {
         self.guard(|db| db.flush())?;
-        // The database leaves to the system when its files of long values reach the disk.
+        // The database leaves to the system when its files reach the disk.
         let sync = || {
-            let folder = self.folder.join("blobs");
-            let mut blobs = std::fs::read_dir(&folder)?.peekable();
-            if blobs.peek().is_none() {
-                return Ok(());
-            }
-            for blob in blobs {
-                match File::open(blob?.path()) {
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            let blobs = self.folder.join("blobs");
+            let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = synced.len();
+            for blob in std::fs::read_dir(&blobs)? {
+                let name = blob?.file_name();
+                if synced.contains(&name) {
+                    continue;
+                }
+                match File::open(blobs.join(&name)) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
                     file => file?.sync_all()?,
                 }
+                synced.insert(name);
             }
-            File::open(&folder)?.sync_all()
+            if synced.len() > before {
+                File::open(&blobs)?.sync_all()?;
+            }
+            File::open(self.folder.join(LOG))?.sync_all()
         };
         sync().with_context(|| format!("{} cannot bring its files to the disk (disk full?)", self.says.whose))
     }
@@ -180,9 +213,9 @@ impl Drop for Database {
 
 /// Removes what a kill in the middle of an opening leaves, which the database takes for damage. Nothing of it counts yet: its settings,
 /// which are written in place, are always the same, and a snapshot counts from when it is renamed.
-fn remove_torn(folder: &Path) -> std::io::Result<()> {
+fn remove_torn(folder: &Path) -> io::Result<()> {
     let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
     for entry in entries {
@@ -206,25 +239,70 @@ fn ends_with_checksum(bytes: &[u8]) -> bool {
 
 /// Runs a step of the database and explains its failure.
 fn guard<T>(says: &Says, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
-    let damaged = || format!("the database of {} is damaged; {}", says.whose, says.way_out);
+    let damaged = || Damaged(format!("the database of {} is damaged; {}", says.whose, says.way_out));
     match contained(work) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(sled::Error::Io(error))) if is_held(&error) => {
             Err(error).with_context(|| format!("{} is in use by another run; wait until it has ended", says.whose))
         }
-        // A file that ends too early, or is gone, is damage.
-        Ok(Err(sled::Error::Io(error))) if !is_lack(&error) => {
+        Ok(Err(sled::Error::Io(error))) if !is_damage(&error) => {
             Err(error).with_context(|| format!("{} cannot read or write its files (disk full?)", says.whose))
         }
         Ok(Err(error)) => Err(anyhow!(error).context(damaged())),
-        Err(panic) => Err(anyhow!("{}", panic_text(panic.as_ref()).to_owned()).context(damaged())),
+        Err(panic) => {
+            let text = panic_text(panic.as_ref()).to_owned();
+            match refused_by_system(&text) {
+                true => Err(anyhow!(text).context(format!("{} cannot read or write its files", says.whose))),
+                false => Err(anyhow!(text).context(damaged())),
+            }
+        }
     }
 }
 
-fn is_held(error: &std::io::Error) -> bool {
-    error.kind() == std::io::ErrorKind::WouldBlock || error.to_string().contains("could not acquire lock")
+fn is_held(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock || error.to_string().contains("could not acquire lock")
 }
 
-fn is_lack(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::NotFound)
+/// Says whether an error of reading or writing is damage: a file that ends too early, is gone, or leads to a place that cannot be. All
+/// else is the machine's.
+fn is_damage(error: &io::Error) -> bool {
+    use ErrorKind::{InvalidData, InvalidInput, NotFound, UnexpectedEof};
+    matches!(error.kind(), UnexpectedEof | NotFound | InvalidInput | InvalidData)
+        || error.kind() == ErrorKind::Other && error.raw_os_error().is_none()
+}
+
+/// Says whether the system refused something to the database, which panics where it did not expect that: the text of such a panic holds
+/// the debug form of an [`io::Error`].
+fn refused_by_system(panic: &str) -> bool {
+    let number = panic.split_once("Os { code: ").and_then(|(_, rest)| rest.split_once(',')?.0.parse().ok());
+    number.is_some_and(|number| !is_damage(&io::Error::from_raw_os_error(number)))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machine_lacks_is_no_damage() {
+        let says = || Says { whose: "the journal x".to_owned(), way_out: "put back a copy" };
+        let failed = |error: &dyn Fn() -> sled::Result<()>| guard(&says(), error).unwrap_err();
+        // No room, no files, no memory, no permission, a disk that fails, a disk that may only be read.
+        for number in [28, 24, 12, 13, 5, 30, 122] {
+            let error = || io::Error::from_raw_os_error(number);
+            for failed in [failed(&|| Err(sled::Error::Io(error()))), failed(&|| Ok(Err::<(), _>(error()).unwrap()))] {
+                assert!(!failed.is::<Damaged>(), "{failed:#}");
+                assert!(format!("{failed:#}").contains("cannot read or write its files"), "{failed:#}");
+            }
+        }
+        let short = || io::Error::from(ErrorKind::UnexpectedEof);
+        for failed in [
+            failed(&|| Err(sled::Error::Io(short()))),
+            failed(&|| Err(sled::Error::Corruption { at: None, bt: () })),
+            failed(&|| panic!("called unwrap on a None")),
+            failed(&|| Ok(Err::<(), _>(io::Error::from_raw_os_error(22)).unwrap())),
+        ] {
+            assert!(failed.is::<Damaged>(), "{failed:#}");
+            assert!(format!("{failed:#}").contains("is damaged; put back a copy"), "{failed:#}");
+        }
+    }
 }

@@ -50,7 +50,7 @@ impl RowFiles {
         let cannot = || format!("cannot write {} (disk full?)", path.display());
         let folder = disk::folder_of(&path);
         disk::make_dir(folder)?;
-        let mut pending = tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder).with_context(cannot)?;
+        let mut pending = disk::temporary(true).tempfile_in(folder).with_context(cannot)?;
         let mut out = BufWriter::with_capacity(1 << 16, pending.as_file_mut());
         out.write_all(&head(set, batch)).with_context(cannot)?;
         for (number, content) in (0..).zip(blocks) {
@@ -60,7 +60,6 @@ impl RowFiles {
         }
         out.flush().with_context(cannot)?;
         drop(out);
-        disk::make_readable(pending.as_file()).with_context(cannot)?;
         pending.persist(&path).map_err(|e| e.error).with_context(cannot)
     }
 
@@ -69,8 +68,7 @@ impl RowFiles {
         let folder = self.folder.join(set.hex());
         let cannot = || format!("cannot bring {} to the disk (disk full?)", folder.display());
         files.iter().try_for_each(File::sync_all).with_context(cannot)?;
-        [folder.as_path(), &self.folder].into_iter().for_each(disk::sync_folder);
-        Ok(())
+        [folder.as_path(), &self.folder].into_iter().try_for_each(disk::sync_folder)
     }
 
     /// Gives the blocks of a batch to `each` in order, every one checked; then checks the digest of all.
@@ -101,6 +99,13 @@ impl RowFiles {
         ensure!(record.digest == found.digest, "its rows are not those that its name stands for");
         record.rows = rows;
         Ok(record)
+    }
+
+    /// The file of a batch, if all of it is as it was written.
+    pub(super) fn sound(&self, set: Key, batch: Key, record: &BatchRecord) -> Option<File> {
+        let path = self.path(set, batch, record.digest);
+        let read = read(&path, set, batch, &mut |_, _| Ok(())).ok()?;
+        (read.digest == record.digest && read.blocks == record.blocks).then(|| File::open(path).ok())?
     }
 
     /// Whether the file of a batch is there, as long as it must be. Reads nothing of it.

@@ -96,7 +96,8 @@ impl Generations {
     }
 
     fn remove_leftovers(&self) -> Result<()> {
-        disk::sweep(&self.root)?;
+        disk::sweep_file(&self.root.join("current"))?;
+        disk::sweep(&self.root.join("rows"))?;
         let current = folder(&self.root, self.current.generation);
         for path in databases(&self.root)?.into_iter().filter(|path| *path != current) {
             std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove the leftover {}", path.display()))?;
@@ -223,7 +224,8 @@ fn databases(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).with_context(cannot)? {
         let path = entry.with_context(cannot)?.path();
-        if path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("db-")) {
+        let number = path.file_name().and_then(|name| number(name.to_str()?));
+        if number.is_some_and(|number| path == folder(root, number)) {
             found.push(path);
         }
     }

@@ -53,7 +53,7 @@ impl Headers {
             return Ok(false);
         }
         disk::remove_if_there(&path)?;
-        disk::sync_folder(disk::folder_of(&path));
+        disk::sync_folder(disk::folder_of(&path))?;
         Ok(true)
     }
 

@@ -8,33 +8,49 @@
 //!
 //! Values lie in the envelope of `layout`. A record is on disk when [`Journal::append`] returns; after a kill, all of a step is there or
 //! none. The same records stand in a plain file beside the database (`copy`): what is damaged in one comes back from the other when the
-//! journal is opened, so that only what is damaged in both is lost. A database that cannot be read is put aside as `db.damaged`.
+//! journal is opened, so that only what is damaged in both is lost. A damaged database is put aside as `db.damaged-1`, the next one as
+//! `db.damaged-2`; where the machine lacks something (room, memory, files, threads), nothing is put aside and the error says what.
+//!
+//! Who only reads ([`Journal::read`]) writes nothing there: the files are copied into a folder of temporary files and read from that.
 //!
 //! Useful for: what must not be lost and cannot be computed again. Not for: more than some thousand records, since whoever checks a
 //! journal reads all of it, and so does whoever opens it.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use tempfile::TempDir;
 
-use super::copy::Copy;
-use super::database::{Database, Says};
+use super::copy::{Copy, NAME as COPY};
+use super::database::{self, Damaged, Database, Says};
 use super::layout::{seal, unseal};
 use crate::data::Key;
 use crate::disk;
-use crate::lock::{Lock, Taken, take_within};
+use crate::lock::{self, Holder, Lock, Taken, take_within};
 
+/// The folder of the database.
+const DB: &str = "db";
 const LAST: &[u8] = b"l";
 
-/// A journal in a folder. One process holds it at a time; where nobody may write, any number read its copy.
+/// A journal in a folder. One process holds it to write at a time; any number read it while nobody does.
 pub struct Journal {
+    /// The folder by its name for people.
     root: PathBuf,
-    /// None where the folder may only be read.
-    db: Option<Database>,
+    db: Database,
     copy: Copy,
-    // Held for as long as the database is open, so it stands after it; the system drops it with the process, however that ends.
-    _lock: Option<Lock>,
+    // Needed for as long as the database is open, so it stands after it.
+    hold: Hold,
+}
+
+/// The right to the files of an open journal.
+enum Hold {
+    /// Its lock; the system drops it with the process, however that ends.
+    Lock { _lock: Lock },
+    /// The files are copies of our own, in a folder that goes with them.
+    Copies { _folder: TempDir },
 }
 
 /// What a journal has under a number.
@@ -49,55 +65,65 @@ pub enum Slot {
 }
 
 impl Journal {
-    /// Opens the journal in a folder, which is made when it does not exist. Another run may hold it; `patience` says how long to wait
-    /// until that has ended. In a folder that may only be read, what its copy has is read.
+    /// Opens the journal in a folder to be written; the folder is made when it does not exist. Another run may hold it; `patience` says
+    /// how long to wait until that has ended.
     pub fn open(root: &Path, patience: Duration) -> Result<Journal> {
-        let lock = match disk::make_dir(root).and_then(|()| take_within(&root.join("lock"), "", patience)) {
-            Err(error) if forbids_writing(&error) => {
-                let copy = Copy::open(root)?;
-                // Nothing to read, or an older version's: then it matters that nothing can be written.
-                return if copy.is_empty() { Err(error) } else { Ok(Journal::of(root, None, copy, None)) };
-            }
-            Err(error) => return Err(error),
-            Ok(Taken::Ours(lock)) => lock,
-            Ok(Taken::Theirs(holder)) => bail!(
-                "the journal {} has been in use by another run ({}) for more than {} s; try again when that has ended",
+        let lock = match take_within(&root.join("lock"), "", patience)? {
+            Taken::Ours(lock) => lock,
+            Taken::Theirs(holder) => bail!(in_use(root, &holder, patience)),
+        };
+        disk::sweep_file(&root.join(COPY))?;
+        Journal::within(root, root, Hold::Lock { _lock: lock })
+    }
+
+    /// Opens the journal in a folder to be read. Nothing is made, changed or removed there, and what is damaged in one of the two copies
+    /// is read from the other all the same. A folder without a journal reads as an empty one.
+    pub fn read(root: &Path, patience: Duration) -> Result<Journal> {
+        let log = root.join(DB).join(database::LOG);
+        // A database that was closed a moment ago may still end its work: it has a lock of its own.
+        let at_rest = |path: &Path| lock::reading(path, patience).map_err(|by| anyhow!(in_use(root, &by, patience)));
+        let (_lock, _log) = (at_rest(&root.join("lock"))?, at_rest(&log)?);
+        // The format is looked at first: an error is to name this folder.
+        Copy::open(root)?;
+        let copies = copies_of(root).with_context(|| {
+            format!(
+                "cannot copy the journal {} to read it into the folder of temporary files {} (TMPDIR names another)",
                 root.display(),
-                holder.in_words(),
-                patience.as_secs()
-            ),
+                std::env::temp_dir().display()
+            )
+        })?;
+        let folder = copies.path().to_owned();
+        Journal::within(root, &folder, Hold::Copies { _folder: copies })
+    }
+
+    /// Says whether there is a journal in a folder.
+    pub fn is_in(root: &Path) -> bool {
+        root.join(COPY).is_file() || root.join(DB).join(database::LOG).is_file()
+    }
+
+    /// Opens the files in a folder that nobody else has.
+    fn within(root: &Path, folder: &Path, hold: Hold) -> Result<Journal> {
+        let copy = Copy::open(folder)?;
+        let db = match database(root, folder).and_then(|db| db.last(b"").map(|_| db)) {
+            Err(error) if error.is::<Damaged>() && !copy.is_empty() => anew(root, folder, None)?,
+            opened => opened?,
         };
-        disk::sweep(root)?;
-        let copy = Copy::open(root)?;
-        let path = root.join("db");
-        let mut journal = match database(root).and_then(|db| db.last(b"").map(|_| db)) {
-            Ok(db) => Journal::of(root, Some(db), copy, Some(lock)),
-            Err(error) if copy.is_empty() => return Err(error),
-            Err(_) => Journal::of(root, Some(anew(root, &path, None)?), copy, Some(lock)),
-        };
-        if journal.heal().is_err() {
-            // Some of its pages can be read and some cannot: what can be goes to the copy, and all to a new database.
-            let Journal { db, copy, _lock, .. } = journal;
-            let db = anew(root, &path, db.map(|db| (db, &copy)))?;
-            journal = Journal::of(root, Some(db), Copy::open(root)?, _lock);
-            journal.heal()?;
+        let mut journal = Journal { root: root.to_owned(), db, copy, hold };
+        match journal.heal() {
+            Err(error) if error.is::<Damaged>() => {}
+            healed => return healed.map(|()| journal),
         }
+        // Some of its pages can be read and some cannot: what can be goes to the copy, and all to a new database.
+        let Journal { db, copy, hold, .. } = journal;
+        let db = anew(root, folder, Some((db, &copy)))?;
+        let mut journal = Journal { root: root.to_owned(), db, copy: Copy::open(folder)?, hold };
+        journal.heal()?;
         Ok(journal)
-    }
-
-    fn of(root: &Path, db: Option<Database>, copy: Copy, lock: Option<Lock>) -> Journal {
-        Journal { root: root.to_owned(), db, copy, _lock: lock }
-    }
-
-    /// The database to write to.
-    fn db(&self) -> Result<&Database> {
-        self.db.as_ref().with_context(|| format!("the journal {} may only be read here", self.root.display()))
     }
 
     /// The highest number of a record that there is.
     fn seen(&self) -> Result<u64> {
-        let Some(db) = &self.db else { return Ok(self.copy.last()) };
-        Ok(db.last(b"j")?.and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0))
+        Ok(self.db.last(b"j")?.and_then(|(key, _)| number_of(key.get(1..)?)).unwrap_or(0))
     }
 
     /// Brings database and copy to the same: what either lacks or has damaged comes from the other.
@@ -132,8 +158,8 @@ impl Journal {
             to_database.push((LAST.to_vec(), seal(LAST, &note(last, record))));
         }
         if !to_database.is_empty() || !dropped.is_empty() {
-            self.db()?.apply(to_database, dropped)?;
-            self.db()?.flush()?;
+            self.db.apply(to_database, dropped)?;
+            self.db.flush()?;
         }
         Ok(())
     }
@@ -166,7 +192,7 @@ impl Journal {
     /// Adds a record and gives its number; in the same step the attachments of the records in `drop` go. The bytes of what was dropped
     /// stay in the files until the database uses their place again.
     pub fn append(&mut self, record: &[u8], attachment: Option<&[u8]>, drop: &[u64]) -> Result<u64> {
-        self.db()?;
+        ensure!(matches!(self.hold, Hold::Lock { .. }), "the journal {} was opened to be read", self.root.display());
         let number = self.last()?.0 + 1;
         let (own, its) = (address(b'j', number), address(b'a', number));
         let mut entries = vec![(own, record.to_vec())];
@@ -174,26 +200,17 @@ impl Journal {
         self.copy.add(&entries, drop)?;
         let mut writes: Vec<_> = entries.iter().map(|(key, content)| (key.to_vec(), seal(key, content))).collect();
         writes.push((LAST.to_vec(), seal(LAST, &note(number, record))));
-        self.db()?.apply(writes, drop.iter().map(|&number| address(b'a', number).to_vec()).collect())?;
-        self.db()?.flush()?;
+        self.db.apply(writes, drop.iter().map(|&number| address(b'a', number).to_vec()).collect())?;
+        self.db.flush()?;
         Ok(number)
     }
 
     fn slot(&self, key: &[u8]) -> Result<Slot> {
-        let Some(db) = &self.db else { return Ok(self.in_copy(key)) };
-        let Some(value) = db.get(key)? else { return Ok(Slot::Absent) };
+        let Some(value) = self.db.get(key)? else { return Ok(Slot::Absent) };
         Ok(match unseal(key, &value) {
             Ok(content) => Slot::Whole(content.to_vec()),
             Err(error) => Slot::Damaged(error.to_string()),
         })
-    }
-
-    /// What the copy has; it needs no note of the last record, as it ends with it.
-    fn in_copy(&self, key: &[u8]) -> Slot {
-        let last = self.copy.last();
-        let of = |key: &[u8]| Some(self.copy.get(key.try_into().ok()?)?.clone());
-        let content = if key == LAST { of(&address(b'j', last)).map(|record| note(last, &record)) } else { of(key) };
-        content.map_or(Slot::Absent, Slot::Whole)
     }
 
     /// Puts other bytes under a number, or none, as somebody with a tool for sled would who knows of the copy.
@@ -201,33 +218,60 @@ impl Journal {
     pub(crate) fn tamper(&mut self, kind: u8, number: u64, content: Option<&[u8]>) {
         let key = if kind == b'l' { LAST.to_vec() } else { address(kind, number).to_vec() };
         match content {
-            Some(content) => self.db().unwrap().apply(vec![(key.clone(), seal(&key, content))], Vec::new()).unwrap(),
+            Some(content) => self.db.apply(vec![(key.clone(), seal(&key, content))], Vec::new()).unwrap(),
             None => {
-                self.db().unwrap().apply(Vec::new(), vec![key.clone()]).unwrap();
+                self.db.apply(Vec::new(), vec![key.clone()]).unwrap();
                 self.copy.forget(&key);
             }
         }
-        self.db().unwrap().flush().unwrap();
+        self.db.flush().unwrap();
     }
 }
 
-/// Whether the system lets nobody write there.
-fn forbids_writing(error: &anyhow::Error) -> bool {
-    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
-    let kind = error.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind);
-    matches!(kind, Some(PermissionDenied | ReadOnlyFilesystem))
+fn in_use(root: &Path, holder: &Holder, patience: Duration) -> String {
+    format!(
+        "the journal {} has been in use by another run ({}) for more than {} s; try again when that has ended",
+        root.display(),
+        holder.in_words(),
+        patience.as_secs()
+    )
 }
 
-fn database(root: &Path) -> Result<Database> {
+/// Copies the files of a journal, as far as they are there, into a folder that goes when it is dropped.
+fn copies_of(root: &Path) -> io::Result<TempDir> {
+    let copies = tempfile::Builder::new().prefix("inkstone-").tempdir()?;
+    let copy = |name: &Path| match File::open(root.join(name)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // Without its permissions, which may forbid to write.
+        from => io::copy(&mut from?, &mut File::create_new(copies.path().join(name))?).map(drop),
+    };
+    copy(Path::new(COPY))?;
+    for below in [PathBuf::from(DB), Path::new(DB).join("blobs")] {
+        let entries = match fs::read_dir(root.join(&below)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        fs::create_dir(copies.path().join(&below))?;
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                copy(&below.join(entry.file_name()))?;
+            }
+        }
+    }
+    Ok(copies)
+}
+
+fn database(root: &Path, folder: &Path) -> Result<Database> {
     let says = Says {
         whose: format!("the journal {}", root.display()),
         way_out: "put back a copy of that folder, or move it away to begin a new one",
     };
-    Database::open(&root.join("db"), says)
+    Database::open(&folder.join(DB), says)
 }
 
 /// Puts a damaged database aside and begins another; what can be read of it goes to the copy first.
-fn anew(root: &Path, path: &PathBuf, old: Option<(Database, &Copy)>) -> Result<Database> {
+fn anew(root: &Path, folder: &Path, old: Option<(Database, &Copy)>) -> Result<Database> {
     if let Some((old, copy)) = old {
         let slot = |key: &[u8]| {
             let value = old.get(key).ok().flatten()?;
@@ -237,12 +281,14 @@ fn anew(root: &Path, path: &PathBuf, old: Option<(Database, &Copy)>) -> Result<D
         let keys = (1..=seen.max(copy.last())).flat_map(|number| b"ja".map(|kind| address(kind, number)));
         let lacking = keys.filter(|key| copy.get(key).is_none());
         let whole: Vec<_> = lacking.filter_map(|key| Some((key, slot(&key)?))).collect();
-        Copy::open(root)?.add(&whole, &[])?;
+        Copy::open(folder)?.add(&whole, &[])?;
     }
-    let aside = root.join("db.damaged");
-    let _ = std::fs::remove_dir_all(&aside);
-    std::fs::rename(path, &aside).with_context(|| format!("cannot put {} aside", path.display()))?;
-    database(root)
+    let free = |path: &PathBuf| path.symlink_metadata().is_err();
+    let aside = (1u32..).map(|number| folder.join(format!("{DB}.damaged-{number}"))).find(free);
+    let (path, aside) = (folder.join(DB), aside.context("there is no name left for a damaged database")?);
+    fs::rename(&path, &aside).with_context(|| format!("cannot put {} aside", path.display()))?;
+    disk::sync_folder(folder)?;
+    database(root, folder)
 }
 
 fn address(kind: u8, number: u64) -> [u8; 9] {
@@ -295,12 +341,77 @@ mod tests {
         assert_eq!(journal.append(b"three", None, &[]).unwrap(), 3, "its number is not given again");
         journal.tamper(b'l', 0, None);
         assert_eq!(journal.last().unwrap(), (3, None));
-        journal.db().unwrap().apply(vec![(address(b'j', 1).to_vec(), b"IKS1????one".to_vec())], Vec::new()).unwrap();
+        journal.db.apply(vec![(address(b'j', 1).to_vec(), b"IKS1????one".to_vec())], Vec::new()).unwrap();
         assert_eq!(journal.record(1).unwrap(), Slot::Damaged("does not match its checksum".into()));
         drop(journal);
         let journal = Journal::open(dir.path(), SHORT).unwrap();
         assert_eq!(journal.record(1).unwrap(), Slot::Whole(b"one".to_vec()), "it came back from the copy");
         assert_eq!(journal.record(2).unwrap(), Slot::Absent);
+    }
+
+    /// Every file below a folder with its bytes, and when each folder was changed.
+    fn all_of(folder: &Path) -> Vec<(PathBuf, Option<Vec<u8>>, std::time::SystemTime)> {
+        let entries = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().map(Result::unwrap);
+        let look = |entry: walkdir::DirEntry| {
+            let bytes = entry.file_type().is_file().then(|| fs::read(entry.path()).unwrap());
+            let changed = entry.metadata().unwrap().modified().unwrap();
+            (entry.into_path(), bytes, changed)
+        };
+        entries.map(look).collect()
+    }
+
+    #[test]
+    fn reading_makes_changes_and_removes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("journal");
+        let mut journal = Journal::open(&root, SHORT).unwrap();
+        let long = vec![7; 100_000];
+        journal.append(b"one", Some(&long), &[]).unwrap();
+        journal.append(b"two", None, &[]).unwrap();
+        drop(journal);
+        // Files of others that look like leftovers, and damage that a writer would mend.
+        fs::create_dir(root.join("mine")).unwrap();
+        for name in [".tmp-mine", "mine/.tmp-abcdef", "mine/.tmp-0123456789abcdef0123456789abcdef"] {
+            fs::write(root.join(name), "mine").unwrap();
+        }
+        let copy = fs::read(root.join(COPY)).unwrap();
+        let read_all = |root: &Path| {
+            let mut journal = Journal::read(root, SHORT).unwrap();
+            assert_eq!(journal.last().unwrap(), (2, Some(Key::of(b"two"))));
+            assert_eq!(journal.attachment(1).unwrap(), Slot::Whole(long.clone()));
+            let refused = journal.append(b"three", None, &[]).unwrap_err().to_string();
+            assert!(refused.contains("was opened to be read"), "{refused}");
+        };
+        for damaged in [copy.as_slice(), &copy[..copy.len() / 2], b""] {
+            fs::write(root.join(COPY), damaged).unwrap();
+            let before = all_of(&root);
+            read_all(&root);
+            assert!(all_of(&root) == before);
+        }
+        fs::write(root.join(COPY), &copy).unwrap();
+        fs::write(root.join("db/db"), vec![0xff; 1 << 19]).unwrap();
+        let before = all_of(&root);
+        read_all(&root);
+        assert!(all_of(&root) == before);
+        // A folder that is no journal's stays what it is.
+        let other = root.join("mine");
+        assert!(!Journal::is_in(&other) && Journal::is_in(&root));
+        assert_eq!(Journal::read(&other, SHORT).unwrap().last().unwrap(), (0, Some(Key::default())));
+        assert_eq!(Journal::read(&other.join("gone"), SHORT).unwrap().last().unwrap().0, 0);
+        assert!(all_of(&root) == before);
+    }
+
+    #[test]
+    fn readers_read_at_once_and_wait_for_a_writer() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(dir.path(), SHORT).unwrap();
+        journal.append(b"one", None, &[]).unwrap();
+        let refused = Journal::read(dir.path(), SHORT).err().unwrap().to_string();
+        assert!(refused.contains("in use by another run (process "), "{refused}");
+        drop(journal);
+        let readers = [(); 2].map(|()| Journal::read(dir.path(), SHORT).unwrap());
+        assert!(readers.iter().all(|journal| journal.record(1).unwrap() == Slot::Whole(b"one".to_vec())));
+        assert_eq!(Journal::open(dir.path(), SHORT).unwrap().append(b"two", None, &[]).unwrap(), 2);
     }
 
     #[test]

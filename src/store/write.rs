@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use rustc_hash::FxHashSet;
 
 use super::block;
 use super::layout::{BatchEntry, BatchRecord, Header, SetSpec, batch_key, seal};
@@ -32,6 +33,9 @@ pub struct Writer<'s> {
 struct Waiting {
     files: Vec<File>,
     since: Instant,
+    /// Batches with the digests of their rows whose files are as they were written: those of the finished set, those that this writer
+    /// wrote, and those that it read.
+    sound: FxHashSet<(Key, Key)>,
 }
 
 impl<'s> Writer<'s> {
@@ -41,8 +45,13 @@ impl<'s> Writer<'s> {
             "feature set {:?} would have rows without values: its dim is 0",
             spec.name
         );
-        let waiting = Mutex::new(Waiting { files: Vec::new(), since: Instant::now() });
-        let writer = Writer { store, waiting, spec: spec.clone(), set: spec.id(), kept: AtomicU64::new(0) };
+        let set = spec.id();
+        // All rows of a finished set are on the disk. A header that is damaged tells nothing.
+        let finished = store.reader.headers.read(set).ok().flatten();
+        let batches = finished.into_iter().flat_map(|header| header.batches);
+        let sound = batches.map(|batch| (batch.key, batch.record.digest)).collect();
+        let waiting = Mutex::new(Waiting { files: Vec::new(), since: Instant::now(), sound });
+        let writer = Writer { store, waiting, spec: spec.clone(), set, kept: AtomicU64::new(0) };
         writer.take_up()?;
         Ok(writer)
     }
@@ -50,10 +59,11 @@ impl<'s> Writer<'s> {
     /// Takes up the batches whose files are there without the database knowing of them, as a kill leaves them.
     fn take_up(&self) -> Result<()> {
         for found in self.store.reader.files.list_set(self.set)? {
-            if self.record(found.batch)?.is_none()
+            if self.noted(found.batch)?.is_none()
                 && let Ok(record) = self.store.reader.files.examine(&found)
+                && let Ok(file) = File::open(&found.path)
             {
-                self.note(found.batch, &record, None)?;
+                self.keep(found.batch, &record, file, || self.note(found.batch, &record))?;
             }
         }
         Ok(())
@@ -95,27 +105,37 @@ impl<'s> Writer<'s> {
         // The rows are there before anything says so, and are not taken away while anything says it.
         let file = self.store.reader.files.write(self.set, batch, &blocks, record.digest).with_context(name)?;
         let replaced = old.filter(|old| old.digest != record.digest);
-        self.note(batch, &record, replaced).with_context(name)?;
+        self.keep(batch, &record, file, || {
+            if replaced.is_some() {
+                // A set whose rows are replaced is unfinished from then on.
+                self.store.reader.headers.remove(self.set)?;
+            }
+            self.note(batch, &record)
+        })
+        .with_context(name)?;
+        let Some(old) = replaced else { return Ok(()) };
+        self.flush()?;
+        self.store.reader.files.remove(self.set, batch, old.digest)
+    }
+
+    /// Has the file of a batch wait for the disk, and notes it. In between nobody may flush: the note would be there before the rows.
+    fn keep(&self, batch: Key, record: &BatchRecord, file: File, note: impl FnOnce() -> Result<()>) -> Result<()> {
         let mut waiting = self.waiting();
         if waiting.files.is_empty() {
             waiting.since = Instant::now();
         }
         waiting.files.push(file);
-        let full = waiting.files.len() >= FILES || waiting.since.elapsed() >= WAIT || replaced.is_some();
+        waiting.sound.insert((batch, record.digest));
+        note()?;
+        let full = waiting.files.len() >= FILES || waiting.since.elapsed() >= WAIT;
         drop(waiting);
-        if full {
-            self.flush()?;
-        }
-        replaced.map_or(Ok(()), |old| self.store.reader.files.remove(self.set, batch, old.digest))
+        if full { self.flush() } else { Ok(()) }
     }
 
-    /// Says in the database what the file of a batch has; a set whose rows are replaced is unfinished from then on.
-    fn note(&self, batch: Key, record: &BatchRecord, replaced: Option<BatchRecord>) -> Result<()> {
+    /// Says in the database what the file of a batch has.
+    fn note(&self, batch: Key, record: &BatchRecord) -> Result<()> {
         let key = batch_key(self.set, batch);
         let value = seal(&key, &serde_json::to_vec(record)?);
-        if replaced.is_some() {
-            self.store.reader.headers.remove(self.set)?;
-        }
         self.store.database.apply(vec![(key, value)], Vec::new())
     }
 
@@ -136,11 +156,17 @@ impl<'s> Writer<'s> {
 
     /// Puts on disk what was kept so far, so that no loss of power can take it.
     pub fn flush(&self) -> Result<()> {
+        // Most of it while others go on; then what came meanwhile, together with the notes of it.
         let files = std::mem::take(&mut self.waiting().files);
-        if !files.is_empty() {
-            self.store.reader.files.sync(self.set, &files)?;
-        }
+        self.sync(files)?;
+        let mut waiting = self.waiting();
+        let files = std::mem::take(&mut waiting.files);
+        self.sync(files)?;
         self.store.database.flush()
+    }
+
+    fn sync(&self, files: Vec<File>) -> Result<()> {
+        if files.is_empty() { Ok(()) } else { self.store.reader.files.sync(self.set, &files) }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -164,8 +190,21 @@ impl<'s> Writer<'s> {
         Ok(header)
     }
 
-    /// What is kept of a batch. A record whose file is gone or cut short counts for nothing.
+    /// What is kept of a batch. A record whose file is gone counts for nothing, nor does one whose file is not as it was written: after
+    /// a loss of power the one can be there without the other.
     pub(super) fn record(&self, batch: Key) -> Result<Option<BatchRecord>> {
+        let Some(record) = self.noted(batch)? else { return Ok(None) };
+        if self.waiting().sound.contains(&(batch, record.digest)) {
+            return Ok(Some(record));
+        }
+        let Some(file) = self.store.reader.files.sound(self.set, batch, &record) else { return Ok(None) };
+        // What a writer left that was stopped may wait for the disk still.
+        self.keep(batch, &record, file, || Ok(()))?;
+        Ok(Some(record))
+    }
+
+    /// The record of a batch whose file is there, as long as it must be.
+    fn noted(&self, batch: Key) -> Result<Option<BatchRecord>> {
         let key = batch_key(self.set, batch);
         let record = self.store.database.get(&key)?.map(|value| read_record(&key, &value)).transpose()?;
         Ok(record.filter(|record| self.store.reader.files.has(self.set, batch, record)))
@@ -179,5 +218,41 @@ impl Drop for Writer<'_> {
         if !self.waiting().files.is_empty() {
             let _ = self.flush();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::{dense_rows, key, read_all, spec};
+
+    #[test]
+    fn a_note_of_a_batch_counts_only_with_the_rows_that_it_is_of() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let spec = spec("sum", RowKind::Dense { dim: 8 });
+        let batches: Vec<Key> = (0..3).map(|b| key("batch", b)).collect();
+        let rows = |b: usize| dense_rows(b, 50, 8);
+        let writer = store.writer(&spec).unwrap();
+        (0..3).for_each(|b| writer.put(batches[b], &rows(b)).unwrap());
+        drop(writer);
+        // As a loss of power leaves it: the note is there, and so is a file of the right length, but not what was in it.
+        let files = store.files.list_set(spec.id()).unwrap();
+        let lost = files.iter().find(|found| found.batch == batches[1]).unwrap();
+        let mut bytes = std::fs::read(&lost.path).unwrap();
+        let half = bytes.len() / 2;
+        bytes[half..].fill(0);
+        std::fs::write(&lost.path, bytes).unwrap();
+        let writer = store.writer(&spec).unwrap();
+        assert_eq!([0, 1, 2].map(|b| writer.has(batches[b]).unwrap()), [true, false, true]);
+        assert!(writer.rows(batches[1]).unwrap().is_none());
+        // What an earlier writer left may wait for the disk, and is brought there before the set counts as finished.
+        assert_eq!(writer.waiting().files.len(), 2);
+        writer.put(batches[1], &rows(1)).unwrap();
+        writer.finish(&batches, serde_json::Value::Null).unwrap();
+        assert!(read_all(&store, &spec.id()).into_iter().eq((0..3).map(rows)));
+        // The rows of a finished set are on the disk, and none is read again.
+        let writer = store.writer(&spec).unwrap();
+        assert!(batches.iter().all(|batch| writer.has(*batch).unwrap()) && writer.waiting().files.is_empty());
     }
 }

@@ -90,12 +90,15 @@ impl Recorder {
         // A panic within `note` holds the lock; a report without events is better than none.
         let text = self.0.try_lock().ok().map(|record| (written(&record, message, backtrace), record.folder.clone()));
         let (text, folder) = text.unwrap_or_else(|| (written(&Record::default(), message, backtrace), None));
-        let name = format!("crash-{}.txt", Local::now().format("%Y%m%d-%H%M%S"));
+        let name = format!("crash-{}-", Local::now().format("%Y%m%d-%H%M%S"));
         let save = |folder: &Path| {
-            let path = folder.join(&name);
+            let cannot = || format!("cannot write a report in {}", folder.display());
             disk::make_dir(folder)?;
-            std::fs::write(&path, &text).with_context(|| format!("cannot write {}", path.display()))?;
-            anyhow::Ok(path)
+            // A new file with letters that nobody can foretell, which its owner alone may read: others put no link in its place.
+            let made = tempfile::Builder::new().prefix(&name).suffix(".txt").tempfile_in(folder);
+            let mut file = made.with_context(cannot)?;
+            file.write_all(text.as_bytes()).with_context(cannot)?;
+            Ok(file.keep().with_context(cannot)?.1)
         };
         folder.map_or_else(
             || save(&std::env::temp_dir()),
@@ -234,6 +237,28 @@ mod tests {
         let text = std::fs::read_to_string(path).unwrap();
         assert_eq!(text.matches("resized to").count(), EVENTS);
         assert!(text.contains("resized to 199 x 24") && !text.contains("resized to 149 x 24"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_report_is_private_and_under_a_name_that_nobody_can_foretell() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        // What was under the foretold names of the next seconds is left alone.
+        let theirs = dir.path().join("theirs");
+        std::fs::write(&theirs, "mine").unwrap();
+        for second in 0..5 {
+            let at = Local::now() + chrono::Duration::seconds(second);
+            let link = dir.path().join(format!("crash-{}.txt", at.format("%Y%m%d-%H%M%S")));
+            std::os::unix::fs::symlink(&theirs, link).unwrap();
+        }
+        let recorder = recorder(dir.path());
+        let reports = [(); 2].map(|()| recorder.report("x", &Backtrace::disabled()).unwrap());
+        assert_ne!(reports[0], reports[1]);
+        for report in reports {
+            assert_eq!(std::fs::symlink_metadata(report).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert_eq!(std::fs::read(&theirs).unwrap(), b"mine");
     }
 
     #[test]

@@ -29,13 +29,13 @@ fn may_mount() -> bool {
 }
 
 /// The program under a line of shell that comes before it (`ulimit -n 20`).
-fn under(limit: &str, folder: &Path, args: &[&str]) -> Command {
+pub(crate) fn under(limit: &str, folder: &Path, args: &[&str]) -> Command {
     let mut command = through(&["sh", "-c", &format!("{limit}; exec \"$0\" \"$@\"")], folder, args);
     command.env_remove("RUST_BACKTRACE");
     command
 }
 
-fn ran_under(limit: &str, folder: &Path, args: &[&str]) -> Ran {
+pub(crate) fn ran_under(limit: &str, folder: &Path, args: &[&str]) -> Ran {
     Ran::of(under(limit, folder, args).output().unwrap())
 }
 

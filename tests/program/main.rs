@@ -10,6 +10,8 @@ mod damage;
 mod demo;
 mod desk;
 mod documents;
+#[cfg(unix)]
+mod durable;
 mod experiment;
 #[cfg(unix)]
 mod faults;

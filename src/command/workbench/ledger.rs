@@ -15,7 +15,9 @@ pub(super) fn bench(opened: &Opened) -> Option<LedgerBench> {
     let read = path.clone();
     Some(LedgerBench {
         // Where there is no ledger none is made.
-        read: Arc::new(move |_| if read.exists() { Book::of(&Ledger::open(&read)?).map(Some) } else { Ok(None) }),
+        read: Arc::new(
+            move |_| if Ledger::is_in(&read) { Book::of(&Ledger::read(&read)?).map(Some) } else { Ok(None) },
+        ),
         delete: Arc::new(move |number, reason| {
             let mut ledger = Ledger::open(&path)?;
             ledger.delete(&[number], reason, Utc::now())?;

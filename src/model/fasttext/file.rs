@@ -2,15 +2,14 @@
 //!
 //! Little-endian: a magic number, the version, twelve whole numbers and a double of parameters, the dictionary (names end with a
 //! zero byte), then the input and the output matrix, each `[rows, dim] f32` or quantised. The file does not have the rate of
-//! learning nor what labels begin with. A mapped file is read in place, so that a model of gigabytes is ready at once.
+//! learning nor what labels begin with. The matrices are read into memory, as fastText itself does: a file of others that was mapped
+//! would end the process when it is cut short meanwhile.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use memmap2::Mmap;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
@@ -27,6 +26,9 @@ const VERSION: i32 = 12;
 /// fastText's rate of updating the rate of learning, which it keeps in the file.
 const RATE_UPDATES: i32 = 100;
 
+/// Values that are read at once.
+const PIECE: usize = 1 << 16;
+
 /// Whether a file begins as fastText's do.
 pub fn is_fasttext(path: &Path) -> Result<bool> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
@@ -35,24 +37,43 @@ pub fn is_fasttext(path: &Path) -> Result<bool> {
     Ok(start == MAGIC.to_le_bytes())
 }
 
-/// Bytes that are read from the front.
-struct Bytes<'b> {
-    bytes: &'b [u8],
+/// Bytes that are read from the front: no more than the input was long when it was opened, and no room is made for more.
+struct Bytes<R> {
+    input: R,
+    length: usize,
     at: usize,
-    map: Option<Arc<Mmap>>,
 }
 
-impl<'b> Bytes<'b> {
-    fn take(&mut self, n: usize) -> Result<&'b [u8]> {
-        let end = self.at.checked_add(n).filter(|&end| end <= self.bytes.len());
-        let end = end.with_context(|| {
-            format!("the file ends at byte {}, {n} more were expected after byte {}", self.bytes.len(), self.at)
-        })?;
-        Ok(&self.bytes[std::mem::replace(&mut self.at, end)..end])
+impl<R: BufRead> Bytes<R> {
+    /// Fails unless there are so many bytes left.
+    fn expect(&self, n: usize) -> Result<()> {
+        ensure!(n <= self.length - self.at, ends(self.length, n, self.at));
+        Ok(())
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let (n, at) = (bytes.len(), self.at);
+        self.expect(n)?;
+        match self.input.read_exact(bytes) {
+            // Somebody has cut the file short since it was opened.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => bail!(ends(at, n, at)),
+            read => read?,
+        }
+        self.at += n;
+        Ok(())
+    }
+
+    fn take(&mut self, n: usize) -> Result<Vec<u8>> {
+        self.expect(n)?;
+        let mut bytes = vec![0; n];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        Ok(self.take(N)?.try_into()?)
+        let mut bytes = [0; N];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
     }
 
     fn int(&mut self) -> Result<i32> {
@@ -76,28 +97,36 @@ impl<'b> Bytes<'b> {
 
     fn flag(&mut self, what: &str) -> Result<bool> {
         let at = self.at;
-        match self.take(1)?[0] {
-            0 => Ok(false),
-            1 => Ok(true),
-            other => bail!("byte {at}: whether {what} is 0 or 1, not {other}"),
+        match self.array()? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [other] => bail!("byte {at}: whether {what} is 0 or 1, not {other}"),
         }
     }
 
     fn name(&mut self) -> Result<Box<str>> {
-        let rest = &self.bytes[self.at..];
-        let end = rest
-            .iter()
-            .position(|&b| b == 0)
-            .with_context(|| format!("the file ends within the name at byte {}", self.at))?;
-        self.at += end + 1;
+        let (at, mut name) = (self.at, Vec::new());
+        let left = (self.length - at) as u64;
+        self.at += self.input.by_ref().take(left).read_until(0, &mut name)?;
+        ensure!(name.pop() == Some(0), "the file ends within the name at byte {at}");
         // A name that is not UTF-8 stays as a row; no text can have it.
-        Ok(String::from_utf8_lossy(&rest[..end]).into())
+        Ok(String::from_utf8_lossy(&name).into())
     }
 
     fn floats(&mut self, n: usize) -> Result<Vec<f32>> {
-        let bytes = self.take(n.checked_mul(4).context("a matrix is too large")?)?;
-        Ok(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)).collect())
+        self.expect(n.checked_mul(4).context("a matrix is too large")?)?;
+        let mut values = vec![0f32; n];
+        for piece in values.chunks_mut(PIECE) {
+            self.fill(bytemuck::cast_slice_mut(piece))?;
+            // The file is little-endian; on most machines this changes nothing.
+            piece.iter_mut().for_each(|value| *value = f32::from_bits(u32::from_le(value.to_bits())));
+        }
+        Ok(values)
     }
+}
+
+fn ends(end: usize, n: usize, at: usize) -> String {
+    format!("the file ends at byte {end}, {n} more were expected after byte {at}")
 }
 
 impl FastText {
@@ -107,15 +136,15 @@ impl FastText {
 
     /// Reads a file of fastText.
     pub fn open(path: &Path) -> Result<FastText> {
-        let map = Arc::new(disk::map(path)?);
-        FastText::read(&map, Some(map.clone()), false)
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let length = file.metadata().with_context(|| format!("cannot read {}", path.display()))?.len() as usize;
+        FastText::read(BufReader::with_capacity(1 << 18, file), length, false)
             .with_context(|| format!("{} is not a whole model of fastText, or is damaged", path.display()))
     }
 
-    /// Reads what [`FastText::write`] or fastText wrote; values stay in `map`, if they lie there. `seen` says that buckets
-    /// without a row count as rows of zeros.
-    pub(super) fn read(bytes: &[u8], map: Option<Arc<Mmap>>, seen: bool) -> Result<FastText> {
-        let mut bytes = Bytes { bytes, at: 0, map };
+    /// Reads what [`FastText::write`] or fastText wrote, of so many bytes. `seen` says that buckets without a row count as rows of zeros.
+    pub(super) fn read(input: impl BufRead, length: usize, seen: bool) -> Result<FastText> {
+        let mut bytes = Bytes { input, length, at: 0 };
         ensure!(bytes.int()? == MAGIC, "it does not begin as fastText's files do");
         let version = bytes.int()?;
         ensure!([11, VERSION].contains(&version), "version {version} is not known; 11 and 12 are");
@@ -129,12 +158,7 @@ impl FastText {
         let input = matrix(&mut bytes, quantised).context("the input matrix")?;
         let quantised = bytes.flag("the output matrix is quantised")? && quantised;
         let output = matrix(&mut bytes, quantised).context("the output matrix")?;
-        ensure!(
-            bytes.at == bytes.bytes.len(),
-            "{} bytes follow its end at byte {}",
-            bytes.bytes.len() - bytes.at,
-            bytes.at
-        );
+        ensure!(bytes.at == length, "{} bytes follow its end at byte {}", length - bytes.at, bytes.at);
         FastText::of(params, dictionary, input, output)
     }
 
@@ -142,7 +166,8 @@ impl FastText {
     pub fn of_model(file: &ModelFile) -> Result<FastText> {
         file.expect(FastText::KIND, FastText::VERSION)?;
         file.verify()?;
-        let mut model = FastText::read(file.bytes("model")?, None, file.param("seen")?).context("its section model")?;
+        let bytes = file.bytes("model")?;
+        let mut model = FastText::read(bytes, bytes.len(), file.param("seen")?).context("its section model")?;
         let params: FastTextParams = file.param("fasttext")?;
         (model.params.lr, model.params.label) = (params.lr, params.label);
         model.params.min_count_label = params.min_count_label;
@@ -253,7 +278,7 @@ fn in_order(map: &FxHashMap<u32, u32>) -> Vec<(u32, u32)> {
     pairs
 }
 
-fn parameters(bytes: &mut Bytes<'_>, version: i32) -> Result<FastTextParams> {
+fn parameters(bytes: &mut Bytes<impl BufRead>, version: i32) -> Result<FastTextParams> {
     let dim = bytes.count("the dimension")?;
     let window = bytes.count("the window")?;
     let epochs = bytes.count("the number of epochs")?;
@@ -302,7 +327,7 @@ fn parameters(bytes: &mut Bytes<'_>, version: i32) -> Result<FastTextParams> {
     Ok(params)
 }
 
-fn dictionary(bytes: &mut Bytes<'_>, params: &FastTextParams, seen: bool) -> Result<(Dictionary, bool)> {
+fn dictionary(bytes: &mut Bytes<impl BufRead>, params: &FastTextParams, seen: bool) -> Result<(Dictionary, bool)> {
     let at = bytes.at;
     let (size, words, labels) =
         (bytes.count("its size")?, bytes.count("the number of words")?, bytes.count("the number of labels")?);
@@ -315,13 +340,13 @@ fn dictionary(bytes: &mut Bytes<'_>, params: &FastTextParams, seen: bool) -> Res
         "byte {at}: {pruned} of {} buckets cannot be kept",
         params.bucket
     );
-    ensure!(size <= bytes.bytes.len() / 10, "byte {at}: the file is too short for {size} words");
+    ensure!(size <= bytes.length / 10, "byte {at}: the file is too short for {size} words");
     let (mut names, mut counts) = (Vec::with_capacity(size), Vec::with_capacity(size));
     for i in 0..size {
         let at = bytes.at;
         let name = bytes.name().with_context(|| format!("word {} of {size}", i + 1))?;
         counts.push(bytes.long_count("a count")? as u64);
-        let kind = bytes.take(1)?[0];
+        let [kind] = bytes.array()?;
         ensure!(
             kind == u8::from(i >= words),
             "byte {at}: {name:?}, name {} of {size}, has kind {kind} out of its order",
@@ -348,22 +373,17 @@ fn dictionary(bytes: &mut Bytes<'_>, params: &FastTextParams, seen: bool) -> Res
     Ok((Dictionary::of(names, counts, words, tokens, buckets, params)?, pruned >= 0))
 }
 
-fn matrix(bytes: &mut Bytes<'_>, quantised: bool) -> Result<Matrix> {
+fn matrix(bytes: &mut Bytes<impl BufRead>, quantised: bool) -> Result<Matrix> {
     let norms_apart = quantised && bytes.flag("lengths are apart")?;
     let at = bytes.at;
     let (rows, dim) = (bytes.long_count("the number of rows")?, bytes.long_count("the dimension")?);
     ensure!(dim > 0 && dim <= 1 << 20, "byte {at}: a row cannot have {dim} values");
     if !quantised {
         let cells = rows.checked_mul(dim).with_context(|| format!("byte {at}: {rows} rows are too many"))?;
-        if let Some(map) = bytes.map.clone() {
-            let at = bytes.at;
-            bytes.take(cells.checked_mul(4).with_context(|| format!("byte {at}: {rows} rows are too many"))?)?;
-            return Ok(Matrix::Mapped { rows, dim, map, at });
-        }
         return Ok(Matrix::Dense { rows, dim, values: bytes.floats(cells)? });
     }
     let size = bytes.count("the number of codes")?;
-    let codes = bytes.take(size)?.to_vec();
+    let codes = bytes.take(size)?;
     let quantiser = quantiser(bytes)?;
     ensure!(
         quantiser.dim() == dim && rows.checked_mul(quantiser.parts()) == Some(size),
@@ -371,14 +391,14 @@ fn matrix(bytes: &mut Bytes<'_>, quantised: bool) -> Result<Matrix> {
         quantiser.parts()
     );
     let norms = match norms_apart {
-        true => Some((bytes.take(rows)?.to_vec(), self::quantiser(bytes)?)),
+        true => Some((bytes.take(rows)?, self::quantiser(bytes)?)),
         false => None,
     };
     ensure!(norms.as_ref().is_none_or(|(_, quantiser)| quantiser.dim() == 1), "byte {at}: lengths have one value");
     Ok(Matrix::Quantised { rows, codes, quantiser, norms })
 }
 
-fn quantiser(bytes: &mut Bytes<'_>) -> Result<Quantiser> {
+fn quantiser(bytes: &mut Bytes<impl BufRead>) -> Result<Quantiser> {
     let at = bytes.at;
     let mut number = || bytes.count("a size of the quantiser");
     let (dim, parts, width, last) = (number()?, number()?, number()?, number()?);
@@ -401,10 +421,6 @@ fn write_matrix(matrix: &Matrix, out: &mut impl Write) -> Result<()> {
         Matrix::Dense { values, .. } => {
             sizes(out)?;
             out.write_all(bytemuck::cast_slice(values))?;
-        }
-        Matrix::Mapped { rows, dim, map, at } => {
-            sizes(out)?;
-            out.write_all(&map[*at..][..rows * dim * 4])?;
         }
         Matrix::Quantised { codes, quantiser, norms, .. } => {
             out.write_all(&[u8::from(norms.is_some())])?;

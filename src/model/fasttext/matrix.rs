@@ -1,20 +1,14 @@
-//! The matrices of a fastText model as they are read: numbers in memory or in a mapped file, or codes of a product quantiser.
+//! The matrices of a fastText model as they are read: numbers, or codes of a product quantiser.
 //!
 //! `[rows, dim] f32`. Sums run in fastText's order, one value after the other, so that probabilities agree to the last digits.
-
-use std::sync::Arc;
-
-use memmap2::Mmap;
 
 use super::quantiser::Quantiser;
 
 /// A matrix.
 #[derive(Clone, Debug)]
 pub(super) enum Matrix {
-    /// In memory.
+    /// Numbers.
     Dense { rows: usize, dim: usize, values: Vec<f32> },
-    /// In a mapped file, from this byte on.
-    Mapped { rows: usize, dim: usize, map: Arc<Mmap>, at: usize },
     /// Codes `[rows, parts]`, and codes of the rows' lengths if these are apart.
     Quantised { rows: usize, codes: Vec<u8>, quantiser: Quantiser, norms: Option<(Vec<u8>, Quantiser)> },
 }
@@ -22,13 +16,13 @@ pub(super) enum Matrix {
 impl Matrix {
     pub(super) fn rows(&self) -> usize {
         match self {
-            Matrix::Dense { rows, .. } | Matrix::Mapped { rows, .. } | Matrix::Quantised { rows, .. } => *rows,
+            Matrix::Dense { rows, .. } | Matrix::Quantised { rows, .. } => *rows,
         }
     }
 
     pub(super) fn dim(&self) -> usize {
         match self {
-            Matrix::Dense { dim, .. } | Matrix::Mapped { dim, .. } => *dim,
+            Matrix::Dense { dim, .. } => *dim,
             Matrix::Quantised { quantiser, .. } => quantiser.dim(),
         }
     }
@@ -43,10 +37,6 @@ impl Matrix {
         match self {
             Matrix::Dense { dim, values, .. } => {
                 values[row * dim..][..*dim].iter().enumerate().for_each(|(i, &v)| take(i, v));
-            }
-            Matrix::Mapped { dim, map, at, .. } => {
-                let bytes = map[at + row * dim * 4..][..dim * 4].as_chunks().0;
-                bytes.iter().enumerate().for_each(|(i, &b)| take(i, f32::from_le_bytes(b)));
             }
             Matrix::Quantised { codes, quantiser, norms, .. } => {
                 let norm = norms.as_ref().map_or(1.0, |(codes, norms)| norms.centroid(0, codes[row])[0]);

@@ -38,6 +38,21 @@ fn close(a: &[f32], b: &[f32]) -> bool {
 }
 
 #[test]
+fn a_model_that_is_cut_short_or_written_over_while_it_is_used_says_what_it_said() {
+    let reference = reference();
+    let dir = tempfile::tempdir().unwrap();
+    for expected in reference.models.values() {
+        let path = dir.path().join(&expected.file);
+        std::fs::copy(folder().join(&expected.file), &path).unwrap();
+        let model = FastText::open(&path).unwrap();
+        // A file that is mapped ends the process here.
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+        let tokens: Vec<&str> = reference.texts[0].split_ascii_whitespace().collect();
+        assert!(close(&model.sentence_vector(&tokens), &expected.sentences[0]), "{}", expected.file);
+    }
+}
+
+#[test]
 fn its_models_say_the_same_here() {
     let reference = reference();
     for (name, expected) in &reference.models {

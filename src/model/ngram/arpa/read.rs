@@ -1,4 +1,4 @@
-//! Reading an ARPA file: mapped, and an order's lines read on all threads.
+//! Reading an ARPA file: all bytes at hand, and an order's lines read on all threads.
 
 use std::fs::File;
 use std::io::Read;
@@ -25,8 +25,8 @@ const PIECE: usize = 1 << 20;
 
 /// Reads an ARPA file, of any tool. What is wrong in it is told with the number of its line.
 pub fn read_arpa(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
-    let map = disk::map(path)?;
-    let text: &[u8] = &map;
+    let taken = disk::snapshot(path)?;
+    let text: &[u8] = &taken;
     read(text, ctx).map_err(|wrong| match wrong {
         Wrong::Line(at, message) => {
             let line = 1 + text[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count();
