@@ -15,6 +15,8 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::bounds::flag;
+
 pub use capsule::{Diff, Replay};
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
@@ -51,10 +53,10 @@ pub struct Global {
     #[arg(help_heading = "Every command", long, global = true)]
     pub headless: bool,
     /// Worker threads; 0 takes every core. Results do not depend on it.
-    #[arg(help_heading = "Every command", long, global = true, value_name = "N")]
+    #[arg(help_heading = "Every command", long, global = true, value_name = "N", value_parser = flag::<usize>("project.threads"))]
     pub threads: Option<usize>,
     /// Seed of all random draws.
-    #[arg(help_heading = "Every command", long, global = true, value_name = "N")]
+    #[arg(help_heading = "Every command", long, global = true, value_name = "N", value_parser = flag::<u64>("--seed"))]
     pub seed: Option<u64>,
     /// Language of the screens: zh or en (default: the configuration, else LANG).
     #[arg(help_heading = "Every command", long, global = true, value_name = "LANG")]
