@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Corpus;
+use super::{Corpus, CsvText};
 use crate::config::bounds::flag;
-use crate::disk::Formulas;
 use crate::plain::keywords::Method;
 
 /// Flags of `keywords`.
@@ -49,9 +48,9 @@ pub struct Keywords {
     /// For textrank and sentences: share of a score that comes from neighbours.
     #[arg(long, value_name = "SHARE", default_value_t = 0.85, value_parser = flag::<f64>("--share"))]
     pub damping: f64,
-    /// What is done about texts in a .csv that a spreadsheet would compute: quote puts an apostrophe in front.
-    #[arg(long, value_name = "WHAT", default_value = "keep")]
-    pub csv_formulas: Formulas,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
     /// With each keyword the numbers that gave it its score.
     #[arg(long)]
     pub explain: bool,

@@ -16,6 +16,7 @@ mod train;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::bounds::flag;
+use crate::disk::Formulas;
 
 pub use capsule::{Diff, Replay};
 pub use generate::Generate;
@@ -183,4 +184,12 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// Flags of commands that write CSV with texts of others.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct CsvText {
+    /// What is done about texts in a .csv that a spreadsheet would compute: quote puts an apostrophe in front.
+    #[arg(long, value_name = "WHAT", default_value = "keep")]
+    pub csv_formulas: Formulas,
 }

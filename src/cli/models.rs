@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Onnx;
+use super::{CsvText, Onnx};
 use crate::config::bounds::flag;
 use crate::plain::onnx::{Examination, Unit};
 use crate::plain::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
@@ -66,6 +66,9 @@ pub struct Eval {
     /// The table of --per; its name says which: .csv
     #[arg(short, long, value_name = "FILE", requires = "per")]
     pub output: Option<PathBuf>,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
 }
 
 /// Flags of `embed`.
@@ -77,6 +80,9 @@ pub struct Embed {
     /// The rows, one a document; its name says how: .csv
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
 }
 
 /// Flags of `explain`.
@@ -183,6 +189,9 @@ pub struct Shift {
     /// The series: word, model, time, count, and how far it moved.
     #[arg(short, long, value_name = "FILE.csv")]
     pub output: PathBuf,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
 }
 
 /// Flags of `projection`.
@@ -212,4 +221,7 @@ pub struct Projection {
     /// A picture (.svg), or a table of word, group, x and y (.csv, .parquet).
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
 }

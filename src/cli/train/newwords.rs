@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::Corpus;
+use crate::cli::{Corpus, CsvText};
 use crate::config::bounds::flag;
 
 /// Flags of `train newwords`.
@@ -43,4 +43,7 @@ pub struct Newwords {
     /// Memory for counting in MiB; what exceeds it goes to the disk.
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = flag::<usize>("--memory"))]
     pub memory: usize,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
 }
