@@ -30,6 +30,21 @@ pub(crate) fn percent(value: f64) -> String {
     if value.is_finite() { format!("{:.1} %", 100.0 * value) } else { "–".to_owned() }
 }
 
+/// A mean RankIC, on every screen and page.
+pub(crate) fn rank_ic(mean: f64) -> String {
+    signed(mean, 4)
+}
+
+/// An ICIR, a t or a Sharpe ratio, on every screen and page.
+pub(crate) fn ratio(value: f64) -> String {
+    number(value, 2)
+}
+
+/// A p, a q or a deflated Sharpe ratio, on every screen and page; below a thousandth it only says so.
+pub(crate) fn probability(p: f64) -> String {
+    if p < 0.001 { "<0.001".to_owned() } else { number(p, 3) }
+}
+
 /// Units per second: `8.2k/s`.
 pub(crate) fn rate(per_second: f64) -> String {
     match per_second {

@@ -3,10 +3,14 @@
 //! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run or could not say how it went; told to end by a signal,
 //! 128 and its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`crate::memory`]), as of a process that was killed.
 
+use std::backtrace::Backtrace;
+use std::fmt;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::panic::{self, AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -15,9 +19,10 @@ use indicatif::{HumanCount, HumanDuration, MultiProgress, ProgressBar, ProgressD
 use serde_json::{Map, Value, json};
 
 use crate::data::Report;
-use crate::job::{Cancelled, Ctx, StageProgress, StageState};
+use crate::job::{self, Cancelled, Ctx, StageProgress, StageState};
 use crate::remedy;
 use crate::signals::{self, Ending, Hearing};
+use crate::tui::crash::Recorder;
 use crate::width;
 
 /// How often the bars are drawn.
@@ -51,37 +56,18 @@ pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>)
     let signal = Arc::new(AtomicU8::new(0));
     // Heard until the last word is out: a full pipe may take it late.
     let hearing = cancel_on_signal(ctx, signal.clone());
-    let result = hearing.as_ref().map_err(|error| anyhow::anyhow!("{error:#}")).and_then(|_| watched(ctx, work));
-    let mut object = Map::new();
-    object.insert("command".into(), command.into());
-    let (status, code) = match result {
-        Ok(summary) => {
-            let status = if summary.partial { ("partial", 1) } else { ("done", 0) };
-            object.insert("status".into(), status.0.into());
-            object.extend(summary.fields);
-            status
-        }
-        Err(error) if error.is::<Cancelled>() => {
-            object.insert("status".into(), "cancelled".into());
-            let ending = Ending::of_code(signal.load(Ordering::Relaxed));
-            if let Some(ending) = ending {
-                object.insert("signal".into(), ending.name().into());
-            }
-            say(&Cancelled.to_string());
-            ("cancelled", ending.map_or(CANCELLED, Ending::code))
-        }
-        Err(error) => {
-            let told = remedy::told(&error);
-            say(&format!("error: {told}"));
-            object.insert("status".into(), "failed".into());
-            object.insert("error".into(), told.into());
-            ("failed", 2)
-        }
-    };
+    let result = hearing.as_ref().map_err(|error| anyhow::anyhow!("{error:#}"));
+    let result = result.and_then(|_| guarded(|| watched(ctx, work)));
+    let (mut object, status, code) = concluded(command, result, Ending::of_code(signal.load(Ordering::Relaxed)));
     object.insert("seconds".into(), json!((began.elapsed().as_secs_f64() * 1e3).round() / 1e3));
     if let Some(megabytes) = peak_memory_mb() {
         object.insert("peak_memory_mb".into(), json!(megabytes));
     }
+    print_result(object, status, code)
+}
+
+/// Prints the one object of a command, and gives the exit code.
+fn print_result(object: Map<String, Value>, status: &str, code: u8) -> ExitCode {
     debug_assert!(code != 0 || status == "done");
     let line = serde_json::to_string_pretty(&Value::Object(object)).expect("a JSON object always has a text form");
     match print(&format!("{}\n", width::shown_json(&line))) {
@@ -95,16 +81,114 @@ pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>)
 
 /// The same under a context that could perhaps not be made: then the command fails with the reason.
 pub fn run_under(command: &str, ctx: Result<Ctx>, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
-    let error = match ctx {
-        Ok(ctx) => return run(command, &ctx, work),
-        Err(error) => remedy::told(&error),
-    };
-    say(&format!("error: {error}"));
-    let object = json!({"command": command, "status": "failed", "error": error});
-    if let Err(error) = print(&format!("{}\n", width::shown_json(&format!("{object:#}")))) {
-        say(&format!("error: the result (failed) could not be written to stdout: {}", remedy::told(&error)));
+    match ctx {
+        Ok(ctx) => run(command, &ctx, work),
+        Err(error) => {
+            let (object, status, code) = concluded(command, Err(error), None);
+            print_result(object, status, code)
+        }
     }
-    ExitCode::from(2)
+}
+
+/// Says on stderr how a command ended, and gives the object of its result, its status and its exit code.
+fn concluded(command: &str, result: Result<Summary>, ending: Option<Ending>) -> (Map<String, Value>, &'static str, u8) {
+    let mut object = Map::new();
+    object.insert("command".into(), command.into());
+    let (status, code) = match result {
+        Ok(summary) => {
+            let status = if summary.partial { ("partial", 1) } else { ("done", 0) };
+            object.insert("status".into(), status.0.into());
+            object.extend(summary.fields);
+            status
+        }
+        Err(error) if error.is::<Cancelled>() => {
+            object.insert("status".into(), "cancelled".into());
+            if let Some(ending) = ending {
+                object.insert("signal".into(), ending.name().into());
+            }
+            say(&Cancelled.to_string());
+            ("cancelled", ending.map_or(CANCELLED, Ending::code))
+        }
+        Err(error) => {
+            let told = remedy::told(&error);
+            say(&format!("error: {told}"));
+            object.insert("status".into(), "failed".into());
+            object.insert("error".into(), told.into());
+            if let Some(crash) = error.downcast_ref::<Crash>() {
+                say(&crash.chinese());
+                object.insert("report".into(), crash.report.as_ref().map(|path| path.display().to_string()).into());
+            }
+            ("failed", 2)
+        }
+    };
+    (object, status, code)
+}
+
+/// A panic of the program, on whichever thread.
+#[derive(Debug)]
+struct Crash {
+    /// What the panic said.
+    message: String,
+    /// The file with the message and the backtrace; none where it could not be written.
+    report: Option<PathBuf>,
+}
+
+impl fmt::Display for Crash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the program ended by an error of its own: {}; what was finished is kept, and ", self.message)?;
+        f.write_str("the same command goes on from there; ")?;
+        match &self.report {
+            Some(path) => write!(f, "please send the report {} to the makers of Inkstone", path.display()),
+            None => f.write_str("a report could not be written"),
+        }
+    }
+}
+
+impl std::error::Error for Crash {}
+
+impl Crash {
+    fn chinese(&self) -> String {
+        let report = match &self.report {
+            Some(path) => format!("请把报告 {} 发给 Inkstone 的作者", path.display()),
+            None => "报告写不下来".to_owned(),
+        };
+        format!("程序因自身的错误而终止；已完成的部分都已保留，重新运行同一命令即从该处继续；{report}")
+    }
+}
+
+/// A panic and where it came from, noted by the hook; a worker's panic reaches the caller without its backtrace.
+static PANICS: Mutex<Vec<(String, Backtrace)>> = Mutex::new(Vec::new());
+/// How many commands are guarded now.
+static GUARDED: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs the work, and makes an error of a panic on whichever of its threads. Nothing is printed of the panic; a report says where it was.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if GUARDED.load(Ordering::Acquire) == 0 {
+                before(info);
+            } else if !job::is_contained() {
+                let backtrace = Backtrace::force_capture();
+                PANICS.lock().unwrap_or_else(PoisonError::into_inner).push((info.to_string(), backtrace));
+            }
+        }));
+    });
+    GUARDED.fetch_add(1, Ordering::AcqRel);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.fetch_sub(1, Ordering::AcqRel);
+    result.unwrap_or_else(|panic| {
+        let message = job::panic_text(panic.as_ref()).to_owned();
+        let mut panics = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = panics.iter().rposition(|(noted, _)| noted.contains(&message));
+        let (noted, backtrace) = match at {
+            Some(at) => panics.swap_remove(at),
+            None => (message.clone(), Backtrace::disabled()),
+        };
+        let report = Recorder::default().report(&noted, &backtrace).ok();
+        Err(Crash { message, report }.into())
+    })
 }
 
 /// Writes to stdout. A reader that closed the pipe wants no more, which is no error.
@@ -278,4 +362,52 @@ fn peak_memory_mb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? / 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_panic_on_any_thread_is_a_failed_command_with_a_report() {
+        let ctx = Ctx::new(2, 1).unwrap();
+        let row = |n: usize| if n == 70 { panic!("no row {n}") } else { n };
+        let here = |_: &Ctx| -> Result<Summary> { panic!("no row 70") };
+        let worker = |ctx: &Ctx| -> Result<Summary> {
+            let sum: usize = ctx.install(|| (0..100).into_par_iter().map(row).sum());
+            anyhow::bail!("{sum} rows")
+        };
+        let thread = |_: &Ctx| -> Result<Summary> {
+            let end = thread::scope(|scope| scope.spawn(|| row(70)).join());
+            end.map(|_| Summary::default()).map_err(|panic| panic::resume_unwind(panic))
+        };
+        let stage = |ctx: &Ctx| -> Result<Summary> {
+            ctx.stage("rows", "rows", None, || panic!("no row {}", 70)).map(|_| Summary::default())
+        };
+        type Work<'w> = &'w dyn Fn(&Ctx) -> Result<Summary>;
+        for work in [&here as Work<'_>, &worker, &thread, &stage] {
+            let result = guarded(|| watched(&ctx, work));
+            let (object, status, code) = concluded("run", result, None);
+            assert_eq!((status, code, &object["status"]), ("failed", 2, &json!("failed")));
+            let error = object["error"].as_str().unwrap();
+            assert!(error.contains("error of its own: no row 70; what was finished is kept"), "{error}");
+            let path = object["report"].as_str().unwrap();
+            assert!(error.contains(path), "{error}");
+            let report = std::fs::read_to_string(path).unwrap();
+            assert!(report.contains("no row 70") && report.contains("headless.rs"), "{report}");
+            std::fs::remove_file(path).unwrap();
+        }
+        let fine = guarded(|| watched(&ctx, |_| Ok(Summary::default())));
+        assert_eq!(concluded("run", fine, None).2, 0);
+    }
+
+    #[test]
+    fn a_crash_without_a_report_is_told_all_the_same() {
+        let crash = Crash { message: "no row".to_owned(), report: None };
+        assert!(crash.to_string().ends_with("a report could not be written") && crash.chinese().contains("写不下来"));
+        let (object, ..) = concluded("run", Err(crash.into()), None);
+        assert_eq!(object["report"], Value::Null);
+    }
 }

@@ -422,6 +422,11 @@ pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + 
     result
 }
 
+/// Whether a panic on this thread is expected, and caught where it is.
+pub(crate) fn is_contained() -> bool {
+    CONTAINED.get()
+}
+
 /// What a panic said.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();

@@ -97,7 +97,7 @@ pub fn run(factor: &Factor, market: &Market, params: &Params, ctx: &Ctx) -> Resu
     let over = |period: usize| stability(&crosses, &factor_dates, period, width, params, ctx);
     outcome.stability = params.horizons.iter().map(|&period| over(period)).collect();
     let daily = over(1);
-    outcome.turnover = (daily.turnover[0] + daily.turnover[params.quantiles - 1]) / 2.0;
+    outcome.new_names = (daily.turnover[0] + daily.turnover[params.quantiles - 1]) / 2.0;
     outcome.rank_autocorrelation = daily.rank_autocorrelation;
 
     report.fact("alignment", outcome.alignment_in_words());

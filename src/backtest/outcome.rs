@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::params::Preset;
 use crate::market::Price;
+use crate::stats::mean;
 
 /// A backtest of one factor.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -29,9 +30,10 @@ pub struct Outcome {
     pub layers: Layers,
     /// The portfolio that is long the top quantile and short the bottom one.
     pub long_short: LongShort,
-    /// Mean share of names new to the top and bottom quantile, against the factor's date before.
-    #[serde(deserialize_with = "nan")]
-    pub turnover: f64,
+    /// Mean share of names new to the top and bottom quantile, against the factor's date before. No turnover: a book that is rebalanced
+    /// later, or cannot trade, turns over less ([`LongShort::mean_turnover`]).
+    #[serde(deserialize_with = "nan", alias = "turnover")]
+    pub new_names: f64,
     /// Mean Pearson correlation of a date's factor ranks with those of the factor's date before.
     #[serde(deserialize_with = "nan")]
     pub rank_autocorrelation: f64,
@@ -215,6 +217,14 @@ pub struct Coverage {
     pub universe: Vec<u32>,
 }
 
+impl Coverage {
+    /// Names with a value as a share of those that traded, mean over the dates on which any traded; NaN without dates.
+    pub fn mean_share(&self) -> f64 {
+        let counts = self.names.iter().zip(&self.universe).filter(|(_, universe)| **universe > 0);
+        mean(counts.map(|(names, universe)| f64::from(*names) / f64::from(*universe)))
+    }
+}
+
 /// Information coefficients by date at one horizon.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct IcSeries {
@@ -351,6 +361,18 @@ pub struct LongShort {
     pub total: PortfolioFigures,
     /// Figures after costs by calendar year.
     pub by_year: Vec<YearFigures>,
+}
+
+impl LongShort {
+    /// The turnover: mean one-way turnover a day, share of the book; NaN without days.
+    pub fn mean_turnover(&self) -> f64 {
+        mean(self.turnover.iter().copied())
+    }
+
+    /// Mean cost a day, share of the book; NaN without days.
+    pub fn mean_cost(&self) -> f64 {
+        mean(self.cost.iter().copied())
+    }
 }
 
 /// Risk and return of a daily series. Annualised with the stated days per year ([`Outcome::days_per_year`]).

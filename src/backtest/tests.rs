@@ -157,7 +157,7 @@ fn costs_follow_what_is_bought_and_sold() {
     let bps = [5.0 + 15.0, 20.0 + 20.0, 20.0 + 20.0];
     assert!(book.cost.iter().zip(bps).all(|(cost, b)| (cost - b * 1e-4).abs() < 1e-15), "{:?}", book.cost);
     assert!(book.net.iter().zip(&book.cost).all(|(net, cost)| *net == -cost));
-    assert_eq!(outcome.turnover, 1.0);
+    assert_eq!(outcome.new_names, 1.0);
     assert!((outcome.rank_autocorrelation + 1.0).abs() < 1e-12);
     let held = test(&turn, &market, &Params { rebalance: 3, ..small() }).unwrap();
     assert_eq!(held.long_short.turnover[..3], [0.5, 0.0, 0.0]);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::onnx::Place;
+use crate::config::bounds::flag;
 use crate::model::onnx::{EarlyStopping, SearchParams};
 use crate::plain::LineFormat;
 use crate::text::Truncation;
@@ -28,25 +29,25 @@ pub struct Generate {
     #[arg(long, value_name = "FILE")]
     pub tokenizer: Option<PathBuf>,
     /// Texts that are followed at once; 1 takes the likeliest token each time.
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = flag::<usize>("--window"))]
     pub num_beams: usize,
     /// Tokens written at most.
-    #[arg(long, value_name = "N", default_value_t = 64)]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = flag::<usize>("feature.onnx.max_tokens"))]
     pub max_new_tokens: usize,
     /// Tokens written at least.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = flag::<usize>("feature.onnx.max_tokens"))]
     pub min_new_tokens: usize,
     /// Exponent of the length that a sum of logarithms is divided by; above 1 longer texts do better.
-    #[arg(long, value_name = "P", default_value_t = 1.0)]
+    #[arg(long, value_name = "P", default_value_t = 1.0, value_parser = flag::<f64>("--length-penalty"))]
     pub length_penalty: f64,
     /// When a search that has found as many texts as beams may go on.
     #[arg(long, value_name = "WHEN", default_value = "likely")]
     pub early_stopping: EarlyStopping,
     /// No N tokens come twice in the same order; 0: they may.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = flag::<usize>("feature.onnx.max_tokens"))]
     pub no_repeat_ngram_size: usize,
     /// Logits of tokens that were written are divided by this.
-    #[arg(long, value_name = "R", default_value_t = 1.0)]
+    #[arg(long, value_name = "R", default_value_t = 1.0, value_parser = flag::<f32>("--repetition-penalty"))]
     pub repetition_penalty: f32,
     /// What of a text is read, in tokens of the model.
     #[arg(long, value_name = "SPEC", default_value = "none")]

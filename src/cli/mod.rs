@@ -15,6 +15,9 @@ mod train;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::bounds::flag;
+use crate::disk::Formulas;
+
 pub use capsule::{Diff, Replay};
 pub use generate::Generate;
 pub use keywords::{KeywordPreset, Keywords};
@@ -51,10 +54,10 @@ pub struct Global {
     #[arg(help_heading = "Every command", long, global = true)]
     pub headless: bool,
     /// Worker threads; 0 takes every core. Results do not depend on it.
-    #[arg(help_heading = "Every command", long, global = true, value_name = "N")]
+    #[arg(help_heading = "Every command", long, global = true, value_name = "N", value_parser = flag::<usize>("project.threads"))]
     pub threads: Option<usize>,
     /// Seed of all random draws.
-    #[arg(help_heading = "Every command", long, global = true, value_name = "N")]
+    #[arg(help_heading = "Every command", long, global = true, value_name = "N", value_parser = flag::<u64>("--seed"))]
     pub seed: Option<u64>,
     /// Language of the screens: zh or en (default: the configuration, else LANG).
     #[arg(help_heading = "Every command", long, global = true, value_name = "LANG")]
@@ -186,4 +189,12 @@ mod tests {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// Flags of commands that write CSV with texts of others.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct CsvText {
+    /// What is done about texts in a .csv that a spreadsheet would compute: quote puts an apostrophe in front.
+    #[arg(long, value_name = "WHAT", default_value = "keep")]
+    pub csv_formulas: Formulas,
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Onnx;
+use super::{CsvText, Onnx};
+use crate::config::bounds::flag;
 use crate::plain::onnx::{Examination, Unit};
 use crate::plain::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
 
@@ -65,6 +66,9 @@ pub struct Eval {
     /// The table of --per; its name says which: .csv
     #[arg(short, long, value_name = "FILE", requires = "per")]
     pub output: Option<PathBuf>,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
 }
 
 /// Flags of `embed`.
@@ -76,6 +80,9 @@ pub struct Embed {
     /// The rows, one a document; its name says how: .csv
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
 }
 
 /// Flags of `explain`.
@@ -106,7 +113,7 @@ pub struct Explain {
     #[command(flatten)]
     pub onnx: Onnx,
     /// Show the tokens with the largest parts, and the sum of the rest; 0 shows all.
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = flag::<usize>("--count"))]
     pub top: usize,
 }
 
@@ -117,16 +124,16 @@ pub struct Sample {
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
     /// Documents to draw.
-    #[arg(short, long, value_name = "N", default_value_t = 1)]
+    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = flag::<usize>("--count"))]
     pub n: usize,
     /// Below 1 the likely becomes likelier, above 1 less so.
-    #[arg(long, value_name = "T", default_value_t = 1.0)]
+    #[arg(long, value_name = "T", default_value_t = 1.0, value_parser = flag::<f64>("--weight"))]
     pub temperature: f64,
     /// Draw among the N most probable words only; 0: among all. With --after: list so many; 0: 10.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = flag::<usize>("--count"))]
     pub top_k: usize,
     /// Tokens after which a document is broken off.
-    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = flag::<usize>("--count"))]
     pub max_length: usize,
     /// Draw nothing, but list the words that most probably follow this text, which is cut as the model's was.
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["n", "temperature", "max_length"])]
@@ -166,7 +173,7 @@ pub struct Nearest {
     #[command(flatten)]
     pub onnx: Onnx,
     /// How many are wanted.
-    #[arg(short, long, value_name = "N", default_value_t = 10)]
+    #[arg(short, long, value_name = "N", default_value_t = 10, value_parser = flag::<usize>("--count"))]
     pub k: usize,
 }
 
@@ -182,6 +189,9 @@ pub struct Shift {
     /// The series: word, model, time, count, and how far it moved.
     #[arg(short, long, value_name = "FILE.csv")]
     pub output: PathBuf,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
 }
 
 /// Flags of `projection`.
@@ -191,7 +201,7 @@ pub struct Projection {
     #[arg(short, long, value_name = "FILE")]
     pub model: PathBuf,
     /// Show the first N words of the model, which are the most frequent where it knows; 0 shows all.
-    #[arg(long, value_name = "N", default_value_t = 300, conflicts_with_all = ["words", "groups"])]
+    #[arg(long, value_name = "N", default_value_t = 300, conflicts_with_all = ["words", "groups"], value_parser = flag::<usize>("--count"))]
     pub top: usize,
     /// Show these words.
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', conflicts_with = "groups")]
@@ -203,12 +213,15 @@ pub struct Projection {
     #[arg(long, value_name = "METHOD", default_value = "pca")]
     pub method: ProjectionMethod,
     /// How many neighbours count for tsne, in effect; default: 30, or a third of the words where these are fewer.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flag::<f32>("--count"))]
     pub perplexity: Option<f32>,
     /// Steps of tsne.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = flag::<usize>("--epochs"))]
     pub epochs: usize,
     /// A picture (.svg), or a table of word, group, x and y (.csv, .parquet).
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Texts in a .csv.
+    #[command(flatten)]
+    pub csv: CsvText,
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Subcommand};
 
 use crate::backtest::{Preset, Weights};
+use crate::config::bounds::flag;
 use crate::disk::Formulas;
 use crate::export::{Format, Shape};
 use crate::market::Price;
@@ -22,7 +23,7 @@ pub struct Project {
 #[derive(Debug, Args)]
 pub struct Demo {
     /// Size: 1 is about 200 securities and 9,500 documents over two years.
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = flag::<f64>("--scale"))]
     pub scale: f64,
     /// Folder for the data, the configuration and the results.
     #[arg(long, default_value = "inkstone-demo")]
@@ -91,13 +92,13 @@ pub struct Backtest {
     #[arg(long)]
     pub preset: Option<Preset>,
     /// Holding periods in trading days.
-    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = flag::<usize>("backtest.horizons"))]
     pub horizons: Option<Vec<usize>>,
     /// Number of layers.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("backtest.quantiles"))]
     pub quantiles: Option<usize>,
     /// Trading days from the factor's date to the trade; 0 and less pair it with returns of its own day.
-    #[arg(long, value_name = "DAYS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "DAYS", allow_hyphen_values = true, value_parser = flag::<i32>("backtest.delay"))]
     pub delay: Option<i32>,
     /// Price of the trades.
     #[arg(long)]
@@ -112,25 +113,25 @@ pub struct Backtest {
     #[arg(long, value_name = "CODE")]
     pub benchmark: Option<String>,
     /// Names of the book of the best ones; 0: none.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("backtest.top"))]
     pub top: Option<usize>,
     /// Names of it that are replaced at most at a rebalancing.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("backtest.drop"))]
     pub drop: Option<usize>,
     /// Slippage in basis points, of what is bought and of what is sold.
-    #[arg(long, value_name = "BPS")]
+    #[arg(long, value_name = "BPS", value_parser = flag::<f64>("backtest.slippage_bps"))]
     pub slippage_bps: Option<f64>,
     /// Capital of a book in CNY, whose orders are rounded to lots; 0: no lots.
-    #[arg(long, value_name = "CNY")]
+    #[arg(long, value_name = "CNY", value_parser = flag::<f64>("backtest.capital"))]
     pub capital: Option<f64>,
     /// Return assumed of a holding that is delisted, after its last price (-0.5: half is lost).
-    #[arg(long, value_name = "RETURN", allow_hyphen_values = true)]
+    #[arg(long, value_name = "RETURN", allow_hyphen_values = true, value_parser = flag::<f64>("backtest.delisting_return"))]
     pub delisting_return: Option<f64>,
     /// Trading days of a listing in which a name is left alone.
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = flag::<usize>("backtest.min_listed_days"))]
     pub min_listed_days: Option<usize>,
     /// Largest share of values that may go unused, whatever the reason (0.35 = 35 %).
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = flag::<f64>("backtest.max_loss"))]
     pub max_loss: Option<f64>,
     /// Use values that were not known before the return began. The result is marked as such everywhere.
     #[arg(long)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::config::bounds::flag;
 use crate::ingest::Params;
 
 /// Flags of `read`.
@@ -19,9 +20,9 @@ pub struct Read {
     #[arg(long)]
     pub text: bool,
     /// Pages of a PDF at the most; one with more is refused unread.
-    #[arg(long, value_name = "N", default_value_t = Params::default().max_pages)]
+    #[arg(long, value_name = "N", default_value_t = Params::default().max_pages, value_parser = flag::<usize>("ingest.max_pages"))]
     pub max_pages: usize,
     /// Share of a file's glyphs or characters that may be unmapped or garbled.
-    #[arg(long, value_name = "SHARE", default_value_t = Params::default().max_garbled)]
+    #[arg(long, value_name = "SHARE", default_value_t = Params::default().max_garbled, value_parser = flag::<f64>("ingest.max_garbled"))]
     pub max_garbled: f64,
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use chrono::NaiveDateTime;
 use clap::Args;
 
+use crate::config::bounds::flag;
 use crate::ingest::read_time;
 use crate::plain::LineFormat;
 use crate::text::{Cut, Mode, Truncation};
@@ -98,7 +99,7 @@ pub struct Tokenize {
     pub truncate: Option<Truncation>,
     /// Special tokens of the model, such as CLS and SEP, that count towards the limit. Default: 2; in the mode wordpiece those that the
     /// tokenizer adds.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("--count"))]
     pub specials: Option<usize>,
     /// What stands between tokens.
     #[arg(long, default_value = " ", value_name = "TEXT")]

@@ -31,7 +31,7 @@ pub(super) fn run(args: &Keywords, ctx: &Ctx) -> Result<Summary> {
         lines = Lines::open(&corpus.input, format)?.until(corpus.until)?;
     }
     reports.push(ctx.stage("keywords", "docs", None, || {
-        keywords::run(&mut lines, &extractor, &args.output, args.csv_formulas, ctx)
+        keywords::run(&mut lines, &extractor, &args.output, args.csv.csv_formulas, ctx)
     })?);
     let mut summary = Summary::default();
     let last = reports.last().context("a finished run has a report")?;

@@ -21,6 +21,7 @@ mod trace;
 mod train;
 pub(crate) mod workbench;
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -102,7 +103,13 @@ pub fn run(cli: Cli) -> ExitCode {
 /// Says what the command line itself has to say: help, the version, or what is wrong with the flags.
 pub fn say(said: &clap::Error) -> ExitCode {
     let code = u8::try_from(said.exit_code()).unwrap_or(2);
-    or_explain(match said.print() {
+    // A flag that nobody knows is repeated as it was given, and it may hold what terminals obey.
+    let plain = said.render().to_string();
+    let printed = match width::shown(&plain) {
+        Cow::Owned(shown) if shown != plain => std::io::stderr().write_all(shown.as_bytes()),
+        _ => said.print(),
+    };
+    or_explain(match printed {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write"),
         _ => Ok(ExitCode::from(code)),
     })

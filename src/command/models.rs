@@ -44,7 +44,7 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let name = model.name();
     let asked = args.kind.as_deref().unwrap_or(name);
     ensure!(asked == name, "{} is a model of kind {name}, not {asked}", path.display());
-    let params = EvalParams { table: args.per.zip(args.output.clone()) };
+    let params = EvalParams { table: args.per.zip(args.output.clone()), csv_formulas: args.csv.csv_formulas };
     let (figures, report) = staged(ctx, "eval", || match args.words {
         Some(judgements) => plain::evaluate_words(model.as_ref(), &args.input, judgements, ctx),
         None => model.evaluate(&mut Lines::open(&args.input, format)?, &params, ctx),
@@ -86,7 +86,7 @@ fn fill_masks(args: &Eval, path: &Path, contextual: &Contextual, ctx: &Ctx) -> R
 /// Writes a model's row of each document.
 pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
     let (model, mut lines) = open(&args.reading, ctx)?;
-    let embed = || Ok(((), plain::embed(model.as_ref(), &mut lines, &args.output, ctx)?));
+    let embed = || Ok(((), plain::embed(model.as_ref(), &mut lines, &args.output, args.csv.csv_formulas, ctx)?));
     let ((), report) = staged(ctx, "embed", embed)?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     summary.set("output", args.output.display().to_string());
@@ -222,7 +222,7 @@ pub(super) fn projection(args: &Projection, ctx: &Ctx) -> Result<Summary> {
         None => Shown::Words(&args.words),
     };
     let (projection, report) = staged(ctx, "projection", || plain::project(model.as_ref(), shown, &params, ctx))?;
-    projection.write(&args.output)?;
+    projection.write(&args.output, args.csv.csv_formulas)?;
     let mut summary = used(model.as_ref(), &args.model);
     summary.set("output", args.output.display().to_string());
     summary.set("method", args.method);
@@ -237,7 +237,7 @@ pub(super) fn shift(args: &Shift, ctx: &Ctx) -> Result<Summary> {
         let models = args.models.iter().map(|path| WordVectors::open(path)).collect::<Result<Vec<_>>>()?;
         Ok((plain::shifts(models, &args.words, ctx)?, Report::new("shift")))
     })?;
-    plain::write_shifts(&shifts, &args.output)?;
+    plain::write_shifts(&shifts, &args.output, args.csv.csv_formulas)?;
     let mut summary = Summary::default();
     summary.set("output", args.output.display().to_string());
     summary.set("models", args.models.len());

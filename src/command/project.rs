@@ -230,8 +230,6 @@ pub(super) fn of_factor(judged: &Judged) -> serde_json::Value {
 
 /// The figures of a backtest: all that the workbench shows but what goes by date.
 fn figures(outcome: &Outcome) -> serde_json::Value {
-    let covered = outcome.coverage.names.iter().map(|&n| f64::from(n)).sum::<f64>();
-    let universe = outcome.coverage.universe.iter().map(|&n| f64::from(n)).sum::<f64>();
     let grown = outcome.layers.wealth.iter().map(|curve| curve.last().copied()).collect::<Vec<_>>();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let book = &outcome.long_short;
@@ -240,7 +238,7 @@ fn figures(outcome: &Outcome) -> serde_json::Value {
         "alignment": outcome.alignment_in_words(),
         "lookahead": outcome.lookahead,
         "refused": outcome.refused.values,
-        "coverage": covered / universe.max(1.0),
+        "coverage": outcome.coverage.mean_share(),
         "days_per_year": outcome.days_per_year,
         "ic": outcome.ic.iter().map(|s| json!({
             "horizon": s.horizon, "ic": s.ic_summary, "rank_ic": s.rank_ic_summary,
@@ -256,8 +254,8 @@ fn figures(outcome: &Outcome) -> serde_json::Value {
         },
         "long_short": book.total,
         "long_short_by_year": book.by_year,
-        "long_short_turnover": mean(&book.turnover),
-        "long_short_cost": mean(&book.cost),
+        "turnover": book.mean_turnover(),
+        "cost": book.mean_cost(),
         "portfolios": outcome.portfolios.iter().map(|p| json!({
             "name": p.name, "total": p.total, "by_year": p.by_year, "excess": p.excess_total, "turnover": mean(&p.turnover),
         })).collect::<Vec<_>>(),
@@ -265,7 +263,7 @@ fn figures(outcome: &Outcome) -> serde_json::Value {
         "samples": outcome.samples,
         "capacity": outcome.capacity,
         "execution": outcome.execution,
-        "turnover": outcome.turnover,
+        "new_names": outcome.new_names,
         "rank_autocorrelation": outcome.rank_autocorrelation,
         "stability": outcome.stability,
         "untradable": outcome.untradable,

@@ -10,6 +10,8 @@ use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
+use super::bounds;
+
 /// One thing wrong with a configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Problem {
@@ -145,6 +147,12 @@ impl<'t> Checker<'t> {
         let mut sound = Table::new();
         let schema = serde_json::to_value(T::default()).unwrap_or_default();
         for (key, value) in &table {
+            // What is out of bounds is judged no further.
+            let outside = bounds::problems(&format!("{path}.{key}"), value);
+            if !outside.is_empty() {
+                self.problems.extend(outside);
+                continue;
+            }
             let mut single = Table::new();
             single.insert(key.clone(), value.clone());
             let mut ignored = Vec::new();

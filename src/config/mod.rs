@@ -3,6 +3,7 @@
 //! Every section and key has a default; the commented file in the repository's root equals these defaults. Reading finds
 //! all problems at once ([`Config::read`]).
 
+pub mod bounds;
 mod check;
 pub mod edit;
 pub mod outline;
@@ -211,7 +212,11 @@ impl Config {
 
     /// Fails when what is set makes no sense, naming all of it; for configurations that come from elsewhere than a file.
     pub fn check(&self) -> Result<()> {
-        let problems = validate::problems(self);
+        let mut problems = match toml::Value::try_from(self) {
+            Ok(values) => bounds::problems("", &values),
+            Err(error) => vec![check::Problem::new("", format!("cannot be written as TOML: {error}"))],
+        };
+        problems.extend(validate::problems(self));
         let told: Vec<String> = problems.iter().map(|p| format!("{}: {}", p.path, p.message)).collect();
         anyhow::ensure!(told.is_empty(), "{}", told.join("\n"));
         Ok(())

@@ -137,16 +137,6 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             problems.push(Problem::new(section, format!("{error:#}")));
         }
     }
-    let shares = [
-        ("ingest.max_loss", config.ingest.max_loss),
-        ("ingest.max_garbled", config.ingest.max_garbled),
-        ("backtest.max_loss", config.backtest.max_loss),
-    ];
-    for (path, share) in shares {
-        if !(0.0..=1.0).contains(&share) {
-            problems.push(Problem::new(path, format!("{share} is not a share; it is between 0 and 1 (0.35 = 35 %)")));
-        }
-    }
     problems
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
-use chrono::{NaiveDateTime, TimeDelta};
+use chrono::{Days, NaiveDateTime};
 use serde_json::json;
 
 use super::params::Params;
@@ -72,7 +72,9 @@ impl Labelled {
         days.dedup();
         let by = if days.len() >= 2 * params.folds { FoldsBy::Time } else { FoldsBy::Group };
         report.fact("folds_by", by);
-        let known = |time: &NaiveDateTime| *time + TimeDelta::days(i64::from(params.label_days));
+        // A label that is known after the calendar ends is never known.
+        let label_days = Days::new(u64::from(params.label_days));
+        let known = |time: &NaiveDateTime| time.checked_add_days(label_days).unwrap_or(NaiveDateTime::MAX);
         let rows = FoldRows {
             groups: self.groups.clone(),
             spans: self.times.iter().map(|time| (*time, known(time))).collect(),
@@ -191,9 +193,8 @@ mod tests {
     use crate::model::Method;
 
     fn labelled(n: usize) -> Labelled {
-        let day = |i: usize| {
-            NaiveDate::from_ymd_opt(2024, 1, 1).unwrap().and_hms_opt(9, 0, 0).unwrap() + TimeDelta::days(i as i64)
-        };
+        let day =
+            |i: usize| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap().and_hms_opt(9, 0, 0).unwrap() + Days::new(i as u64);
         Labelled {
             documents: (0..n).collect(),
             class: (0..n as u32).map(|i| u32::from(i % 3 == 0)).collect(),

@@ -223,7 +223,10 @@ fn summary(outcome: &Outcome) -> Result<DataFrame> {
     }
     let total = portfolio_figures(&outcome.long_short.total);
     rows.extend(total.into_iter().map(|(name, value)| (format!("long_short_{name}"), None, value)));
-    rows.push(("turnover".into(), None, outcome.turnover));
+    rows.push(("turnover".into(), None, outcome.long_short.mean_turnover()));
+    rows.push(("cost".into(), None, outcome.long_short.mean_cost()));
+    rows.push(("coverage".into(), None, outcome.coverage.mean_share()));
+    rows.push(("new_names".into(), None, outcome.new_names));
     rows.push(("rank_autocorrelation".into(), None, outcome.rank_autocorrelation));
     rows.push(("half_life_days".into(), None, outcome.decay.half_life));
     rows.push(("values_refused".into(), None, outcome.refused.values as f64));

@@ -5,7 +5,7 @@
 //! that values it, and a value is known when its document is. Steps do not depend on the corpus: a longer one changes no earlier value.
 
 use anyhow::{Result, ensure};
-use chrono::{NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
+use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 use serde::Serialize;
 
 use super::documents::Place;
@@ -58,10 +58,11 @@ impl Steps {
         places.chunk_by(move |a, b| self.step(a.time) == self.step(b.time)).map(move |documents| {
             let begin = self.begin(self.step(documents[0].time));
             let end = places.partition_point(|place| place.time < begin);
-            let first = begin - TimeDelta::days(i64::from(self.window_days));
-            let first = match self.window_days {
-                0 => 0,
-                _ => places.partition_point(|place| place.time < first),
+            // A window that reaches beyond the calendar has all days before.
+            let first = begin.checked_sub_days(Days::new(u64::from(self.window_days)));
+            let first = match first {
+                Some(first) if self.window_days > 0 => places.partition_point(|place| place.time < first),
+                _ => 0,
             };
             Step { begin, window: &places[first..end], documents }
         })
@@ -79,6 +80,30 @@ impl Steps {
 
     /// When a step begins.
     fn begin(&self, step: i64) -> NaiveDateTime {
-        (MONDAY + TimeDelta::days(step * i64::from(self.refit_days))).and_time(NaiveTime::MIN)
+        let days = TimeDelta::try_days(step.saturating_mul(i64::from(self.refit_days)));
+        // Before the first day of the calendar there is none.
+        let day = days.and_then(|days| MONDAY.checked_add_signed(days)).unwrap_or(NaiveDate::MIN);
+        day.and_time(NaiveTime::MIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_and_steps_of_any_length_stay_within_the_calendar() {
+        let time = NaiveDate::from_ymd_opt(1969, 6, 1).and_then(|day| day.and_hms_opt(9, 0, 0)).unwrap();
+        let places: Vec<Place> = [time, time + TimeDelta::days(40)]
+            .map(|time| Place { time, part: 0, row: 0, tokens: 0..0, body: 0 })
+            .into();
+        for window_days in [0, 1, 36_500, u32::MAX] {
+            for refit_days in [1, 7, 36_500, u32::MAX] {
+                let steps = Steps { window_days, refit_days, min_train_documents: 1 };
+                let documents: usize = steps.over(&places).map(|step| step.documents.len()).sum();
+                assert_eq!(documents, 2);
+                assert!(steps.over(&places).all(|step| step.window.iter().all(|place| place.time < step.begin)));
+            }
+        }
     }
 }

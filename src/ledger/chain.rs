@@ -1,8 +1,8 @@
 //! The ledger on disk: lines that are only ever added, each sealed by the hash of the one before.
 //!
 //! A line says that a trial ran or that entries were deleted; it holds what counts for others (key of the trial, group, moments, p) and
-//! stays for ever. What can be deleted, names, parameters, figures and returns, is attached to it, and its hash is in the line. So a line that
-//! was changed or taken away, and details that went without a deletion, are noticed whenever the ledger is read. What cannot be noticed is
+//! stays for ever. What can be deleted, names, parameters and figures, is attached to it, and its hash is in the line; the returns, which
+//! count for the probability of overfitting, are then attached to the deletion, without a name. So a line that was changed or taken away, and details that went without a deletion, are noticed whenever the ledger is read. What cannot be noticed is
 //! that the whole folder was replaced, or put back as it once was; the seal of an entry, wherever it was printed, tells that.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::entry::{Deletion, Details, Entry, Kind, Trial};
+use super::entry::{Deletion, Details, Entry, Kind, Series, Trial};
 use super::sharpe::Moments;
 use crate::backtest::nan;
 use crate::data::Key;
@@ -50,7 +50,13 @@ struct Line {
 #[serde(rename_all = "lowercase")]
 enum Event {
     Ran(Ran),
-    Deleted { entries: Vec<u64>, reason: String },
+    Deleted {
+        entries: Vec<u64>,
+        reason: String,
+        /// Hash of the attached returns of these entries; none where there are none, and in deletions of versions that kept none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        returns: Option<Key>,
+    },
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -136,7 +142,7 @@ impl Ledger {
         Ok(number)
     }
 
-    /// Deletes names, parameters, figures and returns of entries. When, why, the key, the moments and p stay, and count as before.
+    /// Deletes names, parameters and figures of entries. When, why, the key, the moments, p and the returns stay, and count as before.
     pub fn delete(&mut self, numbers: &[u64], reason: &str, when: DateTime<Utc>) -> Result<u64> {
         let reason = reason.trim();
         ensure!(!reason.is_empty(), "say why: a deletion stands in the ledger with its reason");
@@ -150,11 +156,15 @@ impl Ledger {
                 bail!("entry {number} was deleted already ({}): {}", day(deletion.when), deletion.reason);
             }
         }
-        let event = Event::Deleted { entries: numbers.clone(), reason: reason.to_owned() };
-        let number = self.append(&Line { previous: self.seal, when, event }, None, &numbers)?;
+        let gone = self.entries.iter().filter(|entry| numbers.binary_search(&entry.number).is_ok());
+        let packed = Series::pack_all(gone.filter_map(|entry| Some((entry.number, entry.returns()?))));
+        let packed = (!packed.is_empty()).then_some(packed);
+        let returns = packed.as_deref().map(Key::of);
+        let event = Event::Deleted { entries: numbers.clone(), reason: reason.to_owned(), returns };
+        let number = self.append(&Line { previous: self.seal, when, event }, packed.as_deref(), &numbers)?;
         let deletion = Deletion { number, when, reason: reason.to_owned() };
         for entry in self.entries.iter_mut().filter(|entry| numbers.binary_search(&entry.number).is_ok()) {
-            entry.details = None;
+            entry.left = entry.details.take().and_then(|details| details.returns);
             entry.deleted = Some(deletion.clone());
         }
         Ok(number)
@@ -180,14 +190,14 @@ impl Ledger {
     }
 
     /// The group of a trial: that which it had before, else that of the returns which resemble its own most, else one of its own. Of a
-    /// group the first entry that still has its returns stands for it.
+    /// group the first entry with returns stands for it.
     fn group(&self, trial: &Trial, key: Key) -> Result<u64> {
         if let Some(before) = self.entries.iter().find(|entry| entry.trial == key) {
             return Ok(before.group);
         }
         let mut stands_for = BTreeMap::new();
         for entry in &self.entries {
-            if let Some(returns) = entry.details.as_ref().and_then(|details| details.returns.as_ref()) {
+            if let Some(returns) = entry.returns() {
                 stands_for.entry(entry.group).or_insert(returns);
             }
         }
@@ -204,6 +214,7 @@ impl Ledger {
     fn check(&mut self) -> Result<()> {
         let (last, noted) = self.journal.last()?;
         let mut deletions = BTreeMap::new();
+        let mut left = BTreeMap::new();
         let mut hashes = Vec::new();
         let mut previous = Some(Key::default());
         for number in 1..=last {
@@ -233,7 +244,13 @@ impl Ledger {
                     hashes.push(ran.details);
                     self.entries.push(entry(number, line.when, ran, seal, None));
                 }
-                Event::Deleted { entries, reason } => {
+                Event::Deleted { entries, reason, returns } => {
+                    if let Some(hash) = returns {
+                        match self.attached(number, hash, Series::unpack_all)? {
+                            Ok(series) => left.extend(series),
+                            Err(what) => self.problems.push(format!("the returns that deletion {number} keeps {what}")),
+                        }
+                    }
                     let deletion = Deletion { number, when: line.when, reason };
                     deletions.extend(entries.into_iter().map(|entry| (entry, deletion.clone())));
                 }
@@ -248,31 +265,36 @@ impl Ledger {
         }
         // A note that is lost is never made up for: what follows does not fit what was before, and says so for ever.
         self.seal = noted.unwrap_or_else(|| Key::of(b"the note of the last line was lost"));
-        for (entry, hash) in self.entries.iter_mut().zip(hashes) {
+        let mut entries = std::mem::take(&mut self.entries);
+        for (entry, hash) in entries.iter_mut().zip(hashes) {
             entry.deleted = deletions.remove(&entry.number);
             if entry.deleted.is_some() {
+                entry.left = left.remove(&entry.number);
                 continue;
             }
-            let details = match self.journal.attachment(entry.number)? {
-                Slot::Whole(bytes) if Key::of(&bytes) == hash => {
-                    Details::unpack(&bytes).map_err(|error| format!("{error:#}"))
-                }
-                Slot::Whole(_) => Err("were changed".to_owned()),
-                Slot::Damaged(what) => Err(what),
-                Slot::Absent => Err("were taken away without a deletion".to_owned()),
-            };
-            match details {
+            match self.attached(entry.number, hash, Details::unpack)? {
                 Ok(details) => entry.details = Some(details),
                 Err(what) => self.problems.push(format!("the details of entry {} {what}", entry.number)),
             }
         }
+        self.entries = entries;
         Ok(())
+    }
+
+    /// Reads the attachment of a line; where it is not the one with this hash, says why.
+    fn attached<T>(&self, number: u64, hash: Key, read: fn(&[u8]) -> Result<T>) -> Result<Result<T, String>> {
+        Ok(match self.journal.attachment(number)? {
+            Slot::Whole(bytes) if Key::of(&bytes) == hash => read(&bytes).map_err(|error| format!("{error:#}")),
+            Slot::Whole(_) => Err("were changed".to_owned()),
+            Slot::Damaged(what) => Err(what),
+            Slot::Absent => Err("were taken away without a deletion".to_owned()),
+        })
     }
 }
 
 fn entry(number: u64, when: DateTime<Utc>, ran: Ran, seal: Key, details: Option<Details>) -> Entry {
     let Ran { kind, trial, group, moments, days_per_year, p, .. } = ran;
-    Entry { number, when, kind, trial, group, moments, days_per_year, p, seal, details, deleted: None }
+    Entry { number, when, kind, trial, group, moments, days_per_year, p, seal, details, deleted: None, left: None }
 }
 
 fn day(when: DateTime<Utc>) -> impl std::fmt::Display {

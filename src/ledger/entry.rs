@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::sharpe::Moments;
@@ -58,16 +58,43 @@ pub struct Details {
 
 /// The figures of a backtest that its entry keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Stored")]
 pub struct Figures {
     /// Summary of the RankIC by horizon in trading days.
     pub rank_ic: BTreeMap<usize, IcSummary>,
     /// The long-short portfolio after costs.
     pub long_short: PortfolioFigures,
-    /// Mean share of names new to the top and bottom quantile.
-    #[serde(deserialize_with = "nan")]
+    /// Mean one-way turnover a day of the long-short portfolio; NaN in entries of versions that kept only `new_names`.
     pub turnover: f64,
+    /// Mean share of names new to the top and bottom quantile.
+    pub new_names: f64,
     /// Whether values were paired with returns that had begun before they were known.
     pub lookahead: bool,
+}
+
+/// Figures as they are kept. Before there was `new_names`, its value was kept as `turnover`.
+#[derive(Deserialize)]
+struct Stored {
+    rank_ic: BTreeMap<usize, IcSummary>,
+    long_short: PortfolioFigures,
+    #[serde(deserialize_with = "nan")]
+    turnover: f64,
+    #[serde(default, deserialize_with = "present")]
+    new_names: Option<f64>,
+    lookahead: bool,
+}
+
+/// A number that is there; a missing one is NaN.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    nan(deserializer).map(Some)
+}
+
+impl From<Stored> for Figures {
+    fn from(stored: Stored) -> Figures {
+        let Stored { rank_ic, long_short, turnover, new_names, lookahead } = stored;
+        let (turnover, new_names) = new_names.map_or((f64::NAN, turnover), |new_names| (turnover, new_names));
+        Figures { rank_ic, long_short, turnover, new_names, lookahead }
+    }
 }
 
 /// A value a day.
@@ -104,6 +131,16 @@ pub struct Entry {
     pub details: Option<Details>,
     /// When and why it was deleted.
     pub deleted: Option<Deletion>,
+    /// The returns of a deleted entry. They count for others, but no name or date of theirs is shown.
+    #[serde(skip)]
+    pub(super) left: Option<Series>,
+}
+
+impl Entry {
+    /// Daily returns of the long-short portfolio after costs, deleted or not; none where no portfolio was held.
+    pub(super) fn returns(&self) -> Option<&Series> {
+        self.details.as_ref().and_then(|details| details.returns.as_ref()).or(self.left.as_ref())
+    }
 }
 
 /// Why an entry is no longer there in full.
@@ -136,7 +173,8 @@ impl Trial {
         let figures = Figures {
             rank_ic: outcome.ic.iter().map(|series| (series.horizon, series.rank_ic_summary)).collect(),
             long_short: outcome.long_short.total,
-            turnover: outcome.turnover,
+            turnover: outcome.long_short.mean_turnover(),
+            new_names: outcome.new_names,
             lookahead: outcome.lookahead,
         };
         Trial {
@@ -172,6 +210,48 @@ impl Series {
         (!dates.is_empty()).then_some(Series { dates, values })
     }
 
+    /// Adds the days (`[n] i32`, from 1 January of the year 1) and the values (`[n] f32`), little-endian.
+    fn pack(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.dates.iter().flat_map(|date| date.num_days_from_ce().to_le_bytes()));
+        bytes.extend(self.values.iter().flat_map(|value| value.to_le_bytes()));
+    }
+
+    /// Reads back [`Series::pack`]; none of no bytes.
+    fn unpack(bytes: &[u8]) -> Result<Option<Series>> {
+        let (words, left) = bytes.as_chunks::<4>();
+        ensure!(left.is_empty() && words.len().is_multiple_of(2), "is cut short");
+        let (days, values) = words.split_at(words.len() / 2);
+        let date = |day: &[u8; 4]| NaiveDate::from_num_days_from_ce_opt(i32::from_le_bytes(*day));
+        let dates = days.iter().map(date).collect::<Option<Vec<NaiveDate>>>().context("has a day that is none")?;
+        let values = values.iter().map(|value| f32::from_le_bytes(*value)).collect();
+        Ok((!days.is_empty()).then_some(Series { dates, values }))
+    }
+
+    /// The returns of several entries as bytes: of each its number (`u64`), its days (`u32`) and [`Series::pack`].
+    pub(super) fn pack_all<'s>(entries: impl Iterator<Item = (u64, &'s Series)>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (number, series) in entries {
+            bytes.extend(number.to_le_bytes());
+            bytes.extend((series.dates.len() as u32).to_le_bytes());
+            series.pack(&mut bytes);
+        }
+        bytes
+    }
+
+    /// Reads back [`Series::pack_all`].
+    pub(super) fn unpack_all(mut bytes: &[u8]) -> Result<Vec<(u64, Series)>> {
+        let mut entries = Vec::new();
+        while !bytes.is_empty() {
+            let (number, rest) = bytes.split_first_chunk::<8>().context("is cut short")?;
+            let (days, rest) = rest.split_first_chunk::<4>().context("is cut short")?;
+            let length = 8 * u32::from_le_bytes(*days) as usize;
+            let (packed, rest) = rest.split_at_checked(length).context("is cut short")?;
+            entries.push((u64::from_le_bytes(*number), Series::unpack(packed)?.context("has no days")?));
+            bytes = rest;
+        }
+        Ok(entries)
+    }
+
     /// The values of these dates, which it must have.
     pub(super) fn on(&self, dates: &[NaiveDate]) -> Vec<f64> {
         let place = |date| self.dates.binary_search(date).ok();
@@ -204,9 +284,8 @@ impl Details {
         let json = serde_json::to_vec(self).expect("details are plain data and always have a JSON form");
         let mut bytes = (json.len() as u32).to_le_bytes().to_vec();
         bytes.extend(json);
-        if let Some(Series { dates, values }) = &self.returns {
-            bytes.extend(dates.iter().flat_map(|date| date.num_days_from_ce().to_le_bytes()));
-            bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        if let Some(returns) = &self.returns {
+            returns.pack(&mut bytes);
         }
         bytes
     }
@@ -217,15 +296,7 @@ impl Details {
         let (length, rest) = bytes.split_first_chunk::<4>().context(short)?;
         let (json, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).context(short)?;
         let mut details: Details = serde_json::from_slice(json).context("is not what this version reads")?;
-        let (words, left) = rest.as_chunks::<4>();
-        ensure!(left.is_empty() && words.len().is_multiple_of(2), short);
-        let (days, values) = words.split_at(words.len() / 2);
-        if !days.is_empty() {
-            let date = |day: &[u8; 4]| NaiveDate::from_num_days_from_ce_opt(i32::from_le_bytes(*day));
-            let dates = days.iter().map(date).collect::<Option<Vec<NaiveDate>>>().context("has a day that is none")?;
-            let values = values.iter().map(|value| f32::from_le_bytes(*value)).collect();
-            details.returns = Some(Series { dates, values });
-        }
+        details.returns = Series::unpack(rest)?;
         Ok(details)
     }
 }
@@ -264,7 +335,13 @@ mod tests {
         let read = Details::unpack(&details.pack()).unwrap();
         assert_eq!((&read.returns, &read.factor), (&details.returns, &details.factor));
         assert_eq!(read.figures.rank_ic[&1].mean, details.figures.rank_ic[&1].mean);
-        assert!(read.figures.turnover.is_nan());
+        assert!(read.figures.turnover.is_nan() && read.figures.new_names == 0.25);
+        // An entry of before: its turnover was the share of new names.
+        let mut old = serde_json::to_value(&details).unwrap();
+        old["figures"]["turnover"] = json!(0.125);
+        old["figures"].as_object_mut().unwrap().remove("new_names");
+        let old: Details = serde_json::from_value(old).unwrap();
+        assert!(old.figures.turnover.is_nan() && old.figures.new_names == 0.125);
         let without = Details { returns: None, ..details };
         assert_eq!(Details::unpack(&without.pack()).unwrap().returns, None);
         assert!(Details::unpack(&without.pack()[..20]).is_err());

@@ -2,8 +2,8 @@
 //!
 //! Whoever tries a hundred factors finds a good one. [`record`] keeps each trial, and says of it what is left when all of them are
 //! counted: the deflated Sharpe ratio, the probability of overfitting, the rate of false discoveries. The same trial run again is a
-//! repetition, not a new look. Deleting an entry takes its name, parameters, figures and returns; that it was tried, and with what result,
-//! stays and counts (`chain`).
+//! repetition, not a new look. Deleting an entry takes its name, parameters and figures; that it was tried, and with what result, stays and
+//! counts (`chain`). What is recorded or deleted later never makes an earlier result look better (`tally`).
 
 mod book;
 mod chain;
@@ -59,7 +59,7 @@ pub struct Looks {
     /// Sharpe ratio of the long-short portfolio after costs, annual.
     #[serde(deserialize_with = "nan")]
     pub sharpe: f64,
-    /// Sharpe ratio, annual, that the best of so many trials without skill is expected to have.
+    /// Sharpe ratio, annual, that the best of so many trials without skill is expected to have; it never falls.
     #[serde(deserialize_with = "nan")]
     pub expected_best: f64,
     /// Probability that the true Sharpe ratio exceeds 0, not deflated (Bailey and López de Prado 2012).
@@ -71,10 +71,11 @@ pub struct Looks {
     /// Days with returns like these after which the deflated Sharpe ratio reaches 0.95; NaN where it never does.
     #[serde(deserialize_with = "nan")]
     pub days_needed: f64,
-    /// Probability of backtest overfitting by combinatorially symmetric cross-validation; NaN with fewer than two trials.
+    /// Probability of backtest overfitting by combinatorially symmetric cross-validation, the highest since the trial first ran; NaN with
+    /// fewer than two trials.
     #[serde(deserialize_with = "nan")]
     pub overfitting: f64,
-    /// Trials that it was computed of: those not deleted whose returns share the dates, the latest 200 at the most.
+    /// Trials that it was computed of: those whose returns share the dates, deleted or not, 200 at the most.
     pub overfitting_trials: u64,
     /// Slope of the best trial's Sharpe ratio in one half of the days on that in the other, where it was chosen.
     #[serde(deserialize_with = "nan")]
@@ -85,7 +86,7 @@ pub struct Looks {
     /// Two-sided p of the RankIC at the first horizon; in an experiment, at its horizon.
     #[serde(deserialize_with = "nan")]
     pub p: f64,
-    /// The same after Benjamini and Hochberg over all trials.
+    /// The same after Benjamini and Hochberg over all trials, the highest since the trial ran.
     #[serde(deserialize_with = "nan")]
     pub q: f64,
     /// The same after Benjamini and Yekutieli, which holds however the trials depend on each other.

@@ -28,6 +28,39 @@ pub struct Overfitting {
 /// Of daily returns on common dates, `[trials][days]`; none with fewer than two trials or 64 days. Days that do not fill blocks of one
 /// length are left out at the beginning.
 pub fn overfitting(returns: &[Vec<f64>]) -> Option<Overfitting> {
+    let mut splits = Splits { own: Vec::new(), other: Vec::new(), low: 0 };
+    each_split(returns, |inside, outside| splits.look(inside, outside))?;
+    Some(splits.conclude())
+}
+
+/// The same of the first `n` trials for every `n` from `least` on, of which the one with the highest probability is given.
+pub(super) fn worst_overfitting(returns: &[Vec<f64>], least: usize) -> Option<Overfitting> {
+    let least = least.max(2);
+    if least >= returns.len() {
+        return overfitting(returns);
+    }
+    let mut low = vec![0usize; returns.len() + 1];
+    each_split(returns, |inside, outside| {
+        let (mut best, mut below, mut equal) = (0, 0, 1);
+        for n in 1..=inside.len() {
+            let last = n - 1;
+            if last > 0 && inside[last] > inside[best] {
+                best = last;
+                (below, equal) = ranked(&outside[..n], outside[best]);
+            } else if last > 0 {
+                below += usize::from(outside[last] < outside[best]);
+                equal += usize::from(outside[last] == outside[best]);
+            }
+            low[n] += usize::from(2 * below + equal < n + 1);
+        }
+    })?;
+    let worst = (least..=returns.len()).max_by_key(|n| low[*n])?;
+    overfitting(&returns[..worst])
+}
+
+/// Calls `look` with the Sharpe ratios of all trials in one half of the days and in the other, for each way to take half of the blocks.
+/// None where there are too few trials or days.
+fn each_split(returns: &[Vec<f64>], mut look: impl FnMut(&[f64], &[f64])) -> Option<()> {
     let days = returns.first()?.len();
     let length = days / BLOCKS;
     if returns.len() < 2 || length < LEAST_DAYS {
@@ -36,7 +69,6 @@ pub fn overfitting(returns: &[Vec<f64>]) -> Option<Overfitting> {
     let halves = [0, BLOCKS / 2].map(|first| sums(returns, days - length * BLOCKS + first * length, length));
     let n = (length * BLOCKS / 2) as f64;
     let trials = returns.len();
-    let mut splits = Splits { own: Vec::new(), other: Vec::new(), low: 0 };
     // A split and its opposite need the same sums: the last block is in the second half of both.
     for taken in (0..SUBSETS * SUBSETS / 2).filter(|taken| taken.count_ones() as usize == BLOCKS / 2) {
         let sharpes = |taken: usize| -> Vec<f64> {
@@ -44,10 +76,16 @@ pub fn overfitting(returns: &[Vec<f64>]) -> Option<Overfitting> {
             (0..trials).map(|k| sharpe(a.sum[k] + b.sum[k], a.squares[k] + b.squares[k], n)).collect()
         };
         let (inside, outside) = (sharpes(taken), sharpes(!taken % (SUBSETS * SUBSETS)));
-        splits.look(&inside, &outside);
-        splits.look(&outside, &inside);
+        look(&inside, &outside);
+        look(&outside, &inside);
     }
-    Some(splits.conclude())
+    Some(())
+}
+
+/// How many values are below this one, and how many equal it.
+fn ranked(values: &[f64], value: f64) -> (usize, usize) {
+    let below = values.iter().filter(|v| **v < value).count();
+    (below, values.iter().filter(|v| **v == value).count())
 }
 
 /// Sums over a subset of blocks, by trial.
@@ -94,8 +132,7 @@ impl Splits {
         let best = (1..inside.len()).fold(0, |best, k| if inside[k] > inside[best] { k } else { best });
         let found = outside[best];
         // Its rank, from 1, ties at their average. The logit of rank / (trials + 1) is at most 0 where twice the rank is at most trials + 1.
-        let below = outside.iter().filter(|v| **v < found).count();
-        let equal = outside.iter().filter(|v| **v == found).count();
+        let (below, equal) = ranked(outside, found);
         self.low += usize::from(2 * below + equal < outside.len() + 1);
         self.own.push(inside[best]);
         self.other.push(found);
@@ -155,6 +192,19 @@ mod tests {
         trials[17].iter_mut().for_each(|r| *r += 0.3 * 0.01);
         let skill = overfitting(&trials).unwrap();
         assert!(skill.probability < 0.1 && skill.loss < 0.1, "{skill:?}");
+    }
+
+    #[test]
+    fn the_worst_of_all_beginnings_is_found() {
+        let mut trials: Vec<Vec<f64>> = (0..9).map(|seed| noise(160, 40 + seed)).collect();
+        trials.push(noise(160, 99).iter().map(|r| r + 0.004).collect());
+        for least in 0..12 {
+            let beginnings = (least.max(2).min(trials.len())..=trials.len()).filter_map(|n| overfitting(&trials[..n]));
+            let worst = beginnings.map(|found| found.probability).fold(0.0, f64::max);
+            assert_eq!(worst_overfitting(&trials, least).unwrap().probability, worst, "{least}");
+        }
+        assert!(worst_overfitting(&trials, 3).unwrap().probability > overfitting(&trials).unwrap().probability);
+        assert_eq!(worst_overfitting(&trials[..1], 1), None);
     }
 
     #[test]

@@ -6,15 +6,16 @@ use anyhow::Result;
 
 use super::{Block, Fitted, Line, Lines, write_rows};
 use crate::data::Report;
+use crate::disk::Formulas;
 use crate::job::Ctx;
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
 
 /// Writes a model's rows of all documents to `output`, whose name says the format.
-pub fn embed(model: &dyn Fitted, lines: &mut Lines, output: &Path, ctx: &Ctx) -> Result<Report> {
+pub fn embed(model: &dyn Fitted, lines: &mut Lines, output: &Path, formulas: Formulas, ctx: &Ctx) -> Result<Report> {
     let columns = model.columns()?;
-    write_rows(output, &columns, |sink| {
+    write_rows(output, &columns, formulas, |sink| {
         let mut block = Block::default();
         while lines.next_block(&mut block, BLOCK)? {
             let documents = lines.documents(&block);

@@ -16,6 +16,7 @@ use super::{
     pooling, sestm, textnet, tone, vectorize, vectors,
 };
 use crate::data::Report;
+use crate::disk::Formulas;
 use crate::job::Ctx;
 use crate::model::ngram::{Following, LanguageModel, is_arpa, read_arpa};
 use crate::model::{Explanation, FastText, ModelFile, ModelHeader, is_fasttext, is_vectors, read_vectors};
@@ -90,6 +91,8 @@ pub enum Per {
 pub struct EvalParams {
     /// A table besides the figures: what a row is, and the file, whose name says the format.
     pub table: Option<(Per, PathBuf)>,
+    /// What is done about texts in that table, where it is CSV, that a spreadsheet would compute.
+    pub csv_formulas: Formulas,
 }
 
 impl EvalParams {

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::vectorize::{TrainedRows, fields, train_rows};
 use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows, write_rows};
 use crate::data::Report;
-use crate::disk;
+use crate::disk::{self, Formulas};
 use crate::job::Ctx;
 use crate::model::{
     Analyzer, Explanation, Lsa, ModelFile, ModelHeader, Row, RowsWriter, SvdParams, Vectorizer, VectorizerParams,
@@ -73,7 +73,7 @@ pub fn decompose(
 }
 
 fn write_points(model: &Lsa, rows: &TrainedRows, path: &Path, ctx: &Ctx) -> Result<()> {
-    write_rows(path, &Columns::Dense(model.components()), |sink| {
+    write_rows(path, &Columns::Dense(model.components()), Formulas::Keep, |sink| {
         rows.for_each(model.vectorizer(), ctx, |ids, rows| {
             let points: Vec<Vec<f32>> =
                 ctx.install(|| (0..rows.rows()).into_par_iter().map(|i| model.point(rows.row(i))).collect());

@@ -229,7 +229,7 @@ impl Fitted for FittedLanguage {
                     Per::Document => self.columns()?,
                     Per::Token => Columns::Table { text: Some("token".to_owned()), numbers: names(&TOKEN) },
                 };
-                write_rows(path, &columns, |sink| {
+                write_rows(path, &columns, params.csv_formulas, |sink| {
                     self.each_block(lines, ctx, &mut |read, scored| {
                         count(scored);
                         let (ids, rows) = self.table(read, scored, *per);
@@ -279,7 +279,7 @@ mod tests {
         let (model, format) = open_model(&dir.path().join("m"), None, None, Path::new(""), &ctx).unwrap();
         let lines = || Lines::of(std::io::Cursor::new("公司 利润\n不识 公司\n\n"), format);
         let table = dir.path().join("t.csv");
-        let params = EvalParams { table: Some((Per::Token, table.clone())) };
+        let params = EvalParams { table: Some((Per::Token, table.clone())), ..EvalParams::default() };
         let (figures, _) = model.evaluate(&mut lines(), &params, &ctx).unwrap();
         // Two words and their ends each, and the end of an empty document.
         assert_eq!((&figures["tokens"], &figures["oov"], &figures["documents"]), (&json!(7), &json!(1), &json!(3)));

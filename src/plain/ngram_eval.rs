@@ -158,7 +158,7 @@ impl Fitted for FittedNgram {
                     Per::Document => self.columns()?,
                     Per::Token => Columns::Table { text: Some("token".to_owned()), numbers: names(&TOKEN) },
                 };
-                write_rows(path, &columns, |sink| {
+                write_rows(path, &columns, params.csv_formulas, |sink| {
                     each_block(&mut |ids, rows| {
                         let ids: Vec<Cow<'_, str>> = ids.into_iter().map(Cow::Owned).collect();
                         sink.push(&ids, &rows)
@@ -233,7 +233,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let table = |per, name: &str| {
             let path = dir.path().join(name);
-            let params = EvalParams { table: Some((per, path.clone())) };
+            let params = EvalParams { table: Some((per, path.clone())), ..EvalParams::default() };
             model(&ctx).evaluate(&mut lines(&text), &params, &ctx).unwrap();
             let text = std::fs::read_to_string(path).unwrap();
             text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect::<Vec<Vec<String>>>()

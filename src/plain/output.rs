@@ -19,7 +19,7 @@ use polars::io::parquet::write::BatchedWriter;
 use polars::prelude::{Column, IntoColumn, NamedFrom, ParquetWriter, Series};
 
 use super::{Columns, Rows};
-use crate::disk;
+use crate::disk::{self, Formulas};
 use crate::model::{NpzWriter, npy_header};
 
 /// Columns of sparse rows that `.npy` takes at the most: 256 KB a document.
@@ -31,8 +31,13 @@ pub trait Sink {
     fn push(&mut self, ids: &[Cow<'_, str>], rows: &Rows) -> Result<()>;
 }
 
-/// Writes what `fill` pushes.
-pub fn write_rows<T>(path: &Path, columns: &Columns, fill: impl FnOnce(&mut dyn Sink) -> Result<T>) -> Result<T> {
+/// Writes what `fill` pushes; `formulas` says what becomes of texts in CSV that a spreadsheet would compute.
+pub fn write_rows<T>(
+    path: &Path,
+    columns: &Columns,
+    formulas: Formulas,
+    fill: impl FnOnce(&mut dyn Sink) -> Result<T>,
+) -> Result<T> {
     let mut filled = None;
     match path.extension().and_then(|e| e.to_str()) {
         Some("npz") => {
@@ -60,7 +65,7 @@ pub fn write_rows<T>(path: &Path, columns: &Columns, fill: impl FnOnce(&mut dyn 
             sink.finish()
         })?,
         Some("csv") => disk::write_atomic(path, |out| {
-            let mut sink = CsvSink::new(out, columns)?;
+            let mut sink = CsvSink::new(out, columns, formulas)?;
             filled = Some(fill(&mut sink)?);
             Ok(sink.rows.flush()?)
         })?,
@@ -202,48 +207,56 @@ fn column_name(names: &[String], j: u32) -> Cow<'_, str> {
 struct CsvSink<'c, W: Write> {
     rows: csv::Writer<W>,
     columns: &'c Columns,
+    formulas: Formulas,
 }
 
 impl<'c, W: Write> CsvSink<'c, W> {
-    fn new(out: W, columns: &'c Columns) -> Result<CsvSink<'c, W>> {
+    fn new(out: W, columns: &'c Columns, formulas: Formulas) -> Result<CsvSink<'c, W>> {
         let mut rows = csv::Writer::from_writer(out);
         match columns {
             Columns::Sparse { .. } => rows.write_record(["id", "column", "value"])?,
             Columns::Dense(names) => {
-                rows.write_record(std::iter::once("id").chain(names.iter().map(String::as_str)))?
+                rows.write_field("id")?;
+                names.iter().try_for_each(|name| rows.write_field(&*formulas.field(name)))?;
+                rows.write_record(None::<&[u8]>)?;
             }
             Columns::Table { text, numbers } => {
-                let names = text.iter().chain(numbers).map(String::as_str);
-                rows.write_record(std::iter::once("id").chain(names))?;
+                rows.write_field("id")?;
+                text.iter().chain(numbers).try_for_each(|name| rows.write_field(&*formulas.field(name)))?;
+                rows.write_record(None::<&[u8]>)?;
             }
         }
-        Ok(CsvSink { rows, columns })
+        Ok(CsvSink { rows, columns, formulas })
     }
 }
 
 impl<W: Write> Sink for CsvSink<'_, W> {
     fn push(&mut self, ids: &[Cow<'_, str>], rows: &Rows) -> Result<()> {
-        let out = &mut self.rows;
+        let (out, formulas) = (&mut self.rows, self.formulas);
         match (self.columns, rows) {
             (Columns::Sparse { names, .. }, Rows::Sparse(matrix)) => {
                 for (i, id) in ids.iter().enumerate() {
                     for (j, value) in matrix.row(i).iter() {
-                        out.write_record([id.as_ref(), &column_name(names, j), &value.to_string()])?;
+                        out.write_record([
+                            &*formulas.field(id),
+                            &*formulas.field(&column_name(names, j)),
+                            &value.to_string(),
+                        ])?;
                     }
                 }
             }
             (Columns::Dense(names), Rows::Dense(values)) => {
                 for (id, row) in ids.iter().zip(values.chunks(names.len().max(1))) {
-                    out.write_field(id.as_ref())?;
+                    out.write_field(&*formulas.field(id))?;
                     row.iter().try_for_each(|&value| out.write_field(field(value)))?;
                     out.write_record(None::<&[u8]>)?;
                 }
             }
             (Columns::Table { text, numbers: names }, Rows::Table { texts, numbers }) => {
                 for (i, (id, row)) in ids.iter().zip(numbers.chunks(names.len().max(1))).enumerate() {
-                    out.write_field(id.as_ref())?;
+                    out.write_field(&*formulas.field(id))?;
                     if text.is_some() {
-                        out.write_field(&texts[i])?;
+                        out.write_field(&*formulas.field(&texts[i]))?;
                     }
                     row.iter().try_for_each(|&value| out.write_field(field(value)))?;
                     out.write_record(None::<&[u8]>)?;
@@ -271,7 +284,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows.csv");
         let ids: Vec<Cow<'_, str>> = ids.iter().map(|&id| id.into()).collect();
-        write_rows(&path, columns, |sink| sink.push(&ids, rows)).unwrap();
+        write_rows(&path, columns, Formulas::Keep, |sink| sink.push(&ids, rows)).unwrap();
         std::fs::read_to_string(path).unwrap()
     }
 
@@ -291,6 +304,27 @@ mod tests {
         assert_eq!(written(&columns, &["甲,乙"], &rows), "id,class,p,log_odds\n\"甲,乙\",正,0.75,\n");
     }
 
+    #[test]
+    fn texts_that_a_spreadsheet_would_compute_are_quoted_where_that_is_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("rows.csv");
+        let mut matrix = Csr::new(1);
+        matrix.push_row([(0, -0.5)]);
+        let sparse = Columns::Sparse { names: vec!["+增长".into()], width: 1 };
+        let dense = Columns::Dense(vec!["@v".into()]);
+        let table = Columns::Table { text: Some("=class".into()), numbers: vec!["p".into()] };
+        let rows = Rows::Table { texts: vec!["-正".into()], numbers: vec![-0.75] };
+        for (columns, rows, expected) in [
+            (sparse, Rows::Sparse(matrix), "id,column,value\n'=1+1,'+增长,-0.5\n"),
+            (dense, Rows::Dense(vec![-1.0]), "id,'@v\n'=1+1,-1\n"),
+            (table, rows, "id,'=class,p\n'=1+1,'-正,-0.75\n"),
+        ] {
+            write_rows(&path, &columns, Formulas::Quote, |sink| sink.push(&["=1+1".into()], &rows)).unwrap();
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+            assert_eq!(written(&columns, &["=1+1"], &rows), expected.replace('\'', ""));
+        }
+    }
+
     fn sparse() -> (Columns, Rows) {
         let mut matrix = Csr::new(2);
         matrix.push_row([(0, 0.5), (1, 1.0)]);
@@ -303,7 +337,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows.npy");
         let (columns, rows) = sparse();
-        write_rows(&path, &columns, |sink| {
+        write_rows(&path, &columns, Formulas::Keep, |sink| {
             sink.push(&["a".into(), "b".into()], &rows)?;
             sink.push(&["c".into(), "d".into()], &rows)
         })
@@ -312,7 +346,7 @@ mod tests {
         assert_eq!(read.shape(), [4, 2]);
         assert_eq!(read.into_vec::<f32>().unwrap(), [0.5, 1.0, 0.0, 0.0, 0.5, 1.0, 0.0, 0.0]);
         let wide = Columns::Sparse { names: Vec::new(), width: WIDEST + 1 };
-        let error = write_rows(&path, &wide, |_| Ok(())).unwrap_err().to_string();
+        let error = write_rows(&path, &wide, Formulas::Keep, |_| Ok(())).unwrap_err().to_string();
         assert!(error.contains("256 KB") && error.contains("--max-features"), "{error}");
     }
 
@@ -326,20 +360,21 @@ mod tests {
         let path = dir.path().join("rows.parquet");
         let (columns, rows) = sparse();
         let ids: [Cow<'_, str>; 2] = ["a".into(), "b".into()];
-        write_rows(&path, &columns, |sink| sink.push(&ids, &rows)).unwrap();
+        write_rows(&path, &columns, Formulas::Keep, |sink| sink.push(&ids, &rows)).unwrap();
         let frame = disk::read_foreign_parquet(&path, None).unwrap();
         assert_eq!(shape(&frame), (2, vec!["id".to_owned(), "column".into(), "value".into()]));
         assert_eq!(frame.column("column").unwrap().str().unwrap().get(1), Some("增长"));
         let dense = Columns::Dense(vec!["v0".into(), "v1".into()]);
-        write_rows(&path, &dense, |sink| sink.push(&ids, &Rows::Dense(vec![1.0, 2.0, 3.0, f32::NAN]))).unwrap();
+        write_rows(&path, &dense, Formulas::Keep, |sink| sink.push(&ids, &Rows::Dense(vec![1.0, 2.0, 3.0, f32::NAN])))
+            .unwrap();
         let frame = disk::read_foreign_parquet(&path, None).unwrap();
         assert_eq!(frame.column("v0").unwrap().f32().unwrap().get(1), Some(3.0));
         let table = Columns::Table { text: Some("class".into()), numbers: vec!["p".into()] };
         let rows = Rows::Table { texts: vec!["正".into(), "负".into()], numbers: vec![0.75, f64::NAN] };
-        write_rows(&path, &table, |sink| sink.push(&ids, &rows)).unwrap();
+        write_rows(&path, &table, Formulas::Keep, |sink| sink.push(&ids, &rows)).unwrap();
         let frame = disk::read_foreign_parquet(&path, None).unwrap();
         assert_eq!(frame.column("p").unwrap().f64().unwrap().get(1), None);
-        write_rows(&path, &table, |_| Ok(())).unwrap();
+        write_rows(&path, &table, Formulas::Keep, |_| Ok(())).unwrap();
         let frame = disk::read_foreign_parquet(&path, None).unwrap();
         assert_eq!(shape(&frame), (0, vec!["id".to_owned(), "class".into(), "p".into()]));
     }
@@ -349,9 +384,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows.npz");
         let (columns, rows) = sparse();
-        write_rows(&path, &columns, |sink| sink.push(&["a".into(), "b".into()], &rows)).unwrap();
+        write_rows(&path, &columns, Formulas::Keep, |sink| sink.push(&["a".into(), "b".into()], &rows)).unwrap();
         assert_eq!(Rows::Sparse(crate::model::read_npz(&path).unwrap()), rows);
-        let error = write_rows(&path, &Columns::Dense(vec!["v0".into()]), |_| Ok(())).unwrap_err().to_string();
+        let error =
+            write_rows(&path, &Columns::Dense(vec!["v0".into()]), Formulas::Keep, |_| Ok(())).unwrap_err().to_string();
         assert!(error.contains(".npy, .parquet or .csv"), "{error}");
     }
 
@@ -359,7 +395,7 @@ mod tests {
     fn an_unknown_format_is_refused_before_anything_is_written() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("rows.xyz");
-        let error = write_rows(&path, &Columns::Dense(Vec::new()), |_| Ok(())).unwrap_err().to_string();
+        let error = write_rows(&path, &Columns::Dense(Vec::new()), Formulas::Keep, |_| Ok(())).unwrap_err().to_string();
         assert!(error.contains("rows.xyz") && error.contains(".csv"), "{error}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }

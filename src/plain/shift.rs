@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use chrono::NaiveDateTime;
 
-use crate::disk;
+use crate::disk::{self, Formulas};
 use crate::job::Ctx;
 use crate::model::WordVectors;
 
@@ -71,14 +71,14 @@ pub fn shifts(models: Vec<WordVectors>, words: &[String], ctx: &Ctx) -> Result<V
 }
 
 /// Writes shifts as CSV: `word,model,fitted_until,count,from_previous,from_first`.
-pub fn write_shifts(shifts: &[Shift], path: &Path) -> Result<()> {
+pub fn write_shifts(shifts: &[Shift], path: &Path, formulas: Formulas) -> Result<()> {
     disk::write_atomic(path, |out| {
         let mut table = csv::Writer::from_writer(out);
         table.write_record(["word", "model", "fitted_until", "count", "from_previous", "from_first"])?;
         let shown = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
         for shift in shifts {
             table.write_record([
-                shift.word.as_ref(),
+                &*formulas.field(&shift.word),
                 &shift.model.to_string(),
                 &shift.fitted_until.map_or_else(String::new, |time| time.to_string()),
                 &shift.count.map_or_else(String::new, |count| count.to_string()),

@@ -17,6 +17,7 @@ use serde_json::json;
 use super::spill::{Place, Spill, SpillWriter};
 use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Refused, Rows, write_rows};
 use crate::data::Report;
+use crate::disk::Formulas;
 use crate::job::Ctx;
 use crate::model::{
     Analyzer, Csr, Explanation, Fields, ModelFile, ModelHeader, TermCounts, Vectorizer, VectorizerParams,
@@ -219,7 +220,7 @@ impl TrainedRows {
 
     /// Writes the rows to a file of the format that its name says.
     pub fn write(&self, model: &Vectorizer, path: &Path, ctx: &Ctx) -> Result<()> {
-        write_rows(path, &columns(model), |sink| {
+        write_rows(path, &columns(model), Formulas::Keep, |sink| {
             self.for_each(model, ctx, |ids, rows| sink.push(ids, &Rows::Sparse(rows)))
         })
     }

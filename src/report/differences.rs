@@ -6,11 +6,12 @@ use plotters::style::text_anchor::{HPos, VPos};
 use plotters::style::{Color, RGBColor};
 
 use super::axis::Axis;
-use super::finding::{DECIMALS, Standing, label, probability, standing};
+use super::finding::{DECIMALS, Standing, label, standing};
 use super::legend::{Legend, Symbol};
 use super::svg::{self, ABOVE, BELOW, DIM, GRID, INK, NOT_SHOWN, TYPE};
 use super::words;
 use crate::experiment::{Cell, Comparison, Findings};
+use crate::figures::probability;
 use crate::figures::signed;
 use crate::language::Language;
 

@@ -2,7 +2,7 @@
 
 use super::words;
 use crate::experiment::{Cell, Comparison, Findings, Interval};
-use crate::figures::{number, signed};
+use crate::figures::{number, probability, signed};
 use crate::language::Language;
 
 /// Decimals of figures and differences.
@@ -73,15 +73,6 @@ pub(crate) fn interval(interval: Interval) -> String {
         format!("[{:.DECIMALS$}, {:.DECIMALS$}]", interval.low, interval.high)
     } else {
         "–".to_owned()
-    }
-}
-
-/// A probability; below a thousandth it only says so.
-pub(crate) fn probability(p: f64) -> String {
-    match p {
-        p if !p.is_finite() => "–".to_owned(),
-        p if p < 0.001 => "<0.001".to_owned(),
-        p => format!("{p:.3}"),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use anyhow::Result;
 
-use super::finding::{DECIMALS, Standing, baseline, finding, interval, label, probability, standing, tokens};
+use super::finding::{DECIMALS, Standing, baseline, finding, interval, label, standing, tokens};
 use super::page::{
     both, both_of, closed, each, each_picture, figure, head_of, opened, pairs, paragraph, section, table, table_of,
     text, word, wrapped,
 };
 use super::{differences_svg, frontier_svg, words};
 use crate::experiment::{Cell, Findings, Target};
+use crate::figures::probability;
 use crate::figures::{count, number, percent, signed};
 use crate::language::{Language, Word};
 use crate::structure::Section;

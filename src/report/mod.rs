@@ -28,7 +28,7 @@ pub use crate::language::Language;
 pub use differences::differences_svg;
 pub use factor::{FactorPage, factor_charts, factor_html};
 pub use finding::finding;
-pub(crate) use finding::{DECIMALS, Standing, interval, label, probability, standing, tokens};
+pub(crate) use finding::{DECIMALS, Standing, interval, label, standing, tokens};
 pub use frontier::frontier_svg;
 pub use html::experiment_html;
 pub use png::png;

@@ -7,11 +7,12 @@ use std::fmt;
 
 use super::axis::Axis;
 use super::differences::compared;
-use super::finding::{DECIMALS, Standing, baseline, features, finding, interval, label, probability, standing, tokens};
+use super::finding::{DECIMALS, Standing, baseline, features, finding, interval, label, standing, tokens};
 use super::frontier::{self, Point, families, points};
 use super::spread::spread;
 use super::words;
 use crate::experiment::{Cell, Findings};
+use crate::figures::probability;
 use crate::figures::{count, number, percent, signed};
 use crate::language::{Language, Word};
 use crate::width::{self, Glyph};

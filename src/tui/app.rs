@@ -429,7 +429,11 @@ impl App {
             Action::Copy => self.obey(Order::Copy(self.command()), self.page),
             Action::CopyTable | Action::CopyMarkdown => {
                 let Some(table) = self.table() else { return };
-                let text = if action == Action::CopyTable { copy::csv(&table) } else { copy::markdown(&table) };
+                let text = if action == Action::CopyTable {
+                    copy::csv(&table, self.workspace.csv_formulas)
+                } else {
+                    copy::markdown(&table)
+                };
                 self.obey(Order::Copy(text), self.page);
             }
             Action::Settings => self.open_settings(),

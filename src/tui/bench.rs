@@ -87,6 +87,7 @@ impl Bench {
             command: "inkstone run --headless".to_owned(),
             flags: String::new(),
             red_up: true,
+            csv_formulas: crate::disk::Formulas::Keep,
             pictures: dir.path().join("pictures"),
             shade: super::Shade::Dark,
             depth: super::Depth::Sixteen,
@@ -371,7 +372,7 @@ pub(crate) fn outcome(lookahead: bool) -> Outcome {
             by_year: vec![YearFigures { year: 2023, figures: total }, YearFigures { year: 2024, figures: total }],
             ..LongShort::default()
         },
-        turnover: 0.114,
+        new_names: 0.114,
         decay: IcDecay {
             lags: (1..=20).collect(),
             rank_ic: (0..20).map(|lag| 0.05 * 0.8_f64.powi(lag) - 0.004).collect(),

@@ -1,15 +1,14 @@
 //! Tables on their way to the clipboard.
 
 use super::page::Table;
+use crate::disk::Formulas;
 
-/// As CSV, with the ends of lines that the standard has.
-///
-/// A cell that a spreadsheet would take for a formula stays as it is: what is copied is what is shown.
-pub(crate) fn csv(table: &Table) -> String {
+/// As CSV. Cells that a spreadsheet would take for formulas are written as exports write them.
+pub(crate) fn csv(table: &Table, formulas: Formulas) -> String {
     let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
     for row in std::iter::once(&table.header).chain(&table.rows) {
         // Nothing fails that is written to memory.
-        let _ = writer.write_record(row);
+        let _ = writer.write_record(row.iter().map(|cell| formulas.field(cell).into_owned()));
     }
     writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
@@ -35,7 +34,12 @@ mod tests {
 
     #[test]
     fn cells_stay_cells() {
-        assert_eq!(csv(&table()), "代码,标题\n600517.SH,\"增长|\"\"翻倍\"\", 创新高\n续\"\n");
+        let written = "代码,标题\n600517.SH,\"增长|\"\"翻倍\"\", 创新高\n续\"\n";
+        assert_eq!([Formulas::Keep, Formulas::Quote].map(|formulas| csv(&table(), formulas)), [written; 2]);
+        let mut sums = table();
+        sums.rows[0][1] = "=1+1".to_owned();
+        assert_eq!(csv(&sums, Formulas::Quote), "代码,标题\n600517.SH,'=1+1\n");
+        assert_eq!(csv(&sums, Formulas::Keep), "代码,标题\n600517.SH,=1+1\n");
         assert_eq!(markdown(&table()), "| 代码 | 标题 |\n| --- | --- |\n| 600517.SH | 增长\\|\"翻倍\", 创新高 续 |\n");
     }
 }

@@ -14,7 +14,7 @@ mod bench;
 mod commands;
 mod copy;
 mod corpus;
-mod crash;
+pub(crate) mod crash;
 mod desk;
 mod errand;
 mod event;
@@ -65,6 +65,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use crate::data::{Document, Report};
+use crate::disk::Formulas;
 use crate::job::Ctx;
 use crate::project::Project;
 use crate::{figures, width};
@@ -164,6 +165,8 @@ pub struct Workspace {
     pub flags: String,
     /// Whether gains are red and losses green (the Chinese custom); otherwise the other way round.
     pub red_up: bool,
+    /// How cells that a spreadsheet would compute are copied as CSV.
+    pub csv_formulas: Formulas,
     /// Folder into which pictures are saved.
     pub pictures: PathBuf,
     /// Dark or light.

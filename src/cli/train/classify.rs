@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::Terms;
 use crate::cli::Corpus;
+use crate::config::bounds::flag;
 use crate::model::{BayesForm, CalibrationForm, ClassWeight, FoldsBy, SvmLoss};
 use crate::plain::classify::Learn;
 
@@ -26,16 +27,16 @@ pub struct Learner {
     #[command(flatten)]
     pub terms: Terms,
     /// Folds of cross-validation, for its figures and for what is chosen by it; default 5 when something is.
-    #[arg(help_heading = "Cross-validation", long, value_name = "K")]
+    #[arg(help_heading = "Cross-validation", long, value_name = "K", value_parser = flag::<usize>("experiment.folds"))]
     pub cv: Option<usize>,
     /// What folds are drawn by: class, group (never split) or time (purged). Groups are kept whole by all of them.
     #[arg(help_heading = "Cross-validation", long, value_name = "BY", default_value = "class")]
     pub cv_by: FoldsBy,
     /// By time: natural days after a test fold in which no training document may begin.
-    #[arg(help_heading = "Cross-validation", long, value_name = "DAYS", default_value_t = 0)]
+    #[arg(help_heading = "Cross-validation", long, value_name = "DAYS", default_value_t = 0, value_parser = flag::<u32>("experiment.embargo_days"))]
     pub embargo: u32,
     /// By time: natural days from a document to the moment its label is known.
-    #[arg(help_heading = "Cross-validation", long, value_name = "DAYS", default_value_t = 0)]
+    #[arg(help_heading = "Cross-validation", long, value_name = "DAYS", default_value_t = 0, value_parser = flag::<u32>("experiment.label_days"))]
     pub label_days: u32,
     /// Of several penalties take the strongest within one standard error of the best.
     #[arg(help_heading = "Cross-validation", long)]
@@ -57,10 +58,10 @@ pub struct Classes {
 #[derive(Clone, Debug, Args)]
 pub struct Solver {
     /// Where the solver stops: size of the gradient, relative to the start (support vectors: the gap of the objectives).
-    #[arg(long = "tol", value_name = "T")]
+    #[arg(long = "tol", value_name = "T", value_parser = flag::<f64>("feature.linear.tolerance"))]
     pub tolerance: Option<f64>,
     /// Steps at the most.
-    #[arg(long = "max-iter", value_name = "N", default_value_t = 2000)]
+    #[arg(long = "max-iter", value_name = "N", default_value_t = 2000, value_parser = flag::<usize>("feature.linear.max_iterations"))]
     pub max_iterations: usize,
 }
 
@@ -77,10 +78,10 @@ pub struct Logistic {
     #[command(flatten)]
     pub solver: Solver,
     /// Inverse strength of the penalty; of several the best is chosen by cross-validation.
-    #[arg(short = 'C', long = "C", value_name = "C,C", value_delimiter = ',', default_value = "1.0")]
+    #[arg(short = 'C', long = "C", value_name = "C,C", value_delimiter = ',', default_value = "1.0", value_parser = flag::<f64>("feature.linear.alpha"))]
     pub c: Vec<f64>,
     /// Share of the L1 part in the penalty.
-    #[arg(long, value_name = "R", default_value_t = 0.0)]
+    #[arg(long, value_name = "R", default_value_t = 0.0, value_parser = flag::<f64>("feature.linear.l1_ratio"))]
     pub l1_ratio: f64,
 }
 
@@ -97,7 +98,7 @@ pub struct Bayes {
     #[arg(long, value_name = "FORM", default_value = "multinomial")]
     pub form: BayesForm,
     /// Added to each count; of several the best is chosen by cross-validation.
-    #[arg(long, value_name = "A,A", value_delimiter = ',', default_value = "1.0")]
+    #[arg(long, value_name = "A,A", value_delimiter = ',', default_value = "1.0", value_parser = flag::<f64>("feature.bayes.smoothing"))]
     pub alpha: Vec<f64>,
 }
 
@@ -114,7 +115,7 @@ pub struct Svm {
     #[command(flatten)]
     pub solver: Solver,
     /// Inverse strength of the penalty; of several the best is chosen by cross-validation.
-    #[arg(short = 'C', long = "C", value_name = "C,C", value_delimiter = ',', default_value = "1.0")]
+    #[arg(short = 'C', long = "C", value_name = "C,C", value_delimiter = ',', default_value = "1.0", value_parser = flag::<f64>("feature.linear.alpha"))]
     pub c: Vec<f64>,
     /// What a document on the wrong side costs: squared-hinge or hinge.
     #[arg(long, value_name = "LOSS", default_value = "squared-hinge")]
@@ -131,25 +132,25 @@ pub struct Boosted {
     #[command(flatten)]
     pub classes: Classes,
     /// Rounds: trees, or trees a class.
-    #[arg(long, value_name = "N", visible_alias = "n-estimators", default_value_t = 200)]
+    #[arg(long, value_name = "N", visible_alias = "n-estimators", default_value_t = 200, value_parser = flag::<usize>("feature.boosted.trees"))]
     pub trees: usize,
     /// What of each tree's finding is taken.
-    #[arg(long, value_name = "R", default_value_t = 0.1)]
+    #[arg(long, value_name = "R", default_value_t = 0.1, value_parser = flag::<f64>("feature.boosted.learning_rate"))]
     pub learning_rate: f64,
     /// Splits from root to leaf at the most.
-    #[arg(long, value_name = "N", default_value_t = 6)]
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = flag::<usize>("feature.boosted.max_depth"))]
     pub max_depth: usize,
     /// Sum of second derivatives that a leaf needs.
-    #[arg(long, value_name = "W", visible_alias = "min-child-weight", default_value_t = 1.0)]
+    #[arg(long, value_name = "W", visible_alias = "min-child-weight", default_value_t = 1.0, value_parser = flag::<f64>("feature.boosted.min_leaf_weight"))]
     pub min_leaf_weight: f64,
     /// L2 penalty on the leaves.
-    #[arg(long, value_name = "L", default_value_t = 1.0)]
+    #[arg(long, value_name = "L", default_value_t = 1.0, value_parser = flag::<f64>("feature.boosted.l2"))]
     pub l2: f64,
     /// Terms that trees may use, those that tell most of the goal; 0 keeps all.
-    #[arg(long, value_name = "N", default_value_t = 2000)]
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = flag::<usize>("feature.boosted.max_features"))]
     pub tree_features: usize,
     /// Memory for these terms at the most, in MB.
-    #[arg(long, value_name = "MB", default_value_t = 2048)]
+    #[arg(long, value_name = "MB", default_value_t = 2048, value_parser = flag::<usize>("feature.boosted.memory_mb"))]
     pub memory_mb: usize,
 }
 
@@ -163,6 +164,6 @@ pub struct Ridge {
     #[command(flatten)]
     pub solver: Solver,
     /// Strength of the penalty; of several the best is chosen by cross-validation.
-    #[arg(long, value_name = "A,A", value_delimiter = ',', default_value = "1.0")]
+    #[arg(long, value_name = "A,A", value_delimiter = ',', default_value = "1.0", value_parser = flag::<f64>("feature.linear.alpha"))]
     pub alpha: Vec<f64>,
 }

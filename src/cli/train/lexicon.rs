@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::cli::Corpus;
+use crate::config::bounds::flag;
 use crate::model::{LabelForm, Statistic};
 use crate::text::DfLimit;
 
@@ -31,10 +32,10 @@ pub struct Lexicon {
     #[arg(long, default_value = "returns")]
     pub method: Method,
     /// Share of the words that may be there by chance (Benjamini and Hochberg); 1 keeps all.
-    #[arg(long, value_name = "Q", default_value_t = 0.1)]
+    #[arg(long, value_name = "Q", default_value_t = 0.1, value_parser = flag::<f64>("feature.induce.fdr"))]
     pub fdr: f64,
     /// Words kept on each side at the most; 0 keeps all that pass.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = flag::<usize>("feature.induce.max_words"))]
     pub max_words: usize,
     /// From returns: what is compared, mean or odds.
     #[arg(long, default_value = "mean")]
@@ -52,9 +53,9 @@ pub struct Lexicon {
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', required_if_eq("method", "seeds"))]
     pub negative: Vec<String>,
     /// From seeds: terms to each side that are near.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = flag::<usize>("--window"))]
     pub window: usize,
     /// From seeds: times that a word must stand near one.
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = flag::<u64>("feature.words.min_count"))]
     pub min_count: u64,
 }

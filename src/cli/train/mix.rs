@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::Onnx;
+use crate::config::bounds::flag;
 use crate::plain::LineFormat;
 
 /// Flags of `train mix`.
@@ -20,13 +21,13 @@ pub struct Mix {
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub format: LineFormat,
     /// Passes over the documents.
-    #[arg(long, value_name = "N", default_value_t = 300)]
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = flag::<usize>("--epochs"))]
     pub epochs: usize,
     /// Rate of learning.
-    #[arg(long, value_name = "R", default_value_t = 0.02)]
+    #[arg(long, value_name = "R", default_value_t = 0.02, value_parser = flag::<f64>("--lr"))]
     pub lr: f64,
     /// Penalty on weights.
-    #[arg(long, value_name = "L", default_value_t = 1e-3)]
+    #[arg(long, value_name = "L", default_value_t = 1e-3, value_parser = flag::<f64>("--weight"))]
     pub l2: f64,
     /// How the model is used; --layers is what comes out.
     #[command(flatten)]

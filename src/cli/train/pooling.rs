@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::Corpus;
+use crate::config::bounds::flag;
 use crate::model::PoolingForm;
 
 /// Flags of `train pooling`.
@@ -23,9 +24,9 @@ pub struct Pooling {
     #[arg(long, value_name = "FORM", default_value = "sif")]
     pub pooling: PoolingForm,
     /// SIF weighs a word by a / (a + its share of the text).
-    #[arg(long, value_name = "X", default_value_t = 0.001)]
+    #[arg(long, value_name = "X", default_value_t = 0.001, value_parser = flag::<f64>("feature.pooling.a"))]
     pub a: f64,
     /// Directions common to all documents that SIF takes off.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = flag::<usize>("feature.pooling.components"))]
     pub components: usize,
 }

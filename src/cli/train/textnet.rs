@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::Fitting;
 use crate::cli::Corpus;
+use crate::config::bounds::flag;
 use crate::model::textnet::Pool;
 
 /// Flags that both take.
@@ -24,19 +25,19 @@ pub struct NetClasses {
     #[arg(long = "static")]
     pub fixed: bool,
     /// Values of a word vector. Default: those of the pretrained vectors, else 100.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("feature.textnet.dim"))]
     pub dim: Option<usize>,
     /// Words that occur less often count as one unknown word.
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = flag::<u64>("feature.words.min_count"))]
     pub min_count: u64,
     /// Know at the most this many words, the most frequent; 0 knows all.
-    #[arg(long, value_name = "N", default_value_t = 50000)]
+    #[arg(long, value_name = "N", default_value_t = 50000, value_parser = flag::<usize>("feature.words.max_words"))]
     pub max_words: usize,
     /// Tokens read of a text at the most, the first ones.
-    #[arg(long, value_name = "N", default_value_t = 256)]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = flag::<usize>("feature.textnet.max_tokens"))]
     pub max_tokens: usize,
     /// Share of the features that is dropped in training.
-    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5, value_parser = flag::<f64>("feature.textnet.dropout"))]
     pub dropout: f64,
     /// How it is trained.
     #[command(flatten)]
@@ -50,10 +51,10 @@ pub struct TextCnn {
     #[command(flatten)]
     pub classes: NetClasses,
     /// Words of a window, one for each kind of filter.
-    #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "3,4,5")]
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_value = "3,4,5", value_parser = flag::<usize>("feature.textnet.widths"))]
     pub widths: Vec<usize>,
     /// Filters of each width.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = flag::<usize>("feature.textnet.maps"))]
     pub maps: usize,
 }
 
@@ -64,7 +65,7 @@ pub struct TextRnn {
     #[command(flatten)]
     pub classes: NetClasses,
     /// Units of each direction.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = flag::<usize>("feature.textnet.hidden"))]
     pub hidden: usize,
     /// What of the states tells the class: max (the largest of each unit over the text) or last.
     #[arg(long, default_value = "max")]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::Tokenizer;
+use crate::config::bounds::flag;
 use crate::model::ToneScale;
 
 /// Flags of `train tone`. Lists may be in any usual shape and encoding: a word a line, word and weight, or a table with a header.
@@ -29,10 +30,10 @@ pub struct Tone {
     #[arg(long, default_value = "balance")]
     pub scale: ToneScale,
     /// Tokens before a tone word in which a negation turns it.
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = flag::<usize>("feature.lexicon.negation_window"))]
     pub negation_window: usize,
     /// Tokens before a tone word in which a degree word weighs it.
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = flag::<usize>("feature.lexicon.degree_window"))]
     pub degree_window: usize,
     /// How text is cut.
     #[command(flatten)]

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, value_parser};
+use clap::Args;
 
 use crate::cli::Corpus;
+use crate::config::bounds::flag;
 use crate::model::{Formula, Norm, Unit};
 use crate::text::DfLimit;
 
@@ -34,17 +35,17 @@ pub struct Terms {
     #[arg(long)]
     pub analyzer: Option<Unit>,
     /// Shortest and longest n-gram, as 1,2.
-    #[arg(long, value_name = "MIN,MAX", value_delimiter = ',', num_args = 1, value_parser = value_parser!(usize))]
+    #[arg(long, value_name = "MIN,MAX", value_delimiter = ',', num_args = 1, value_parser = flag::<usize>("feature.tfidf.ngram_range"))]
     pub ngram_range: Option<Vec<usize>>,
     /// Only words of these parts of speech, as n,v,a (jieba's tags).
     #[arg(long, value_name = "TAG,TAG", value_delimiter = ',')]
     pub pos: Option<Vec<String>>,
     /// Columns for the words of titles apart from bodies, the most frequent so many; 0: a word is one column wherever it
     /// stands.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("feature.tfidf.title_features"))]
     pub title_features: Option<usize>,
     /// Hash terms into so many columns, without a vocabulary; 0 does not hash.
-    #[arg(long, value_name = "N", visible_alias = "n-features")]
+    #[arg(long, value_name = "N", visible_alias = "n-features", value_parser = flag::<usize>("feature.tfidf.buckets"))]
     pub buckets: Option<usize>,
     /// Hashed terms all count upwards.
     #[arg(long)]
@@ -62,7 +63,7 @@ pub struct Terms {
     #[arg(long, value_name = "N")]
     pub max_df: Option<DfLimit>,
     /// Keep at the most this many terms, the most frequent; 0 keeps all.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("feature.tfidf.max_features"))]
     pub max_features: Option<usize>,
     /// A count enters as 1 + ln(count).
     #[arg(long)]
@@ -71,9 +72,9 @@ pub struct Terms {
     #[arg(long)]
     pub norm: Option<Norm>,
     /// BM25: how soon further occurrences add nothing. Default: 1.2.
-    #[arg(long)]
+    #[arg(long, value_parser = flag::<f64>("feature.tfidf.k1"))]
     pub k1: Option<f64>,
     /// BM25: how much length is held against a document, 0 to 1. Default: 0.75.
-    #[arg(long)]
+    #[arg(long, value_parser = flag::<f64>("feature.tfidf.b"))]
     pub b: Option<f64>,
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::Corpus;
+use crate::config::bounds::flag;
 use crate::plain::vintages::Period;
 
 /// Flags of `train word2vec`.
@@ -82,36 +83,36 @@ pub struct Prediction {
     #[arg(long, conflicts_with = "negative")]
     pub hs: bool,
     /// Words drawn at random that each prediction is told from.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = flag::<usize>("feature.word2vec.negative"))]
     pub negative: usize,
     /// Dimensions.
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = flag::<usize>("feature.word2vec.dim"))]
     pub dim: usize,
     /// Words on each side at the most; each window is 1 to N.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = flag::<usize>("feature.word2vec.window"))]
     pub window: usize,
     /// Thin out words of a higher share of the text; 0 keeps all.
-    #[arg(long, value_name = "X", default_value_t = 1e-3)]
+    #[arg(long, value_name = "X", default_value_t = 1e-3, value_parser = flag::<f64>("feature.word2vec.sample"))]
     pub sample: f64,
     /// Leave out words that occur less often.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = flag::<u64>("feature.words.min_count"))]
     pub min_count: u64,
     /// Keep at the most this many words, the most frequent; 0 keeps all.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = flag::<usize>("feature.words.max_words"))]
     pub max_words: usize,
     /// Passes over the text. Default: 5, of documents 10.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = flag::<usize>("feature.word2vec.epochs"))]
     pub epochs: Option<usize>,
     /// Rate of learning at the beginning. Default: 0.05 for CBOW, else 0.025.
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", value_parser = flag::<f64>("feature.word2vec.lr"))]
     pub lr: Option<f64>,
     /// Rate of learning at the end.
-    #[arg(long, value_name = "X", default_value_t = 1e-4)]
+    #[arg(long, value_name = "X", default_value_t = 1e-4, value_parser = flag::<f64>("feature.word2vec.min_lr"))]
     pub min_lr: f64,
     /// Join neighbours that come together more often than by chance, as word2phrase; a second pass joins up to four words.
-    #[arg(long, value_name = "PASSES", default_value_t = 0)]
+    #[arg(long, value_name = "PASSES", default_value_t = 0, value_parser = flag::<usize>("--phrases"))]
     pub phrases: usize,
     /// How many times more often than by chance.
-    #[arg(long, value_name = "X", default_value_t = 100.0, requires = "phrases")]
+    #[arg(long, value_name = "X", default_value_t = 100.0, requires = "phrases", value_parser = flag::<f64>("--weight"))]
     pub phrase_threshold: f64,
 }

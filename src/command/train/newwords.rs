@@ -36,7 +36,7 @@ pub(super) fn run(args: &Newwords, ctx: &Ctx) -> Result<Summary> {
     })?;
     found.save_dictionary(&args.output)?;
     if let Some(table) = &args.table {
-        found.save_table(table)?;
+        found.save_table(table, args.csv.csv_formulas)?;
     }
     let words = report.facts["words"].clone();
     let mut summary = trained("newwords", &args.output, report, &[]);

@@ -120,6 +120,7 @@ pub(in crate::command) fn workspace(
         command: opened.command.clone(),
         flags: opened.config_flags(),
         red_up: config.ui.red_up,
+        csv_formulas: config.export.csv_formulas,
         pictures: opened.base.join("pictures"),
         shade: config.ui.theme,
         depth: config.ui.colours,

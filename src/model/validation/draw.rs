@@ -1,7 +1,7 @@
 //! The three ways in which folds are drawn.
 
 use anyhow::{Result, ensure};
-use chrono::TimeDelta;
+use chrono::{Days, NaiveDateTime};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -83,16 +83,18 @@ pub(super) fn by_time(rows: &FoldRows, params: &FoldParams) -> Result<Vec<Split>
         moment.iter().for_each(|&i| fold[i] = at);
         done += moment.len();
     }
-    let embargo = TimeDelta::days(i64::from(params.embargo_days));
+    let embargo = Days::new(u64::from(params.embargo_days));
     let purge = |f: usize| {
         let mut split = split(&fold, f);
         let spans = || split.test.iter().map(|&i| rows.spans[i]);
         let (Some(first), Some(last)) = (spans().map(|s| s.0).min(), spans().map(|s| s.1).max()) else { return split };
+        // An embargo beyond the calendar never ends.
+        let free_after = last.checked_add_days(embargo).unwrap_or(NaiveDateTime::MAX);
         let tested: FxHashSet<u64> = split.test.iter().filter_map(|&i| rows.groups.get(i).copied()).collect();
         let (mut purged, mut grouped) = (0, 0);
         split.train.retain(|&i| {
             let (start, end) = rows.spans[i];
-            let apart = end < first || start > last + embargo;
+            let apart = end < first || start > free_after;
             let strange = rows.groups.get(i).is_none_or(|group| !tested.contains(group));
             purged += usize::from(!apart);
             grouped += usize::from(apart && !strange);

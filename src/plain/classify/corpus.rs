@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail, ensure};
-use chrono::{NaiveDateTime, TimeDelta};
+use chrono::{Days, NaiveDateTime};
 use clap::ValueEnum;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -149,8 +149,10 @@ impl Corpus {
             let next = numbers.len() as u64;
             groups.push(*numbers.entry(group).or_insert(next));
         }
-        let length = TimeDelta::days(i64::from(label_days));
-        let spans = self.documents.iter().filter_map(|document| document.time).map(|time| (time, time + length));
+        // A label that is known after the calendar ends is never known.
+        let length = Days::new(u64::from(label_days));
+        let known = |time: NaiveDateTime| time.checked_add_days(length).unwrap_or(NaiveDateTime::MAX);
+        let spans = self.documents.iter().filter_map(|document| document.time).map(|time| (time, known(time)));
         Ok(FoldRows { groups, spans: if timed == self.len() { spans.collect() } else { Vec::new() } })
     }
 

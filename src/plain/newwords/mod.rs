@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use self::occurrences::{Occurrences, finder, look};
 use super::{Block, Line, Lines};
 use crate::data::Report;
-use crate::disk;
+use crate::disk::{self, Formulas};
 use crate::job::Ctx;
 use crate::model::{NewWord, NewWordParams, Places, Selection, select};
 use crate::text::{Entry, Segmenter, TokenizerParams};
@@ -185,7 +185,7 @@ impl NewWords {
     }
 
     /// Writes all figures as a table.
-    pub fn save_table(&self, path: &Path) -> Result<()> {
+    pub fn save_table(&self, path: &Path, formulas: Formulas) -> Result<()> {
         let time = |time: Option<NaiveDateTime>| time.map(|time| time.to_string()).unwrap_or_default();
         let until = time(self.fitted_until);
         disk::write_atomic(path, |out| {
@@ -214,17 +214,17 @@ impl NewWords {
                 let figures = [score, pmi, left_entropy, right_entropy].map(f64::to_string);
                 let first = time(word.first_seen);
                 rows.write_record([
-                    &word.word,
+                    &*formulas.field(&word.word),
                     &figures[0],
                     &numbers[0],
                     &numbers[1],
                     &figures[1],
                     &figures[2],
                     &figures[3],
-                    &word.weakest_cut,
+                    &formulas.field(&word.weakest_cut),
                     &numbers[2],
                     &numbers[3],
-                    &word.cut_now,
+                    &formulas.field(&word.cut_now),
                     &frequency.to_string(),
                     TAG,
                     &first,

@@ -70,7 +70,7 @@ fn the_dictionary_makes_the_tokenizer_see_the_words() {
     let (found, _) = found(&NewWordParams { min_pmi: 2.0, ..NewWordParams::default() }, None);
     let (dictionary, table) = (dir.path().join("dict.txt"), dir.path().join("words.csv"));
     found.save_dictionary(&dictionary).unwrap();
-    found.save_table(&table).unwrap();
+    found.save_table(&table, Formulas::Keep).unwrap();
     let text = "昨日云启智联与瀚海微签约";
     let cut = |dictionaries: Vec<std::path::PathBuf>| {
         let segmenter = Segmenter::new(&TokenizerParams { dictionaries, ..TokenizerParams::default() }, dir.path());
@@ -130,7 +130,7 @@ fn any_number_of_threads_and_any_memory_give_the_same_table() {
             let spilled = report.facts["spilled_mb"].as_u64().unwrap();
             assert_eq!(spilled > 0, memory_mb == 1, "{spilled}");
             let path = dir.path().join(format!("{i}.csv"));
-            found.save_table(&path).unwrap();
+            found.save_table(&path, Formulas::Keep).unwrap();
             std::fs::read_to_string(path).unwrap()
         })
         .collect();

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::Fitted;
 use super::words::Words;
 use crate::data::Report;
-use crate::disk;
+use crate::disk::{self, Formulas};
 use crate::job::Ctx;
 use crate::model::{Nearest, Tsne, neighbours_kept, pca, tsne, unit};
 
@@ -213,7 +213,7 @@ impl Projection {
     }
 
     /// Writes a picture (.svg) or a table (.csv, .parquet).
-    pub fn write(&self, path: &Path) -> Result<()> {
+    pub fn write(&self, path: &Path, formulas: Formulas) -> Result<()> {
         Projection::check_output(path)?;
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("svg") => disk::write_atomic(path, |out| picture::draw(self, out)),
@@ -221,7 +221,8 @@ impl Projection {
                 let mut table = csv::Writer::from_writer(out);
                 table.write_record(["word", "group", "x", "y"])?;
                 for Placed { word, group, point: [x, y] } in &self.words {
-                    table.write_record([word, group, &*x.to_string(), &*y.to_string()])?;
+                    let texts = [formulas.field(word), formulas.field(group)];
+                    table.write_record([&*texts[0], &*texts[1], &*x.to_string(), &*y.to_string()])?;
                 }
                 Ok(table.flush()?)
             }),

@@ -54,8 +54,8 @@ fn tables_have_a_row_a_word_and_methods_say_what_they_are() {
         assert!(report.facts.contains_key(fact), "{method:?}: {:?}", report.facts);
         assert!(report.facts["neighbours_kept"].as_f64().unwrap() > 0.5, "{method:?}: {:?}", report.facts);
         let (csv, parquet) = (dir.path().join("t.csv"), dir.path().join("t.parquet"));
-        found.write(&csv).unwrap();
-        found.write(&parquet).unwrap();
+        found.write(&csv, Formulas::Keep).unwrap();
+        found.write(&parquet, Formulas::Keep).unwrap();
         let text = std::fs::read_to_string(csv).unwrap();
         let rows: Vec<Vec<&str>> = text.lines().map(|row| row.split(',').collect()).collect();
         assert_eq!((rows.len(), &rows[0][..]), (41, &["word", "group", "x", "y"][..]));

@@ -5,10 +5,9 @@
 
 use super::{FactorPage, words};
 use crate::backtest::{IcSummary, LongShort};
-use crate::figures::{count, number, percent, signed};
+use crate::figures::{count, number, percent, probability, rank_ic, ratio};
 use crate::language::Language;
 use crate::lint::Standing;
-use crate::report::{DECIMALS, probability};
 use crate::stats::mean;
 
 /// Above this p, chance is named as what can have done it; below its complement a deflated Sharpe ratio is.
@@ -84,8 +83,8 @@ fn failed(page: &FactorPage<'_>, language: Language) -> Option<String> {
 
 fn correlation(horizon: usize, summary: &IcSummary, language: Language) -> String {
     let IcSummary { n, mean, icir, t_nw, p, positive, .. } = summary;
-    let (mean_is, icir) = (signed(*mean, DECIMALS), number(*icir, 2));
-    let (t, p, positive, n) = (number(*t_nw, 2), probability(*p), percent(*positive), count(*n as u64));
+    let (mean_is, icir) = (rank_ic(*mean), ratio(*icir));
+    let (t, p, positive, n) = (ratio(*t_nw), probability(*p), percent(*positive), count(*n as u64));
     let held = words::days(horizon, language);
     match language {
         Language::Zh => {

@@ -3,14 +3,14 @@
 use super::finding::first;
 use super::{FactorPage, names, words};
 use crate::backtest::{IcSummary, PortfolioFigures};
-use crate::figures::{count, number, percent, signed};
+use crate::figures::{count, number, percent, probability, rank_ic, ratio, signed};
 use crate::language::{Language, Word};
 use crate::ledger::Looks;
 use crate::lint::Standing;
+use crate::report::DECIMALS;
 use crate::report::page::{
     both, both_of, each, figure, head_of, pairs, paragraph, table, table_of, text, word, wrapped,
 };
-use crate::report::{DECIMALS, probability};
 use crate::stats::mean;
 
 /// Part of a section: figures, or why there are none.
@@ -43,9 +43,9 @@ pub(super) fn headline(page: &FactorPage<'_>) -> Piece {
     if let Some((horizon, summary)) = first(page) {
         let horizon = Language::ALL.map(|language| words::days(horizon, language));
         rows.push((words::HORIZON, both_of([&horizon[0], &horizon[1]])));
-        rows.push((words::MEAN_RANK_IC, signed(summary.mean, DECIMALS)));
-        rows.push((words::ICIR, number(summary.icir, 3)));
-        rows.push((words::T_NW, number(summary.t_nw, 2)));
+        rows.push((words::MEAN_RANK_IC, rank_ic(summary.mean)));
+        rows.push((words::ICIR, ratio(summary.icir)));
+        rows.push((words::T_NW, ratio(summary.t_nw)));
         rows.push((words::P, text(&probability(summary.p))));
         rows.push((words::POSITIVE, percent(summary.positive)));
         rows.push((words::DATES, count(summary.n as u64)));
@@ -53,10 +53,12 @@ pub(super) fn headline(page: &FactorPage<'_>) -> Piece {
     let total = &outcome.long_short.total;
     if !outcome.long_short.dates.is_empty() {
         rows.push((words::ANNUAL_RETURN, percent(total.annual_return)));
-        rows.push((words::SHARPE, number(total.sharpe, 2)));
+        rows.push((words::SHARPE, ratio(total.sharpe)));
         rows.push((words::MAX_DRAWDOWN, percent(total.max_drawdown)));
-        rows.push((words::TURNOVER, percent(mean(outcome.long_short.turnover.iter().copied()))));
+        rows.push((words::COST, format!("{} %", number(100.0 * outcome.long_short.mean_cost(), 3))));
+        rows.push((words::TURNOVER, percent(outcome.long_short.mean_turnover())));
     }
+    rows.push((words::MEAN_COVERAGE, percent(outcome.coverage.mean_share())));
     if let Some(looks) = page.looks {
         rows.push((words::TRIALS, count(looks.trials)));
         rows.push((words::DSR, text(&probability(looks.deflated_sharpe))));
@@ -174,7 +176,7 @@ pub(super) fn books(page: &FactorPage<'_>) -> Piece {
     let average = |turnover: &[f64]| mean(turnover.iter().copied());
     if !outcome.long_short.dates.is_empty() {
         let book = &outcome.long_short;
-        push(said(|l| words::LONG_SHORT_NAME.to(l)), words::AFTER_COSTS, &book.total, average(&book.turnover));
+        push(said(|l| words::LONG_SHORT_NAME.to(l)), words::AFTER_COSTS, &book.total, book.mean_turnover());
     }
     for book in &outcome.portfolios {
         let name = || said(|language| words::portfolio(&book.name, language));

@@ -207,7 +207,7 @@ fn outcome(days: usize) -> Outcome {
             gross,
             net,
         },
-        turnover: 0.31,
+        new_names: 0.31,
         rank_autocorrelation: 0.72,
         stability: [1, 5, 20]
             .map(|period| Stability {

@@ -56,6 +56,8 @@ words! {
     CALMAR: "卡玛", "Calmar";
     HIT_RATE: "盈利日占比", "days above zero";
     TURNOVER: "日换手", "turnover a day";
+    COST: "日均成本", "cost a day";
+    MEAN_COVERAGE: "覆盖率", "coverage";
     BOOK: "组合", "portfolio";
     YEAR: "年份", "year";
     BY_YEAR: "分年度", "by year";

@@ -278,7 +278,7 @@ fn draw_list(
         let [difference, interval, p] = [
             against.map(|c| figures::signed(c.difference, DECIMALS)),
             against.map(|c| report::interval(c.interval)),
-            against.map(|c| report::probability(c.p_adjusted)),
+            against.map(|c| figures::probability(c.p_adjusted)),
         ]
         .map(|text| text.unwrap_or_else(|| "–".to_owned()));
         let figure = figures::number(cell.figure, DECIMALS);

@@ -69,18 +69,18 @@ pub(super) fn draw_figures(
         if !wide {
             ic.push(figure(app, words::HORIZON, held.clone(), None));
         }
-        ic.push(figure(app, words::RANK_IC, figures::number(s.mean, 4), Some(s.mean)));
-        ic.push(figure(app, words::ICIR, figures::number(s.icir, 2), Some(s.icir)));
-        ic.push(figure(app, words::T_NW, figures::number(s.t_nw, 2), Some(s.t_nw)));
+        ic.push(figure(app, words::RANK_IC, figures::rank_ic(s.mean), Some(s.mean)));
+        ic.push(figure(app, words::ICIR, figures::ratio(s.icir), Some(s.icir)));
+        ic.push(figure(app, words::T_NW, figures::ratio(s.t_nw), Some(s.t_nw)));
         ic.push(figure(app, words::POSITIVE, figures::percent(s.positive), None));
         ic.push(figure(app, words::DAYS, figures::count(s.n as u64), None));
     }
     let coverage = figure(app, words::COVERAGE, figures::percent(picture.coverage), None);
     let mut book = vec![
         figure(app, words::ANNUAL, figures::percent(total.annual_return), Some(total.annual_return)),
-        figure(app, words::SHARPE, figures::number(total.sharpe, 2), Some(total.sharpe)),
+        figure(app, words::SHARPE, figures::ratio(total.sharpe), Some(total.sharpe)),
         figure(app, words::DRAWDOWN, figures::percent(total.max_drawdown), Some(total.max_drawdown)),
-        figure(app, words::TURNOVER, figures::percent(outcome.turnover), None),
+        figure(app, words::TURNOVER, figures::percent(outcome.long_short.mean_turnover()), None),
     ];
     let room = |area: Rect| area.width.saturating_sub(2) as usize;
     let alignment = words::alignment(app.language, outcome);
@@ -132,7 +132,7 @@ fn judged<'a>(app: &App, judgement: &Judgement) -> Vec<[Span<'a>; 2]> {
             Language::Zh => format!("{} 次", figures::count(judgement.trials)),
             Language::En => format!("{} times", figures::count(judgement.trials)),
         };
-        let worth = format!("{tried} → DSR {}  ", figures::number(judgement.deflated_sharpe, 2));
+        let worth = format!("{tried} → DSR {}  ", figures::probability(judgement.deflated_sharpe));
         said.push([plain(words::TRIED), Span::styled(worth, look::STRONG)]);
     }
     if judgement.ledger_changed {

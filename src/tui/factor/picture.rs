@@ -94,9 +94,7 @@ impl Picture {
             .collect();
         let wealth = growth(&outcome.long_short.net);
         let drawdown = drawdown(&wealth);
-        let shares = outcome.coverage.names.iter().zip(&outcome.coverage.universe);
-        let shares: Vec<f64> = shares.filter(|s| *s.1 > 0).map(|(n, u)| f64::from(*n) / f64::from(*u)).collect();
-        let coverage = shares.iter().sum::<f64>() / shares.len() as f64;
+        let coverage = outcome.coverage.mean_share();
         let mut dates: Vec<NaiveDate> = horizons.iter().flat_map(|h| &h.dates).copied().collect();
         dates.extend(&outcome.layers.dates);
         dates.extend(&outcome.long_short.dates);

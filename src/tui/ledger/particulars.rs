@@ -62,7 +62,7 @@ pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<
         lines.push(format!("✗ {} {day}: {}", say(w::DELETED), deletion.reason));
         lines.push(say(w::ONLY_FIGURES).to_owned());
     }
-    let (number, signed, looks) = (figures::number, figures::signed, &trial.looks);
+    let looks = &trial.looks;
     if let Some(details) = &entry.details {
         if details.figures.lookahead {
             lines.push(say(w::LOOKAHEAD).to_owned());
@@ -70,9 +70,9 @@ pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<
         for (horizon, summary) in &details.figures.rank_ic {
             lines.push(format!(
                 "{horizon}d RankIC {} ICIR {} t {} n {}",
-                signed(summary.mean, 4),
-                signed(summary.icir, 2),
-                signed(summary.t_nw, 2),
+                figures::rank_ic(summary.mean),
+                figures::ratio(summary.icir),
+                figures::ratio(summary.t_nw),
                 summary.n
             ));
         }
@@ -82,9 +82,10 @@ pub(super) fn lines(language: Language, trial: &BookTrial, cells: usize) -> Vec<
         lines.push(format!("{} {annual}  {} {volatility}", say(w::ANNUAL), say(w::VOLATILITY)));
         lines.push(format!("{} {fall}  {} {turnover}", say(w::DRAWDOWN), say(w::TURNOVER)));
     }
-    let (sharpe, luck) = (signed(looks.sharpe, 2), number(looks.expected_best, 2));
+    let (sharpe, luck) = (figures::ratio(looks.sharpe), figures::ratio(looks.expected_best));
     lines.push(format!("{} {sharpe}  {} {luck}", say(w::SHARPE), say(w::LUCK)));
-    let (sure, deflated) = (number(looks.probabilistic_sharpe, 3), number(looks.deflated_sharpe, 3));
+    let (sure, deflated) =
+        (figures::probability(looks.probabilistic_sharpe), figures::probability(looks.deflated_sharpe));
     // Days after which a ratio stands are whole and positive; more than a century says no more than that.
     let needed =
         if looks.days_needed.is_finite() { figures::count(looks.days_needed.ceil() as u64) } else { "–".to_owned() };

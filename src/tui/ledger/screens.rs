@@ -67,6 +67,7 @@ fn trial(name: &str, seed: u64, drift: f64) -> Trial {
                 rank_ic: [(1, summary(320, mean, p)), (5, summary(316, 0.8 * mean, 0.2))].into(),
                 long_short,
                 turnover: 0.243,
+                new_names: 0.3,
                 lookahead: seed == 6,
             },
             returns: returns(drift, seed),
