@@ -29,7 +29,7 @@ pub enum LedgerAction {
         /// Its number.
         id: u64,
     },
-    /// Delete names, parameters, figures and returns of entries. That they ran, and with what result, stays and counts.
+    /// Delete names, parameters and figures of entries. That they ran, and with what result and returns, stays and counts.
     Delete {
         /// Their numbers.
         #[arg(required = true)]

@@ -323,3 +323,106 @@ fn a_file_that_comes_later_gives_what_it_would_have_given_at_once() {
     };
     assert_same_files(&factors(&small().folder), &factors(copy.path()));
 }
+
+/// The text of a page without its tags, each run of blanks as one.
+fn plain(page: &str) -> String {
+    let text: String = page
+        .split('<')
+        .map(|part| part.split_once('>').map_or(part, |(_, text)| text))
+        .fold(String::new(), |text, part| text + " " + part);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_figure_is_the_same_on_the_screen_in_the_report_the_tables_the_ledger_and_the_result() {
+    let copy = small().copy();
+    let json = run(copy.path(), &["report", "--headless"]).finished();
+    let percent = |value: f64| format!("{:.1} %", 100.0 * value);
+    let pressed = ["picture", "--lang", "en", "--size", "160x45", "--keys", "7", "--output", "page.txt"];
+    run(copy.path(), &pressed).finished();
+    let screen = fs::read_to_string(copy.path().join("page.txt")).unwrap();
+    let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(screen.contains("tone"), "{screen}");
+    let page = plain(&fs::read_to_string(copy.path().join("reports/tone/index.html")).unwrap());
+    let table = fs::read_to_string(copy.path().join("exports/backtest/tone/summary.csv")).unwrap();
+    let in_table = |figure: &str, horizon: &str| -> f64 {
+        let begin = format!("{figure},{horizon},");
+        let line = table.lines().find_map(|line| line.strip_prefix(&begin));
+        let line = line.unwrap_or_else(|| panic!("no {begin} in {table}"));
+        line.split(',').next().unwrap().parse().unwrap_or(f64::NAN)
+    };
+    let own = factor(&json, "tone");
+    let first = own["ic"][0]["horizon"].as_u64().unwrap();
+    let ic = rank_ic(&json, "tone", first);
+    let held = first.to_string();
+    let book = &own["long_short"];
+    // The name in the tables, the result's figure, how it is written, and the names on the screen and in the report.
+    let signed = |value: f64| format!("{value:+.4}");
+    let ratio = |value: f64| format!("{value:.2}");
+    type Written<'w> = &'w dyn Fn(f64) -> String;
+    for (name, horizon, value, written, on_screen, in_report) in [
+        ("rank_ic_mean", held.as_str(), &ic["mean"], &signed as Written<'_>, "RankIC", "mean RankIC"),
+        ("rank_ic_icir", &held, &ic["icir"], &ratio, "ICIR", "ICIR"),
+        ("rank_ic_t_nw", &held, &ic["t_nw"], &ratio, "t(NW)", "t(NW)"),
+        ("long_short_annual_return", "", &book["annual_return"], &percent, "annual", "annual return"),
+        ("long_short_sharpe", "", &book["sharpe"], &ratio, "Sharpe", "Sharpe"),
+        ("long_short_max_drawdown", "", &book["max_drawdown"], &percent, "drawdown", "largest fall"),
+        ("turnover", "", &own["turnover"], &percent, "turnover a day", "turnover a day"),
+        ("coverage", "", &own["coverage"], &percent, "coverage", "coverage"),
+    ] {
+        let value = value.as_f64().unwrap_or_else(|| panic!("{name} in {own:#}"));
+        let written = written(value);
+        assert!((in_table(name, horizon) - value).abs() <= 1e-9 * value.abs(), "{name} in the tables is not {value}");
+        assert!(screen.contains(&format!("{on_screen} {written}")), "{on_screen} {written} is not in\n{screen}");
+        assert!(page.contains(&format!("{in_report} {written}")), "{in_report} {written} is not in the report");
+    }
+    for name in ["cost", "new_names"] {
+        assert!((in_table(name, "") - own[name].as_f64().unwrap()).abs() < 1e-12, "{name}");
+    }
+    let capacity = own["capacity"]["median"].as_f64().unwrap_or(f64::NAN);
+    assert!(in_table("capacity_median_cny", "").total_cmp(&capacity).is_eq(), "{capacity}");
+    // The ledger keeps what was found.
+    let list = run(copy.path(), &["ledger", "list", "--headless"]).finished();
+    let row = list["trials"].as_array().expect("the ledger has trials");
+    let id = row.iter().find(|row| row["factor"] == "tone").expect("the tone was recorded")["id"].to_string();
+    let entry = run(copy.path(), &["ledger", "show", &id, "--headless"]).finished();
+    let figures = &entry["entry"]["details"]["figures"];
+    for (kept, found) in [
+        (&figures["turnover"], &own["turnover"]),
+        (&figures["new_names"], &own["new_names"]),
+        (&figures["long_short"]["sharpe"], &book["sharpe"]),
+        (&figures["rank_ic"][&held]["mean"], &ic["mean"]),
+    ] {
+        assert_eq!(kept, found, "{figures}");
+    }
+}
+
+#[test]
+fn a_number_out_of_bounds_is_refused_by_the_file_and_by_the_flag_and_nothing_panics() {
+    let copy = small().copy();
+    let config = copy.path().join("workbench.toml");
+    let surprise =
+        "\n[[feature]]\nname = \"odd\"\nmodel = \"surprise\"\n[feature.surprise]\nwindow_days = 4000000000\n";
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.clone() + surprise).unwrap();
+    let ran = run(copy.path(), &["extract", "--headless"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert_says(&ran.stderr, &["surprise.window_days", "4000000000 is out of bounds; write one from 1 to 36500"]);
+    fs::write(&config, text + &surprise.replace("4000000000", "36500")).unwrap();
+    run(copy.path(), &["extract", "--headless"]).finished();
+
+    let flags = ["train", "ridge", "-i", "x.jsonl", "-o", "x.model", "--cv-by", "time", "--label-days", "4000000000"];
+    let ran = run(copy.path(), &flags);
+    assert_eq!(ran.code, Some(2));
+    assert_says(&ran.stderr, &["--label-days", "4000000000 is out of bounds; write one from 0 to 36500"]);
+    let ran = run(copy.path(), &["backtest", "--horizons", "1,9000000"]);
+    assert_says(&ran.stderr, &["9000000 is out of bounds; write one from 1 to 2500"]);
+}
+
+#[test]
+fn a_flag_that_nobody_knows_is_shown_without_what_terminals_obey() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = run(folder.path(), &["run", "--\u{1b}]0;title\u{7}\u{1b}[31mred"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(!ran.stderr.contains(['\u{1b}', '\u{7}']) && ran.stderr.contains("␛]0;title"), "{:?}", ran.stderr);
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::config::{Config, TEMPLATE, edit, outline};
+use crate::config::{Config, TEMPLATE, bounds, edit, outline};
 use crate::data::Key;
 use crate::disk;
 use crate::ingest;
@@ -131,7 +131,7 @@ fn group(
             value: value(&setting.key),
             default: setting.default.clone(),
             example: setting.example.clone(),
-            said: [setting.chinese.clone(), setting.english.clone()],
+            said: bounded(setting),
             choices: setting.choices.clone(),
             // Parameters of other models than the feature's.
             aside: setting.section == "feature" && setting.key.split_once('.').is_some_and(|(table, _)| table != model),
@@ -150,6 +150,16 @@ fn group(
         }
     }
     Group { path, name, count: None, entries }
+}
+
+/// The sentences of a key, in Chinese and English, with the bounds of its number.
+fn bounded(setting: &outline::Setting) -> [String; 2] {
+    let bound = bounds::of(&format!("{}.{}", setting.section, setting.key));
+    [&setting.chinese, &setting.english].map(|said| match bound {
+        // Without a Chinese sentence the English one stands.
+        Some(bound) if !said.is_empty() || setting.english.is_empty() => format!("{said} [{bound}]").trim().to_owned(),
+        _ => said.clone(),
+    })
 }
 
 /// Paths of all values below a table; lists of tables are no values of one line.

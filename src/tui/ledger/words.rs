@@ -50,7 +50,7 @@ words! {
     ANNUAL: "年化", "annual";
     VOLATILITY: "波动", "volatility";
     DRAWDOWN: "回撤", "drawdown";
-    TURNOVER: "换手", "turnover";
+    TURNOVER: "日换手", "turnover a day";
     PSR: "PSR", "PSR";
     LUCK: "运气最好", "best by luck";
     NEEDED: "需天数", "days needed";
@@ -59,13 +59,13 @@ words! {
     SEAL: "封条", "seal";
     GROUP: "同一想法", "same idea as";
     PARAMETERS: "参数", "parameters";
-    ONLY_FIGURES: "名称、参数、数字与收益都已删去；它试过、结果如何，仍在这里计数。", "Name, parameters, figures and returns are gone; that it was tried, and with what result, goes on counting.";
+    ONLY_FIGURES: "名称、参数与数字都已删去；它试过、结果与收益如何，仍在这里计数。", "Name, parameters and figures are gone; that it was tried, with what result and returns, goes on counting.";
     WEALTH: "多空净值", "long-short wealth";
     NO_RETURNS: "没有保存收益序列", "no returns are kept";
     DELETE: "删除", "Delete";
     REASON: "理由", "reason";
     TYPE_REASON: "写明为什么删除；理由会留在账本里", "say why; the reason stands in the ledger";
-    WHAT_GOES: "会删去：名称、参数、数字、收益序列，不能恢复。", "What goes, for good: name, parameters, figures, returns.";
+    WHAT_GOES: "会删去：名称、参数、数字，不能恢复；收益仍计入统计。", "What goes, for good: name, parameters, figures. The returns go on counting.";
     WHAT_STAYS: "会留下：何时试过、夏普与 p。它仍算一次尝试，别的结果照样要为它打折扣。", "What stays: when it was tried, its Sharpe ratio and p. It goes on counting as a trial against all others.";
     OTHER_RUNS: "同一试验的其他运行不受影响，还有", "Other runs of the same trial are left alone; there are";
     HOW: "Enter 删除，Esc 放弃", "Enter deletes, Esc leaves it";

@@ -1,0 +1,118 @@
+//! The claims of the demo over many seeds: how often each one misses.
+//!
+//! `cargo bench --bench seeds [-- N [SCALE]]` runs the whole demo for the seeds 1 to N (20 unless told otherwise) at this scale (1), prints
+//! what each claim found, and counts the misses. A claim that holds with a probability of 95 % misses more than 4 of 20 times in 0.3 % of
+//! such benches: with more misses than that the bench fails, and with as many of another N. A claim that must hold always may not miss.
+
+#![allow(clippy::print_stdout, reason = "a bench is a program that prints its figures")]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// Probability that a claim made with 95 % confidence misses.
+const MISS: f64 = 0.05;
+/// Probability of more misses than are let pass, by chance alone; 4 of 20 pass.
+const CHANCE: f64 = 0.003;
+
+/// A claim, whether it is one of probability, and the seeds that missed it with what they found.
+struct Claim {
+    name: &'static str,
+    probable: bool,
+    misses: Vec<String>,
+}
+
+fn main() -> Result<()> {
+    // Cargo adds `--bench` to what the user gives.
+    let mut given = std::env::args().skip(1).filter(|arg| arg != "--bench");
+    let seeds: u64 = given.next().map_or(Ok(20), |seeds| seeds.parse()).context("the number of seeds")?;
+    let scale = given.next().unwrap_or_else(|| "1".to_owned());
+    let mut claims: Vec<Claim> = Vec::new();
+    for seed in 1..=seeds {
+        let folder = tempfile::tempdir()?;
+        let (json, truth) = demo(folder.path(), seed, &scale)?;
+        for (name, probable, holds, found) in judged(&json, &truth)? {
+            let at = claims.iter().position(|claim| claim.name == name).unwrap_or_else(|| {
+                claims.push(Claim { name, probable, misses: Vec::new() });
+                claims.len() - 1
+            });
+            println!("seed {seed:>3}  {}  {name}: {found}", if holds { "holds " } else { "misses" });
+            if !holds {
+                claims[at].misses.push(format!("seed {seed}: {found}"));
+            }
+        }
+    }
+    let most = most_misses(seeds)?;
+    println!("\nmisses of {seeds} seeds; a claim of 95 % may miss {most} times");
+    let mut failed = Vec::new();
+    for Claim { name, probable, misses } in &claims {
+        let allowed = if *probable { most } else { 0 };
+        println!("{:>3} of {allowed}  {name}  {}", misses.len(), misses.join("; "));
+        if misses.len() as u64 > allowed {
+            failed.push(*name);
+        }
+    }
+    ensure!(failed.is_empty(), "missed more often than chance allows: {}", failed.join(", "));
+    Ok(())
+}
+
+/// The most misses of a claim of 95 % that chance makes with a probability of at least [`CHANCE`].
+fn most_misses(seeds: u64) -> Result<u64> {
+    let misses = Binomial::new(MISS, seeds)?;
+    Ok((0..=seeds).find(|most| misses.sf(*most) < CHANCE).unwrap_or(seeds))
+}
+
+/// Runs the demo, and gives its result and its truth.
+fn demo(folder: &Path, seed: u64, scale: &str) -> Result<(Value, Value)> {
+    let seed = seed.to_string();
+    let ran = Command::new(env!("CARGO_BIN_EXE_inkstone"))
+        .current_dir(folder)
+        .args(["demo", "--headless", "--dir", "demo", "--seed", &seed, "--scale", scale])
+        .stdin(Stdio::null())
+        .output()
+        .context("the program starts")?;
+    ensure!(ran.status.code() == Some(0), "seed {seed}: {}", String::from_utf8_lossy(&ran.stderr));
+    let truth = std::fs::read(folder.join("demo/data/truth.json")).context("the demo writes its truth")?;
+    Ok((serde_json::from_slice(&ran.stdout)?, serde_json::from_slice(&truth)?))
+}
+
+/// The claims about one seed: name, whether it is one of probability, whether it holds, and what was found.
+fn judged(json: &Value, truth: &Value) -> Result<Vec<(&'static str, bool, bool, String)>> {
+    let factor = |name: &str| json["factors"].as_array()?.iter().find(|factor| factor["name"] == name);
+    let rank_ic = |name: &str, horizon: u64| -> Option<&Value> {
+        let series = factor(name)?["ic"].as_array()?.iter().find(|series| series["horizon"] == horizon)?;
+        Some(&series["rank_ic"])
+    };
+    let standing = |name: &str, check: &str| -> Option<&str> {
+        factor(name)?["lint"].as_array()?.iter().find(|verdict| verdict["check"] == check)?["standing"].as_str()
+    };
+    let number = |value: &Value| value.as_f64().context("a figure is a number");
+    let mut claims = Vec::new();
+    for (name, factor, horizon, planted) in [
+        ("the planted RankIC of one day lies in its interval", "tone", 1, "rank_ic_1"),
+        ("the planted RankIC of five days lies in its interval", "tone", 5, "rank_ic_5"),
+        ("the RankIC of the placebo lies in its interval", "placebo", 1, "placebo_rank_ic_1"),
+    ] {
+        let found = number(&rank_ic(factor, horizon).context("the factor was tested")?["mean"])?;
+        let (low, high) = (number(&truth[planted]["low"])?, number(&truth[planted]["high"])?);
+        let holds = (low..=high).contains(&found);
+        claims.push((name, true, holds, format!("{found:.4} of {low:.4} to {high:.4}")));
+    }
+    let p = number(&rank_ic("placebo", 1).context("the placebo was tested")?["p"])?;
+    claims.push(("the p of the placebo is above 0.05", true, p > 0.05, format!("{p:.3}")));
+    let t = number(&rank_ic("tone", 1).context("the tone was tested")?["t_nw"])?;
+    claims.push(("the t of the planted effect is above 3", true, t > 3.0, format!("{t:.2}")));
+    for (name, probable, check, wanted) in [
+        ("values are known before they are traded", false, "known-before", "passed"),
+        ("shuffled dates find nothing", true, "shuffled-dates", "passed"),
+        ("shuffled texts find nothing", true, "shuffled-text", "passed"),
+        ("the planted gap of the same day is named", true, "same-day-gap", "warned"),
+    ] {
+        let found = standing("tone", check).context("the check ran")?;
+        claims.push((name, probable, found == wanted, found.to_owned()));
+    }
+    Ok(claims)
+}
