@@ -13,7 +13,7 @@ use super::counted;
 use super::project::of_factor;
 use crate::backtest::{self, Params, events};
 use crate::cli::{Backtest, Global, LineMode, Tokenize, Tokenizer, WordCut};
-use crate::disk;
+use crate::disk::{self, Room};
 use crate::export::{self, ExportFactor, Extra, Provenance};
 use crate::factor::Factor;
 use crate::headless::Summary;
@@ -63,6 +63,10 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     let (Some(table), Some(prices)) = (&args.factor, &args.prices) else {
         unreachable!("clap lets --factor through only with --prices");
     };
+    if let Some(out) = &args.out {
+        // Before the test is noted in the ledger.
+        disk::is_ours(out, Room::Exports)?;
+    }
     let mut params = Params::default();
     apply(args, &mut params)?;
     let market = Market::read(prices, &[])?;

@@ -265,9 +265,9 @@ mod tests {
         for name in ["e.txt", "d.txt", "c.parquet", "b", "a.json"] {
             fs::write(dir.path().join(name), "mine").unwrap();
         }
-        let told = refused(dir.path(), Room::Project);
+        let refusal = refused(dir.path(), Room::Project);
         for words in [r#"holds "a.json", "b", "c.parquet" and 2 more,"#, "[project] dir", MARKER] {
-            assert!(told.contains(words), "{words:?} is not in {told}");
+            assert!(refusal.contains(words), "{words:?} is not in {refusal}");
         }
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 5);
         // The way out that the refusal names.
@@ -282,8 +282,8 @@ mod tests {
     fn a_folder_of_ours_has_one_purpose() {
         let dir = tempfile::tempdir().unwrap();
         own_folder(dir.path(), Room::Project).unwrap();
-        let told = refused(dir.path(), Room::Exports);
-        assert!(told.contains("something else (project)") && told.contains("[project] exports"), "{told}");
+        let refusal = refused(dir.path(), Room::Exports);
+        assert!(refusal.contains("something else (project)") && refusal.contains("[project] exports"), "{refusal}");
         for room in Room::ALL {
             write_marker(dir.path(), room).unwrap();
             own_folder(dir.path(), room).unwrap();

@@ -62,7 +62,7 @@ pub(super) enum Piece {
     Staged(PathBuf),
 }
 
-/// What a run changes. In its file all paths are relative to the project's folder, so that a plan leads nowhere else, and holds after
+/// The changes of a run. In its file all paths are relative to the project's folder, so that a plan leads nowhere else, and holds after
 /// the folder was moved.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Plan {

@@ -180,8 +180,8 @@ mod tests {
         let why = instance.why().unwrap();
         assert!(!instance.is_kept_out() && !instance.keeps_session());
         assert_eq!(why.within(Language::Zh, 40).unwrap(), "只读: 文件夹不是砚创建的");
-        let told = why.told(Language::En);
-        assert!(told.contains("thesis.docx") && told.contains("[project] dir"), "{told}");
+        let words = why.told(Language::En);
+        assert!(words.contains("thesis.docx") && words.contains("[project] dir"), "{words}");
     }
 
     #[test]
