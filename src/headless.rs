@@ -93,20 +93,6 @@ pub fn run(command: &str, ctx: &Ctx, work: impl FnOnce(&Ctx) -> Result<Summary>)
     }
 }
 
-/// The same under a context that could perhaps not be made: then the command fails with the reason.
-pub fn run_under(command: &str, ctx: Result<Ctx>, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
-    let error = match ctx {
-        Ok(ctx) => return run(command, &ctx, work),
-        Err(error) => remedy::told(&error),
-    };
-    say(&format!("error: {error}"));
-    let object = json!({"command": command, "status": "failed", "error": error});
-    if let Err(error) = print(&format!("{}\n", width::shown_json(&format!("{object:#}")))) {
-        say(&format!("error: the result (failed) could not be written to stdout: {}", remedy::told(&error)));
-    }
-    ExitCode::from(2)
-}
-
 /// Writes to stdout. A reader that closed the pipe wants no more, which is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
@@ -167,6 +153,20 @@ impl Drop for Tell<'_> {
         self.over.store(true, Ordering::Release);
         self.watcher.unpark();
     }
+}
+
+/// Runs a command as [`run`] does; where its context could not be made, the command fails with the reason.
+pub fn run_under(command: &str, ctx: Result<Ctx>, work: impl FnOnce(&Ctx) -> Result<Summary>) -> ExitCode {
+    let error = match ctx {
+        Ok(ctx) => return run(command, &ctx, work),
+        Err(error) => remedy::told(&error),
+    };
+    say(&format!("error: {error}"));
+    let object = json!({"command": command, "status": "failed", "error": error});
+    if let Err(error) = print(&format!("{}\n", width::shown_json(&format!("{object:#}")))) {
+        say(&format!("error: the result (failed) could not be written to stdout: {}", remedy::told(&error)));
+    }
+    ExitCode::from(2)
 }
 
 /// The stages as they were last shown.
