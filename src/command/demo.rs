@@ -39,8 +39,8 @@ const PLACEBO: &str = include_str!("../../datasets/demo/placebo.txt");
 pub(super) fn run(args: &Demo, global: &Global) -> Result<ExitCode> {
     if is_batch(global) {
         let (mut opened, params, data) = open(args, global)?;
-        let ctx = opened.ctx();
-        return Ok(headless::run_under("demo", ctx, |ctx| {
+        let ctx = opened.ctx()?;
+        return Ok(headless::run("demo", &ctx, |ctx| {
             let _held = opened.writing("demo")?;
             opened.ensure_writable(Stage::Report)?;
             let left_out = ready_models(&mut opened, &args.dir, ctx)?;
