@@ -14,10 +14,11 @@ mod pending;
 mod seal;
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use memmap2::Mmap;
 use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader};
 
 pub use claims::Claims;
@@ -105,18 +106,18 @@ pub fn parquet_writer<W: Write>(out: W) -> ParquetWriter<W> {
 
 /// Reads a Parquet file of ours, all columns or those named, if it is as it was written.
 pub fn read_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
-    let file = open(path)?;
-    check_with(path, &file, |bytes| seal::check(bytes).map(drop))?;
+    let map = checked(path, seal::check)?;
     let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
-    let reader = ParquetReader::new(file).with_columns(columns);
+    let reader = ParquetReader::new(Cursor::new(map)).with_columns(columns);
     reader.finish().with_context(|| format!("{} is not a readable Parquet file", path.display()))
 }
 
 /// Rows of a Parquet file of ours, by its footer alone.
 pub fn rows_of_parquet(path: &Path) -> Result<usize> {
-    let file = open(path)?;
-    check_with(path, &file, |bytes| seal::find(bytes).map(drop))?;
-    ParquetReader::new(file).num_rows().with_context(|| format!("{} is not a readable Parquet file", path.display()))
+    let map = checked(path, seal::find)?;
+    ParquetReader::new(Cursor::new(map))
+        .num_rows()
+        .with_context(|| format!("{} is not a readable Parquet file", path.display()))
 }
 
 /// The key of a file, if all of it is as it was written: that of its seal, or of its bytes where files of its kind have none.
@@ -159,6 +160,13 @@ fn open(path: &Path) -> Result<File> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(Damage::new(path, Flaw::Missing)),
         opened => opened.with_context(|| format!("cannot open {}", path.display())),
     }
+}
+
+/// The bytes of a file that passes a check. (polars would map the file itself, and panics where it cannot.)
+fn checked<T>(path: &Path, check: impl FnOnce(&[u8]) -> Result<T, Flaw>) -> Result<Mmap> {
+    let map = map_file(&open(path)?).with_context(|| format!("cannot read {}", path.display()))?;
+    check(&map).map_err(|flaw| Damage::new(path, flaw))?;
+    Ok(map)
 }
 
 fn check_with<T>(path: &Path, file: &File, check: impl FnOnce(&[u8]) -> Result<T, Flaw>) -> Result<T> {

@@ -176,6 +176,11 @@ impl Plan {
     }
 }
 
+/// True where a run was killed while it carried out its plan, which the next run finishes first.
+pub fn is_interrupted(project: &Project) -> Result<bool> {
+    Ok(disk::damage_of(&Staging::of(project).plan(), None)?.is_none())
+}
+
 /// Finishes what an earlier run planned, if it was killed while it carried its plan out.
 pub(super) fn finish_interrupted(project: &Project) -> Result<()> {
     let staging = Staging::of(project);
@@ -187,11 +192,6 @@ pub(super) fn finish_interrupted(project: &Project) -> Result<()> {
         // Parts that were moved are not those of the log, which shows by their seals: they are read again.
         Some(_) => fs::remove_dir_all(&staging.0).with_context(|| format!("cannot remove {}", staging.0.display())),
     }
-}
-
-/// Whether a run was killed while it carried out its plan, which the next run finishes first.
-pub fn is_interrupted(project: &Project) -> Result<bool> {
-    Ok(disk::damage_of(&Staging::of(project).plan(), None)?.is_none())
 }
 
 /// Renames, unless an earlier attempt did, and adds to `changed` the folder that has the new name.

@@ -1,4 +1,4 @@
-//! A small project that meets every room of the pipeline, and what can be said of it from outside.
+//! A small project that meets every room of the pipeline, and how it looks from outside.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{files_below, folder, inkstone};
+use crate::linux::{files_below, folder, inkstone};
 
 const CONFIG: &str = r#"[project]
 name = "small"
@@ -77,7 +77,7 @@ pub(crate) struct Step {
     pub(crate) has_news: bool,
 }
 
-/// What a user does with the project, one command after the other.
+/// The work of a user on the project, one command after the other.
 pub(crate) const STEPS: [Step; 5] = [
     Step { args: RUN, has_news: false },
     Step { args: &["store", "compact", "--headless"], has_news: false },
@@ -134,7 +134,7 @@ fn prices() -> String {
     text
 }
 
-/// How a command ended that nobody traced.
+/// The end of a command that nobody traced.
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
     pub(crate) json: Value,
@@ -169,7 +169,7 @@ pub(crate) fn ran(folder: &Path, args: &[&str]) -> Ran {
     Ran { code: output.status.code(), json, stderr: String::from_utf8_lossy(&output.stderr).into_owned() }
 }
 
-/// Whether a file is a database's own, whose bytes tell in which order they were written, or says who is at work.
+/// Tells files of a database, whose bytes depend on the order of writing, and files that name who is at work.
 pub(crate) fn is_inner(path: &str) -> bool {
     let path = path.strip_prefix(".inkstone/").unwrap_or(path);
     let is_lock = ["lock", "desk.lock", "features.sled/lock", "ledger/lock"].contains(&path);
@@ -178,7 +178,7 @@ pub(crate) fn is_inner(path: &str) -> bool {
     is_lock || is_database
 }
 
-/// What must be byte-equal however the project came to its state: everything but the layout of the store and the ledger, the seconds
+/// The files that must be byte-equal however the project came to its state: all but the layout of the store and the ledger, the seconds
 /// that stages took, and who was at work.
 pub(crate) fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = files_below(folder);
@@ -208,7 +208,7 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
-    /// Whether a ledger that may have gone on since still knows this trial; deletions may have been made where they are said to be.
+    /// Looks for this trial in a ledger that may have gone on since; `may_be_deleted` allows that its details were deleted.
     pub(crate) fn is_in(&self, ledger: &[Trial], may_be_deleted: bool) -> bool {
         ledger.iter().any(|other| {
             let is_kept = other.factor == self.factor && other.deleted == self.deleted;

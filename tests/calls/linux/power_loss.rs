@@ -15,11 +15,11 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::losses::{Case, Loss, Losses, Model};
-use crate::project::{DELETES, NEWS, RUN, STEPS, Trial, add_news, difference, is_inner, ran, results, trials};
-use crate::record::{Record, What};
-use crate::tree::Tree;
-use crate::{LIMIT, copy_of, folder, inkstone, is_full, project, seed, traced};
+use crate::linux::losses::{Case, Loss, Losses, Model};
+use crate::linux::project::{DELETES, NEWS, RUN, STEPS, Trial, add_news, difference, is_inner, ran, results, trials};
+use crate::linux::record::{Record, What};
+use crate::linux::tree::Tree;
+use crate::linux::{LIMIT, copy_of, folder, inkstone, is_full, project, seed, traced};
 
 /// States that are tried of each kind of loss after each command.
 const SAMPLE: usize = 3;
@@ -48,7 +48,7 @@ struct Usual {
     _kept: TempDir,
 }
 
-/// What stood when a command had ended.
+/// The project as it stood when a command had ended.
 struct End {
     /// The step of the record that says so.
     moment: usize,
@@ -56,7 +56,7 @@ struct End {
     trials: Vec<Trial>,
     /// The finished stages with the keys of what they depend on.
     stages: BTreeMap<String, Value>,
-    /// What a run after the command ends with.
+    /// The files that a run after the command ends with.
     results: BTreeMap<String, Vec<u8>>,
     trials_after_run: Vec<Trial>,
 }
@@ -92,10 +92,10 @@ impl Usual {
         let before = number.checked_sub(1).map(|before| &self.ends[before]);
         let (end, step) = (&self.ends[number], &STEPS[number]);
         if let Some(acknowledged) = before {
-            kept(tree, &acknowledged.files, &end.files)?;
+            check_kept(tree, &acknowledged.files, &end.files)?;
         }
         if end.moment == moment {
-            whole(tree, &end.files)?;
+            check_acknowledged(tree, &end.files)?;
         }
         let folder = folder();
         tree.materialise(folder.path());
@@ -168,14 +168,14 @@ fn stages(folder: &Path) -> BTreeMap<String, Value> {
 }
 
 /// Fails unless all files of a command that has ended are there.
-fn whole(tree: &Tree, files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
+fn check_acknowledged(tree: &Tree, files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
     let there = tree.files();
     let lost = files.iter().find(|(path, bytes)| !is_inner(path) && there.get(*path) != Some(bytes));
     lost.map_or(Ok(()), |(path, _)| Err(format!("the command had ended, and {path} is not as it was written")))
 }
 
 /// Fails unless the exports and reports of an earlier command are there, or those that the next puts in their place.
-fn kept(tree: &Tree, old: &BTreeMap<String, Vec<u8>>, new: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
+fn check_kept(tree: &Tree, old: &BTreeMap<String, Vec<u8>>, new: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
     let there = tree.files();
     let of_user = |path: &&String| !path.starts_with(".inkstone/") && !path.starts_with(".exports");
     let lost = old.keys().filter(of_user).find(|path| {
@@ -221,7 +221,7 @@ fn sample(usual: &Usual, cases: Vec<Case>, draw: &mut ChaCha8Rng) -> Vec<Case> {
 }
 
 /// The lines of a list of what is wrong, with the step that comes next.
-fn told(usual: &Usual, wrong: &[(Case, String)]) -> String {
+fn listed(usual: &Usual, wrong: &[(Case, String)]) -> String {
     let line = |(case, error): &(Case, String)| {
         let next = usual.record.steps.get(case.moment).map_or_else(|| "the end".to_owned(), |step| step.to_string());
         let about = match case.loss {
@@ -251,7 +251,7 @@ fn a_loss_of_power_at_any_moment_costs_nothing_that_was_acknowledged() {
         cases.len(),
         begun.elapsed().as_secs_f64()
     );
-    let list = told(&usual, &wrong);
+    let list = listed(&usual, &wrong);
     assert!(wrong.is_empty(), "{} of {states} states (INKSTONE_TEST_SEED={seed}, {model:?}):\n{list}", wrong.len());
 }
 
@@ -285,7 +285,7 @@ fn shown_needed(usual: &Usual, site: &[usize], tries: usize) -> Option<(Case, St
             for end in usual.ends.iter().filter(|end| ends.contains(&end.moment)) {
                 // What is missing after a command shows without a run.
                 let case = Case { moment: end.moment, loss };
-                if let Err(error) = whole(&without.tree(case), &end.files) {
+                if let Err(error) = check_acknowledged(&without.tree(case), &end.files) {
                     return Some((case, error));
                 }
             }

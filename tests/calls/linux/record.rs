@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 
 use libc::c_long;
 
-use crate::tracer::{Call, Verdict, Watcher};
-use crate::tree::{Change, NodeId, Place, ROOT, Tree};
+use crate::linux::tracer::{Call, Verdict, Watcher};
+use crate::linux::tree::{Change, NodeId, Place, ROOT, Tree};
 
-/// Whence a copy to another name must be: `open` made a file without one.
+/// Flags of `open` that make a file without a name.
 const NAMELESS: i32 = libc::O_TMPFILE;
 
 /// A step of the record.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// What was changed, from the root: the file, the folder, or the new name.
+    /// The file or folder that was changed, or the new name, from the root.
     pub(crate) path: String,
     pub(crate) what: What,
 }
 
-/// What a step does.
+/// The work of a step.
 #[derive(Debug)]
 pub(crate) enum What {
     Change(Change),
@@ -69,7 +69,7 @@ pub(crate) struct Record {
     pub(crate) now: Tree,
     nodes: HashMap<(u64, u64), NodeId>,
     paths: HashMap<NodeId, PathBuf>,
-    /// What a call that has not ended yet will do.
+    /// The work of a call that has not ended yet.
     pending: Option<Pending>,
 }
 
@@ -143,11 +143,11 @@ impl Record {
 
     /// Fails unless the record tells how the folder came to be as it is.
     pub(crate) fn check_complete(&self) {
-        let (told, there) = (self.now.files(), crate::files_below(&self.root));
+        let (recorded, there) = (self.now.files(), crate::linux::files_below(&self.root));
         let names = |files: &std::collections::BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-        assert_eq!(names(&told), names(&there), "the record tells of other files than there are");
+        assert_eq!(names(&recorded), names(&there), "the record tells of other files than there are");
         for (path, bytes) in there {
-            assert!(told[&path] == bytes, "the record tells of other bytes of {path} than there are");
+            assert!(recorded[&path] == bytes, "the record tells of other bytes of {path} than there are");
         }
     }
 
@@ -169,13 +169,13 @@ impl Record {
         self.nodes.get(&id(&path.metadata().ok()?)).copied()
     }
 
-    /// Where a path is, if below the root.
+    /// The folder and the name of a path below the root.
     fn place(&self, path: &Path) -> Option<Place> {
         let folder = self.node(path.parent()?)?;
         Some(Place { folder, name: path.file_name()?.to_str()?.to_owned() })
     }
 
-    /// What a place has now.
+    /// The same with the file that has the name now.
     fn placed(&self, path: &Path) -> Option<(Place, NodeId)> {
         let place = self.place(path)?;
         let node = self.now.at(&place)?;
@@ -192,7 +192,7 @@ impl Record {
         self.steps.push(Step { path, what: What::Change(change) });
     }
 
-    /// What a call will do; nothing where it does not concern the files below the root.
+    /// The work that a call is about to do; none where it does not concern the files below the root.
     fn meant(&self, call: &Call) -> Option<Pending> {
         let [a, b, c, d, e, _] = call.args;
         let here = libc::AT_FDCWD as u64;
@@ -329,7 +329,7 @@ impl Record {
     }
 }
 
-/// Where an open file is written or read next.
+/// The offset at which an open file is written or read next.
 fn position(call: &Call, descriptor: &Path) -> u64 {
     let number = descriptor.file_name().expect("a descriptor has a number").to_str().expect("in digits");
     let info = fs::read_to_string(format!("/proc/{}/fdinfo/{number}", call.thread)).expect("an open file is known");

@@ -32,7 +32,7 @@ pub(crate) struct Call {
     pub(crate) args: [u64; 6],
 }
 
-/// What is to become of a call.
+/// The fate of a call.
 pub(crate) enum Verdict {
     /// It is made, and nobody asks how it ended.
     Let,
@@ -54,11 +54,11 @@ pub(crate) trait Watcher {
     fn ended(&mut self, call: &Call, result: i64);
 }
 
-/// How a traced program ended.
+/// The end of a traced program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
-    /// Whether it was killed because it took longer than it may.
+    /// It took longer than it may, and was killed.
     pub(crate) late: bool,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
@@ -160,7 +160,7 @@ struct Tracer<'w, W> {
     watcher: &'w mut W,
 }
 
-/// Why a thread stands still.
+/// The reason for which a thread stands still.
 enum Stop {
     /// It is no more.
     Gone(ExitStatus),

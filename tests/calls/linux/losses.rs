@@ -8,17 +8,17 @@
 //! [`Model::Ordered`] is what ext4 does with its usual settings: names reach the disk in the order of their changes, and every `fsync`
 //! brings all of them.
 
-use crate::record::{Record, Step, What};
-use crate::tree::{Change, Tree};
+use crate::linux::record::{Record, Step, What};
+use crate::linux::tree::{Change, Tree};
 
-/// What a file system promises.
+/// The promises of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
     Posix,
     Ordered,
 }
 
-/// What becomes of the changes that are not on the disk yet.
+/// The fate of the changes that are not on the disk yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
     /// They stay: the program was killed, the machine was not.
@@ -71,7 +71,7 @@ impl<'r> Losses<'r> {
         Losses { record, model, covered, usually: self::covered(&record.steps, model, |_| false) }
     }
 
-    /// Whether a step is done at a moment, but not on the disk.
+    /// True for a step that is done at a moment, but not on the disk.
     pub(crate) fn is_open(&self, step: usize, moment: usize) -> bool {
         step < moment && is_change(&self.record.steps[step]) && self.covered[step] >= moment
     }
@@ -168,7 +168,7 @@ fn covered(steps: &[Step], model: Model, is_left_out: impl Fn(usize) -> bool) ->
     covered
 }
 
-/// Whether a step is on the disk after a call.
+/// True for a step that is on the disk after a call.
 fn is_brought(step: &Step, call: &What, model: Model) -> bool {
     let (What::Change(change), What::Sync(node)) = (&step.what, call) else { return true };
     match change {
@@ -186,9 +186,9 @@ mod tests {
     use std::process::Command;
 
     use super::*;
-    use crate::{LIMIT, traced};
+    use crate::linux::{LIMIT, traced};
 
-    /// What a line of shell leaves after a loss, at the end or before its last step.
+    /// The files that a line of shell leaves after a loss, at the end or before its last step.
     fn left(line: &str, model: Model, loss: Loss, back: usize) -> Option<BTreeMap<String, Vec<u8>>> {
         let folder = tempfile::tempdir().unwrap();
         let mut record = Record::new(folder.path());

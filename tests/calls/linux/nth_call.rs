@@ -16,14 +16,14 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::project::{RUN, STEPS, Trial, add_news, difference, ran, results, trials};
-use crate::tracer::{Call, Ended, Verdict, Watcher};
-use crate::{LIMIT, copy_of, inkstone, is_full, project, seed, traced};
+use crate::linux::project::{RUN, STEPS, Trial, add_news, difference, ran, results, trials};
+use crate::linux::tracer::{Call, Ended, Verdict, Watcher};
+use crate::linux::{LIMIT, copy_of, inkstone, is_full, project, seed, traced};
 
 /// Calls that are tried of each kind with each error in each command.
 const SAMPLE: usize = 1;
 
-/// What the calls do that are made to fail.
+/// The kinds of calls that are made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Open,
@@ -102,12 +102,12 @@ impl Failing {
             libc::SYS_mkdir => (Kind::MakeFolder, below(call.path(here, a))?),
             libc::SYS_mkdirat => (Kind::MakeFolder, below(call.path(a, b))?),
             libc::SYS_mmap => (Kind::Map, open(e).filter(|_| d as c_int & libc::MAP_ANONYMOUS == 0)?),
-            libc::SYS_clone => (Kind::Thread, PathBuf::from("thread")).into_thread(a)?,
+            libc::SYS_clone => thread_start(a)?,
             libc::SYS_clone3 => {
                 let memory = File::open(format!("/proc/{}/mem", call.thread)).ok()?;
                 let mut flags = [0; 8];
                 memory.read_exact_at(&mut flags, a).ok()?;
-                (Kind::Thread, PathBuf::from("thread")).into_thread(u64::from_le_bytes(flags))?
+                thread_start(u64::from_le_bytes(flags))?
             }
             _ => return None,
         };
@@ -115,15 +115,9 @@ impl Failing {
     }
 }
 
-/// Starts of threads, not of children.
-trait IntoThread: Sized {
-    fn into_thread(self, flags: u64) -> Option<Self>;
-}
-
-impl IntoThread for (Kind, PathBuf) {
-    fn into_thread(self, flags: u64) -> Option<Self> {
-        (flags & libc::CLONE_THREAD as u64 != 0).then_some(self)
-    }
+/// The start of a thread; none where the flags start a child.
+fn thread_start(flags: u64) -> Option<(Kind, PathBuf)> {
+    (flags & libc::CLONE_THREAD as u64 != 0).then(|| (Kind::Thread, PathBuf::from("thread")))
 }
 
 impl Watcher for Failing {
