@@ -157,7 +157,7 @@ mod tests {
             // What is mapped ends the process here.
             File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
             std::fs::write(&path, "other").unwrap();
-            let foreign = ForeignParquet { path: path.clone(), bytes: taken };
+            let foreign = ForeignParquet { path: path.clone(), claims: Claims::of(&taken).unwrap(), bytes: taken };
             assert!(foreign.read(|reader| reader.finish()).unwrap().equals_missing(&frame));
         }
         std::fs::write(&path, &bytes).unwrap();
