@@ -170,7 +170,7 @@ fn ascii_85(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
         }
     }
     flush(&mut group, &mut out);
-    Ok(out)
+    if out.len() > limit { Err(Over) } else { Ok(out) }
 }
 
 fn ascii_hex(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
@@ -186,7 +186,7 @@ fn ascii_hex(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
         }
     }
     out.extend(high.map(|high| high << 4));
-    Ok(out)
+    if out.len() > limit { Err(Over) } else { Ok(out) }
 }
 
 pub(super) fn is_blank(byte: u8) -> bool {
