@@ -154,18 +154,32 @@ fn larger(bytes: &mut Vec<u8>, at: usize, rng: &mut ChaCha8Rng) {
 #[derive(Default)]
 struct Done {
     runs: usize,
-    /// The most bytes held, and asked for, beyond a fixed megabyte, for each byte of an input.
-    peak: usize,
-    total: usize,
+    /// The inputs for each byte of which the most memory was held, and asked for: that memory, and the bytes of the input.
+    held: (usize, usize),
+    asked: (usize, usize),
     slowest: Duration,
 }
 
 impl Done {
     fn add(&mut self, taken: Taken, input: usize, time: Duration) {
+        let worse = |worst: &mut (usize, usize), bytes: usize| {
+            if bytes * worst.1.max(1) > worst.0 * input.max(1) {
+                *worst = (bytes, input);
+            }
+        };
         self.runs += 1;
-        self.peak = self.peak.max(taken.peak.saturating_sub(1 << 20) / input.max(1));
-        self.total = self.total.max(taken.total.saturating_sub(1 << 20) / input.max(1));
+        // A byte or two only show what is taken for any input.
+        if input >= 64 {
+            worse(&mut self.held, taken.peak);
+            worse(&mut self.asked, taken.total);
+        }
         self.slowest = self.slowest.max(time);
+    }
+
+    fn line(&self, target: &str) -> String {
+        let Done { runs, held, asked, slowest } = self;
+        let each = |(bytes, input): &(usize, usize)| format!("{} ({bytes} for {input})", bytes / input.max(&1));
+        format!("{target:13} {runs:8} runs, bytes a byte held {}, asked for {}, {slowest:?}", each(held), each(asked))
     }
 }
 
@@ -211,13 +225,7 @@ fn new_changes_are_read_or_refused() {
         seed += 1;
     }
     if minutes > 0 {
-        for (target, done) in &done {
-            let (runs, slowest) = (done.runs, done.slowest.as_millis());
-            tell(&format!(
-                "{target:14} {runs:8} runs, {:6} held and {:8} asked for a byte, {slowest:5} ms",
-                done.peak, done.total
-            ));
-        }
+        done.iter().for_each(|(target, done)| tell(&done.line(target)));
     }
 }
 

@@ -110,27 +110,27 @@ fn packed(filters: &str, content: &[u8]) -> Vec<u8> {
 #[test]
 fn a_pdf_that_unpacks_without_measure_is_refused_whatever_packs_it() {
     let bombs = [
-        packed("/FlateDecode", &spaces(400, true)),
-        packed("/FlateDecode", &spaces(400, false)),
+        packed("/FlateDecode", &spaces(130, true)),
+        packed("/FlateDecode", &spaces(130, false)),
         // A sum that is wrong at the end, and a fault at the beginning.
         packed("/FlateDecode", &{
-            let mut broken = spaces(400, true);
+            let mut broken = spaces(130, true);
             broken.truncate(broken.len() - 4);
             broken
         }),
-        packed("/FlateDecode", &[&[0, 3, 0, 9, 9], b"   ".as_slice(), &spaces(400, false)].concat()),
-        packed("/LZWDecode", &lzw(40)),
-        packed("/RunLengthDecode", &[129, b' '].repeat(2 * MB)),
-        packed("[/FlateDecode/FlateDecode]", &zlib(&spaces(400, false))),
+        packed("/FlateDecode", &[&[0, 3, 0, 9, 9], b"   ".as_slice(), &spaces(130, false)].concat()),
+        packed("/LZWDecode", &lzw(15)),
+        packed("/RunLengthDecode", &[129, b' '].repeat(MB)),
+        packed("[/FlateDecode/FlateDecode]", &zlib(&spaces(130, false))),
         packed(
             "[/ASCIIHexDecode/LZWDecode]",
-            &lzw(40).iter().map(|b| format!("{b:02x}")).collect::<String>().into_bytes(),
+            &lzw(15).iter().map(|b| format!("{b:02x}")).collect::<String>().into_bytes(),
         ),
-        packed("/Fl#61teDecode", &spaces(400, true)),
+        packed("/Fl#61teDecode", &spaces(130, true)),
         // Many of a megabyte each.
-        pdf(1, b"", &(0..400).map(|i| object(200 + i, "/Filter/FlateDecode", &spaces(1, false))).collect::<Vec<_>>()),
+        pdf(1, b"", &(0..130).map(|i| object(200 + i, "/Filter/FlateDecode", &spaces(1, false))).collect::<Vec<_>>()),
         // What the reader unpacks to find the objects.
-        pdf(1, b"", &[object(9, "/Type/ObjStm/N 1/First 4/Filter/FlateDecode", &spaces(400, true))]),
+        pdf(1, b"", &[object(9, "/Type/ObjStm/N 1/First 4/Filter/FlateDecode", &spaces(130, true))]),
         // One content for all pages, which are held together.
         pdf(1000, &vec![b' '; MB], &[]),
     ];
@@ -139,7 +139,7 @@ fn a_pdf_that_unpacks_without_measure_is_refused_whatever_packs_it() {
         assert_eq!(refused(bomb, "bomb.pdf").0, reason::UNPACKS_TOO_LARGE, "bomb {i}");
     }
     // A picture is not unpacked, also where it is drawn as something else.
-    let picture = packed("/FlateDecode/Subtype/Image", &spaces(400, true));
+    let picture = packed("/FlateDecode/Subtype/Image", &spaces(130, true));
     assert_eq!(refused(&picture, "bomb.pdf").0, reason::NEEDS_OCR);
 }
 

@@ -57,27 +57,32 @@ struct Pieces {
     length: usize,
     /// How the piece ends; any `<` or `>` ends a tag or a text.
     end: Option<&'static [u8]>,
-    /// The last bytes.
-    tail: [u8; 9],
+    /// The last eight bytes.
+    last: u64,
 }
 
 impl Pieces {
     fn add(&mut self, bytes: &[u8]) {
         for byte in bytes {
-            self.tail.rotate_left(1);
-            self.tail[8] = *byte;
+            self.last = self.last << 8 | u64::from(*byte);
             self.length += 1;
             self.longest = self.longest.max(self.length);
-            match self.end {
-                Some(end) if self.tail.ends_with(end) => (self.end, self.length) = (None, 0),
-                Some(_) => {}
-                None if self.tail.ends_with(b"<!--") => self.end = Some(b"-->"),
-                None if self.tail.ends_with(b"<![CDATA[") => self.end = Some(b"]]>"),
-                None if self.tail.ends_with(b"<?") => self.end = Some(b"?>"),
-                None if matches!(byte, b'<' | b'>') => self.length = 0,
-                None => {}
+            match (self.end, byte) {
+                (Some(end), b'>') if self.follows(end) => (self.end, self.length) = (None, 0),
+                (Some(_), _) => {}
+                (None, b'<' | b'>') => self.length = 0,
+                (None, b'-') if self.follows(b"<!--") => self.end = Some(b"-->"),
+                (None, b'[') if self.follows(b"![CDATA[") => self.end = Some(b"]]>"),
+                (None, b'?') if self.follows(b"<?") => self.end = Some(b"?>"),
+                _ => {}
             }
         }
+    }
+
+    /// Whether the last bytes are these, eight at the most.
+    fn follows(&self, bytes: &[u8]) -> bool {
+        let wanted = bytes.iter().fold(0, |wanted, byte| wanted << 8 | u64::from(*byte));
+        self.last << (64 - 8 * bytes.len()) == wanted << (64 - 8 * bytes.len())
     }
 }
 

@@ -145,28 +145,32 @@ fn run_length(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
 }
 
 fn ascii_85(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
+    // Four bytes of five digits, and one less than the digits of a group that breaks off.
+    let flush = |group: &mut Vec<u32>, out: &mut Vec<u8>| {
+        let digits = (0..5).map(|i| group.get(i).copied().unwrap_or(84));
+        let value = digits.fold(0u32, |value, digit| value.wrapping_mul(85).wrapping_add(digit));
+        out.extend_from_slice(&value.to_be_bytes()[..group.len().saturating_sub(1)]);
+        group.clear();
+    };
     let (mut out, mut group) = (Vec::new(), Vec::with_capacity(5));
     for byte in data.iter().filter(|byte| !is_blank(**byte)) {
         match byte {
             b'!'..=b'u' => group.push(u32::from(byte - b'!')),
-            b'z' => out.extend([0; 4]),
+            b'z' => {
+                flush(&mut group, &mut out);
+                out.extend([0; 4]);
+            }
             _ => break,
         }
-        if let [a, b, c, d, e] = group[..] {
-            let value = [a, b, c, d, e].iter().fold(0u32, |value, digit| value.wrapping_mul(85).wrapping_add(*digit));
-            out.extend(value.to_be_bytes());
-            group.clear();
+        if group.len() == 5 {
+            flush(&mut group, &mut out);
         }
         if out.len() > limit {
             return Err(Over);
         }
     }
-    if group.len() > 1 {
-        let digits = (0..5).map(|i| group.get(i).copied().unwrap_or(84));
-        let value = digits.fold(0u32, |value, digit| value.wrapping_mul(85).wrapping_add(digit));
-        out.extend_from_slice(&value.to_be_bytes()[..group.len() - 1]);
-    }
-    Ok(out)
+    flush(&mut group, &mut out);
+    if out.len() > limit { Err(Over) } else { Ok(out) }
 }
 
 fn ascii_hex(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
@@ -182,7 +186,7 @@ fn ascii_hex(data: &[u8], limit: usize) -> Result<Vec<u8>, Over> {
         }
     }
     out.extend(high.map(|high| high << 4));
-    Ok(out)
+    if out.len() > limit { Err(Over) } else { Ok(out) }
 }
 
 pub(super) fn is_blank(byte: u8) -> bool {
