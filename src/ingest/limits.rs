@@ -11,7 +11,7 @@
 //! | nested XML of a DOCX | [`XML_DEPTH`] | the file is set aside |
 //! | nested tables and articles of HTML and DOCX | [`TABLE_DEPTH`] | deeper ones are text and no tables |
 //! | a file that is one document | [`FILE`] | the file is set aside |
-//! | an unpacked PDF or DOCX | [`unpacked`] | the file is set aside |
+//! | an unpacked PDF or DOCX | [`UNPACKED`] and the size of the file | the file is set aside |
 //! | parts of an archive (XLSX, DOCX) | [`ARCHIVE_PARTS`] | the file is refused or set aside |
 //! | an unpacked workbook | [`WORKBOOK`] | the file is refused |
 //! | cells of a sheet, empty ones up to the last of a row included | [`CELLS`] | the file is refused |
