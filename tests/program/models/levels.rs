@@ -19,8 +19,8 @@ const WIDE: &[Case] = &[
     case("word2vec", &["--dim", "37", "--min-count", "1", "--hs"], "rows.npy"),
     case("doc2vec", &["--dim", "37", "--min-count", "1"], "rows.npy"),
     case("fasttext", &["--dim", "37", "--min-count", "1"], "rows.npy"),
-    case("fasttext-supervised", &["--dim", "37"], "rows.npy"),
-    case("nnlm", &["--dim", "37", "--hidden", "19", "--min-count", "1", "--epochs", "1"], "rows.npy"),
+    case("fasttext-supervised", &["--dim", "37"], "rows.csv"),
+    case("nnlm", &["--dim", "37", "--hidden", "19", "--min-count", "1", "--epochs", "1"], "rows.csv"),
 ];
 
 fn run_at(level: &str, folder: &Path, args: &[&str]) -> Ran {
