@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::{is_temporary, make_dir};
 
@@ -204,6 +204,9 @@ pub fn write_marker(folder: &Path, room: Room) -> Result<()> {
     );
     let path = folder.join(MARKER);
     let cannot = || format!("cannot write {}", path.display());
+    // A link would lead to a file of somebody else.
+    let is_plain = fs::symlink_metadata(&path).map_or(true, |about| about.is_file());
+    ensure!(is_plain, "{} is no plain file; nothing was written: remove it", path.display());
     let mut file = File::create(&path).with_context(cannot)?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(cannot)?;
     // Its name is on the disk before any other in the folder. Some systems open no folders.
@@ -306,13 +309,18 @@ mod tests {
         let [mine, empty, link] = ["mine", "empty", "link"].map(|name| dir.path().join(name));
         fs::create_dir(&mine).unwrap();
         fs::create_dir(&empty).unwrap();
-        fs::write(mine.join("notes.txt"), "").unwrap();
+        fs::write(mine.join("notes.txt"), "mine").unwrap();
         std::os::unix::fs::symlink(&mine, &link).unwrap();
         refused(&link, Room::Demo);
         fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink(&empty, &link).unwrap();
         own_folder(&link, Room::Demo).unwrap();
         assert!(empty.join(MARKER).exists());
+        // A marker that is a link is not written through.
+        fs::remove_file(empty.join(MARKER)).unwrap();
+        std::os::unix::fs::symlink(mine.join("notes.txt"), empty.join(MARKER)).unwrap();
+        assert!(own_folder(&empty, Room::Demo).unwrap_err().to_string().contains("is no plain file"));
+        assert_eq!(fs::read(mine.join("notes.txt")).unwrap(), b"mine");
     }
 
     #[test]
