@@ -205,8 +205,8 @@ pub fn write_marker(folder: &Path, room: Room) -> Result<()> {
     let path = folder.join(MARKER);
     let cannot = || format!("cannot write {}", path.display());
     // A link would lead to a file of somebody else.
-    let is_plain = fs::symlink_metadata(&path).map_or(true, |about| about.is_file());
-    ensure!(is_plain, "{} is no plain file; nothing was written: remove it", path.display());
+    let is_other = fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file());
+    ensure!(!is_other, "{} is no plain file; nothing was written: remove it", path.display());
     let mut file = File::create(&path).with_context(cannot)?;
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(cannot)?;
     // Its name is on the disk before any other in the folder. Some systems open no folders.
