@@ -3,13 +3,13 @@
 //! Whoever writes, sweeps or removes in a folder under names that the folder's owner did not choose calls [`own_folder`] first.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use super::{is_temporary, make_dir, write_atomic};
+use super::{is_temporary, make_dir};
 
 /// Name of the marker.
 pub const MARKER: &str = ".inkstone-folder";
@@ -194,14 +194,26 @@ pub fn is_ours(folder: &Path, room: Room) -> Result<bool> {
     not_ours(Why::Holds(names, count))
 }
 
-/// Puts a marker into a folder that this program has just made, in place of the one there is.
+/// Puts a marker into a folder that this program has made, over the one there is. It goes by no temporary name, which another process
+/// that owns the folder already might sweep away; one that a kill left empty counts as a marker for any purpose.
 pub fn write_marker(folder: &Path, room: Room) -> Result<()> {
     let text = format!(
         "Inkstone made this folder: it writes, replaces and removes files in it.\n\
          此文件夹由砚 (Inkstone) 创建，其中的文件由它写入、替换和删除。\nkind: {}\n",
         room.name()
     );
-    write_atomic(&folder.join(MARKER), |out| Ok(out.write_all(text.as_bytes())?))
+    let path = folder.join(MARKER);
+    let cannot = || format!("cannot write {}", path.display());
+    // A link would lead to a file of somebody else.
+    let is_other = fs::symlink_metadata(&path).is_ok_and(|about| !about.is_file());
+    ensure!(!is_other, "{} is no plain file; nothing was written: remove it", path.display());
+    let mut file = File::create(&path).with_context(cannot)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).with_context(cannot)?;
+    // Its name is on the disk before any other in the folder. Some systems open no folders.
+    if let Ok(folder) = File::open(folder) {
+        folder.sync_all().with_context(cannot)?;
+    }
+    Ok(())
 }
 
 /// The purpose that a marker states; none where it states none that is known.
@@ -297,13 +309,18 @@ mod tests {
         let [mine, empty, link] = ["mine", "empty", "link"].map(|name| dir.path().join(name));
         fs::create_dir(&mine).unwrap();
         fs::create_dir(&empty).unwrap();
-        fs::write(mine.join("notes.txt"), "").unwrap();
+        fs::write(mine.join("notes.txt"), "mine").unwrap();
         std::os::unix::fs::symlink(&mine, &link).unwrap();
         refused(&link, Room::Demo);
         fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink(&empty, &link).unwrap();
         own_folder(&link, Room::Demo).unwrap();
         assert!(empty.join(MARKER).exists());
+        // A marker that is a link is not written through.
+        fs::remove_file(empty.join(MARKER)).unwrap();
+        std::os::unix::fs::symlink(mine.join("notes.txt"), empty.join(MARKER)).unwrap();
+        assert!(own_folder(&empty, Room::Demo).unwrap_err().to_string().contains("is no plain file"));
+        assert_eq!(fs::read(mine.join("notes.txt")).unwrap(), b"mine");
     }
 
     #[test]

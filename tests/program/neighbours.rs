@@ -10,7 +10,7 @@ use crate::desk::Desk;
 fn a_run_that_finds_another_writing_names_it_and_leaves_the_project_alone() {
     let desk = Desk::new();
     let project = Project::new(desk.folder().join(".inkstone"));
-    let held = lock::writing(&project, "experiment").unwrap();
+    let held = project.lock_for("experiment").unwrap();
     let process = format!("(experiment, process {}", std::process::id());
     assert_says(&desk.run().refusal(), &["is being written by another run", &process, "wait until it has ended"]);
     assert!(!project.documents().path(0).exists());
@@ -22,6 +22,7 @@ fn a_run_that_finds_another_writing_names_it_and_leaves_the_project_alone() {
 fn a_workbench_that_is_only_looked_at_keeps_no_run_from_its_work() {
     let desk = Desk::new();
     let project = Project::new(desk.folder().join(".inkstone"));
+    project.own().unwrap();
     let held = lock::take(&project.desk_lock(), "workbench").unwrap();
     assert!(matches!(held, Taken::Ours(_)), "{held:?}");
     desk.run().finished();
