@@ -208,7 +208,7 @@ fn usual() -> Option<Vec<Usual>> {
 
 /// Fails where the program does not end as it should when a call fails, or the next run does not end as ever.
 fn check(usual: &Usual, fault: Fault) -> Result<(), String> {
-    let folder = copy_of(&usual.prepared.path());
+    let folder = copy_of(usual.prepared.path());
     let mut failing = Failing::new(folder.path(), Some(fault));
     let ended =
         traced(inkstone(folder.path(), usual.args), LIMIT, &mut failing).ok_or("this machine lets nobody trace")?;
