@@ -7,7 +7,9 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -47,6 +49,8 @@ pub(super) struct Database {
     db: Option<sled::Db>,
     /// Files of long values that are on the disk; none of them is written twice.
     synced: Mutex<BTreeSet<OsString>>,
+    /// True once a step has failed. After a write that failed the next one waits for ever.
+    has_failed: AtomicBool,
 }
 
 /// The words of a database's errors.
@@ -94,7 +98,13 @@ impl Database {
             disk::sync_folder(folder)?;
             disk::sync_folder(disk::folder_of(folder))?;
         }
-        Ok(Database { folder: folder.to_owned(), says, db: Some(db), synced: Mutex::default() })
+        Ok(Database {
+            folder: folder.to_owned(),
+            says,
+            db: Some(db),
+            synced: Mutex::default(),
+            has_failed: AtomicBool::new(false),
+        })
     }
 
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<sled::IVec>> {
@@ -199,7 +209,14 @@ impl Database {
 
     fn guard<T>(&self, work: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
         let db = self.db.as_ref().context("the database was closed")?;
-        guard(&self.says, || work(db))
+        ensure!(
+            !self.has_failed.load(Ordering::Relaxed),
+            "the database of {} failed at an earlier step; start the program again",
+            self.says.whose
+        );
+        let result = guard(&self.says, || work(db));
+        self.has_failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        result
     }
 }
 
@@ -207,7 +224,14 @@ impl Drop for Database {
     fn drop(&mut self) {
         // Damage that it notices now was told of by whoever met it, or is by the next to open it.
         let db = self.db.take();
-        let _ = contained(|| drop(db));
+        if !self.has_failed.load(Ordering::Relaxed) {
+            let _ = contained(|| drop(db));
+            return;
+        }
+        // Closing writes once more, and may wait for ever. Without a thread for that, the database stays open until the process ends.
+        let db = ManuallyDrop::new(db);
+        let close = move || drop(contained(|| drop(ManuallyDrop::into_inner(db))));
+        let _ = std::thread::Builder::new().name("close database".to_owned()).spawn(close);
     }
 }
 
