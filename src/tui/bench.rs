@@ -368,6 +368,7 @@ pub(crate) fn outcome(lookahead: bool) -> Outcome {
             dates: dates.clone(),
             gross: net.clone(),
             net,
+            turnover: vec![0.114; dates.len()],
             total,
             by_year: vec![YearFigures { year: 2023, figures: total }, YearFigures { year: 2024, figures: total }],
             ..LongShort::default()

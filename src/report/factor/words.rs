@@ -55,7 +55,7 @@ words! {
     MAX_DRAWDOWN: "最大回撤", "largest fall";
     CALMAR: "卡玛", "Calmar";
     HIT_RATE: "盈利日占比", "days above zero";
-    TURNOVER: "日换手", "turnover a day";
+    TURNOVER: "换手", "turnover";
     COST: "日均成本", "cost a day";
     MEAN_COVERAGE: "覆盖率", "coverage";
     BOOK: "组合", "portfolio";

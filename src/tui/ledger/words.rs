@@ -50,7 +50,7 @@ words! {
     ANNUAL: "年化", "annual";
     VOLATILITY: "波动", "volatility";
     DRAWDOWN: "回撤", "drawdown";
-    TURNOVER: "日换手", "turnover a day";
+    TURNOVER: "换手", "turnover";
     PSR: "PSR", "PSR";
     LUCK: "运气最好", "best by luck";
     NEEDED: "需天数", "days needed";
