@@ -4,18 +4,17 @@
 //! `files`). Compaction and repair fill a new folder and then replace `current`, which is one rename; a folder that `current` does not
 //! name is a leftover and is removed when the store is next opened.
 
-use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
 use super::database::{Database, Says};
 use crate::disk;
-use crate::lock::{Lock, Taken, take_within};
+use crate::lock::{self, Lock, Taken, take_within};
 
 /// The format that this version writes. 0 had rows and headers in the database, and does not say so in `current`; 1 had the headers there.
 pub(super) const FORMAT: u32 = 2;
@@ -27,9 +26,6 @@ pub(super) struct Generations {
     // The system drops it with the process, however that ends.
     _lock: Lock,
 }
-
-/// Time between two looks at whether a writer has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 #[derive(Clone, Copy)]
 struct Current {
@@ -110,7 +106,10 @@ impl Generations {
 /// write the store meanwhile; `patience` says how long to wait for somebody who does.
 pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDir, Database)> {
     let current = read_current(root)?.with_context(|| unsure(root))?;
-    let _still = kept_still(root, patience)?;
+    let _still = lock::reading(&root.join("lock"), patience).map_err(|holder| {
+        let holder = holder.in_words();
+        anyhow!("the feature store {} is in use by another run ({holder}); wait until it has ended", root.display())
+    })?;
     let copy = tempfile::tempdir().context("cannot make a temporary folder (TMPDIR names another place)")?;
     let from = folder(root, current.generation);
     for entry in WalkDir::new(&from).min_depth(1) {
@@ -125,23 +124,6 @@ pub(super) fn copied_database(root: &Path, patience: Duration) -> Result<(TempDi
     }
     let database = open(root, copy.path())?;
     Ok((copy, database))
-}
-
-/// Keeps writers of a store out, without writing anything, until what is returned is dropped.
-fn kept_still(root: &Path, patience: Duration) -> Result<Option<File>> {
-    let Ok(lock) = File::open(root.join("lock")) else { return Ok(None) };
-    let began = Instant::now();
-    loop {
-        match lock.try_lock_shared() {
-            Ok(()) => return Ok(Some(lock)),
-            Err(TryLockError::WouldBlock) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
-            Err(TryLockError::WouldBlock) => {
-                bail!("the feature store {} is in use by another run; wait until it has ended", root.display())
-            }
-            // A file system without locks.
-            Err(TryLockError::Error(_)) => return Ok(None),
-        }
-    }
 }
 
 fn open(root: &Path, folder: &Path) -> Result<Database> {

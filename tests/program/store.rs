@@ -16,7 +16,7 @@ fn exported_sets_take_the_place_of_computing_them() {
     let sets = exported["exported"].as_array().unwrap();
     assert!(sets.iter().all(|set| set["rows"].as_u64() > Some(0)), "{exported:#}");
     let files: Vec<&str> = sets.iter().filter_map(|set| set["file"].as_str()).collect();
-    assert_eq!(fs::read_dir(folder.join("sets")).unwrap().count(), files.len());
+    assert_eq!(fs::read_dir(folder.join("sets")).unwrap().count(), files.len() + 1, "with the marker of the folder");
 
     fs::remove_dir_all(folder.join(".inkstone/features.sled")).unwrap();
     let imported = run(folder, &[&["store", "import"], files.as_slice()].concat()).finished();

@@ -16,7 +16,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::linux::losses::{Case, Loss, Losses, Model};
-use crate::linux::project::{DELETES, NEWS, RUN, STEPS, Trial, add_news, difference, is_inner, ran, results, trials};
+use crate::linux::project::{
+    DELETES, NEWS, NOTE, NOTE_BESIDE, RUN, STEPS, Trial, add_news, difference, is_inner, ran, results, trials,
+};
 use crate::linux::record::{Record, What};
 use crate::linux::tree::Tree;
 use crate::linux::{LIMIT, copy_of, folder, inkstone, is_full, project, seed, traced};
@@ -76,6 +78,7 @@ impl Usual {
             if step.has_news {
                 add_news(folder);
                 record.changed(NEWS, &kept.path().join(number.to_string()));
+                record.changed(NOTE, &kept.path().join("note"));
             }
             let ended = traced(inkstone(folder, step.args), LIMIT, &mut record)?;
             assert!(matches!(ended.status.code(), Some(0 | 1)), "{:?}: {ended:?}", step.args);
@@ -184,7 +187,8 @@ fn check_kept(tree: &Tree, old: &BTreeMap<String, Vec<u8>>, new: &BTreeMap<Strin
     let there = tree.files();
     let of_user = |path: &&String| !path.starts_with(".inkstone/") && !path.starts_with(".exports");
     let lost = old.keys().filter(of_user).find(|path| {
-        let found = there.get(*path);
+        // An export that was killed has the user's note beside its folder; the next one puts it back.
+        let found = there.get(*path).or_else(|| there.get(NOTE_BESIDE).filter(|_| *path == NOTE));
         found != old.get(*path) && found != new.get(*path)
     });
     lost.map_or(Ok(()), |path| Err(format!("{path} was finished, and is neither as it was nor as it becomes")))

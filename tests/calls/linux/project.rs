@@ -98,10 +98,16 @@ pub(crate) fn new() -> TempDir {
     folder
 }
 
-/// Adds the news of another day.
+/// Adds the news of another day, and a note of the user among the exports.
 pub(crate) fn add_news(folder: &Path) {
     fs::write(folder.join(NEWS), news(9)).expect("the news can be written");
+    fs::write(folder.join(NOTE), "mine").expect("the note can be written");
 }
+
+pub(crate) const NOTE: &str = "exports/notes.txt";
+
+/// The place of the note while an export is between two states.
+pub(crate) const NOTE_BESIDE: &str = ".exports.partial/notes.txt";
 
 pub(crate) const NEWS: &str = "news.csv";
 

@@ -17,18 +17,21 @@ pub fn program(name: &str) -> Option<Command> {
 
 fn on_path(name: &str, path: Option<OsString>) -> Option<PathBuf> {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    std::env::split_paths(&path?).filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name)).find(runs)
+    std::env::split_paths(&path?)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(&name))
+        .find(|file| runs(file))
 }
 
 #[cfg(unix)]
-fn runs(file: &PathBuf) -> bool {
+fn runs(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
 
     file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]
-fn runs(file: &PathBuf) -> bool {
+fn runs(file: &Path) -> bool {
     file.is_file()
 }
 
