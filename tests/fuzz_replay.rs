@@ -21,7 +21,7 @@ mod makers;
 #[path = "fuzz/targets/mod.rs"]
 mod targets;
 
-use targets::Taken;
+use targets::{Taken, alone};
 
 /// Bytes of all seeds and findings at the most.
 const KEPT: u64 = 300_000;
@@ -82,6 +82,7 @@ fn holds(target: &str, name: &str, bytes: &[u8]) -> Taken {
 
 #[test]
 fn seeds_and_what_was_found_are_read_or_refused() {
+    let _alone = alone();
     for target in &targets::ALL {
         for (name, bytes) in kept(target.name) {
             holds(target.name, &name, &bytes);
@@ -202,6 +203,7 @@ fn counts(target: &str) -> (usize, usize) {
 
 #[test]
 fn changed_seeds_are_read_or_refused() {
+    let _alone = alone();
     for target in &targets::ALL {
         changed(target.name, counts(target.name).0, 1, &mut Done::default());
     }
@@ -210,6 +212,7 @@ fn changed_seeds_are_read_or_refused() {
 /// Drawn anew in every run.
 #[test]
 fn new_changes_are_read_or_refused() {
+    let _alone = alone();
     let given = std::env::var("INKSTONE_FUZZ_SEED").ok().map(|seed| seed.parse().expect("a whole number as a seed"));
     let mut seed: u64 = given.unwrap_or_else(|| u64::from(rand::random::<u32>()));
     let minutes = std::env::var("INKSTONE_FUZZ_MINUTES").ok().map_or(0, |n| n.parse().expect("a number of minutes"));
@@ -231,6 +234,7 @@ fn new_changes_are_read_or_refused() {
 
 #[test]
 fn made_files_are_sound() {
+    let _alone = alone();
     let mut rng = ChaCha8Rng::seed_from_u64(7);
     for _ in 0..60 {
         bombs::reads(&makers::pdf(&mut rng), "a.pdf", makers::SAID);
@@ -241,6 +245,7 @@ fn made_files_are_sound() {
 
 #[test]
 fn each_target_is_a_program_with_seeds_and_what_is_kept_stays_small() {
+    let _alone = alone();
     let targets: BTreeSet<String> = targets::ALL.iter().map(|target| target.name.to_owned()).collect();
     let manifest: toml::Table = fs::read_to_string(home().join("Cargo.toml")).unwrap().parse().unwrap();
     let programs = manifest["bin"].as_array().unwrap().iter().map(|bin| bin["name"].as_str().unwrap().to_owned());

@@ -21,13 +21,12 @@ mod trace;
 mod train;
 pub(crate) mod workbench;
 
-use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
-use clap::CommandFactory;
+use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Command, Global};
 use crate::config::TEMPLATE;
@@ -103,13 +102,11 @@ pub fn run(cli: Cli) -> ExitCode {
 /// Says what the command line itself has to say: help, the version, or what is wrong with the flags.
 pub fn say(said: &clap::Error) -> ExitCode {
     let code = u8::try_from(said.exit_code()).unwrap_or(2);
-    // A flag that nobody knows is repeated as it was given, and it may hold what terminals obey.
-    let plain = said.render().to_string();
-    let printed = match width::shown(&plain) {
-        Cow::Owned(shown) if shown != plain => std::io::stderr().write_all(shown.as_bytes()),
-        _ => said.print(),
-    };
-    or_explain(match printed {
+    // A flag that nobody knows is repeated as it was given, and it may hold what terminals obey: what is wrong is said of the flags as
+    // they may be shown.
+    let shown = std::env::args_os().map(|arg| width::shown(&arg.to_string_lossy()).into_owned());
+    let again = Cli::try_parse_from(shown).err();
+    or_explain(match again.as_ref().unwrap_or(said).print() {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write"),
         _ => Ok(ExitCode::from(code)),
     })

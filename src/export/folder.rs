@@ -197,6 +197,17 @@ impl Drop for Turn {
     }
 }
 
+/// Removes the lock that a killed export left beside a folder; one that an export holds stays.
+pub fn remove_stale_lock(out: &Path) -> Result<()> {
+    let out = out.canonicalize().unwrap_or(out.to_owned());
+    let (Some(parent), Some(name)) = (out.parent(), out.file_name()) else { return Ok(()) };
+    let lock = beside(parent, name, "lock");
+    if lock.exists() {
+        drop(Turn::take(&lock, &out));
+    }
+    Ok(())
+}
+
 /// Where something of an export to the folder `name` is kept beside that folder.
 fn beside(parent: &Path, name: &OsStr, suffix: &str) -> PathBuf {
     parent.join(format!(".{}.{suffix}", name.to_string_lossy()))

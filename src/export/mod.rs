@@ -48,6 +48,7 @@ use shapes::Grid;
 
 pub use codes::CodeStyle;
 pub use difference::{Change, Difference, Parting, StageDifference, difference};
+pub use folder::remove_stale_lock;
 pub use manifest::{FileEntry, Manifest, Provenance, StageNote};
 
 /// A file format for tables.

@@ -90,6 +90,7 @@ impl Run<'_> {
 
     pub(super) fn export(&mut self) -> Result<()> {
         let out = self.base.join(&self.config.project.exports);
+        export::remove_stale_lock(&out)?;
         let key = Key::of_json(&(VERSION, "export", &self.config.export, &self.judged));
         let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
         let market = self.market.take().context("factors were built with prices")?;

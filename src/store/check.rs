@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::database::{Damaged, Database};
 use super::files::RowFiles;
-use super::generations::{FORMAT, Generations, copied_database};
+use super::generations::{FORMAT, Generations, copied_database, format_of};
 use super::headers::Headers;
 use super::layout::{BatchRecord, batch_key, parse_batch_key, seal};
 use super::{PATIENCE, Reader, Store, migrate, read_record};
@@ -100,6 +100,10 @@ impl Reader {
     /// The same as [`Store::verify`], but nothing in the store's folder is changed: its database is read from a copy. Fails while another
     /// process writes the store.
     pub fn verify(&self, ctx: &Ctx) -> Result<Vec<Problem>> {
+        // A loss of power may leave the folder of a store that was about to begin.
+        if format_of(self.root())?.is_none() {
+            return Ok(Vec::new());
+        }
         let (_copy, database) = copied_database(self.root(), PATIENCE)?;
         verify(&database, self, ctx)
     }

@@ -10,7 +10,7 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, ParquetCompression, Parq
 use zip::CompressionMethod;
 
 use crate::makers::{archive, zlib};
-use crate::targets::{ALL, counted_as, ctx, with_file};
+use crate::targets::{ALL, alone, counted_as, ctx, with_file};
 
 const MB: usize = 1 << 20;
 
@@ -109,6 +109,7 @@ fn packed(filters: &str, content: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_pdf_that_unpacks_without_measure_is_refused_whatever_packs_it() {
+    let _alone = alone();
     let bombs = [
         packed("/FlateDecode", &spaces(130, true)),
         packed("/FlateDecode", &spaces(130, false)),
@@ -145,6 +146,7 @@ fn a_pdf_that_unpacks_without_measure_is_refused_whatever_packs_it() {
 
 #[test]
 fn a_pdf_that_draws_without_measure_is_refused() {
+    let _alone = alone();
     let damaged = |bytes: &[u8]| {
         let (reason, value) = refused(bytes, "bomb.pdf");
         assert_eq!(reason, reason::DAMAGED_PDF);
@@ -177,6 +179,7 @@ fn a_pdf_that_draws_without_measure_is_refused() {
 
 #[test]
 fn a_pdf_of_much_text_is_read_within_its_memory() {
+    let _alone = alone();
     // 300 pages of 4,000 letters, each a piece of its own in a grid.
     let page: String = (0..4000)
         .map(|i| {
@@ -205,6 +208,7 @@ fn parquet(texts: &[String], group: usize) -> Vec<u8> {
 
 #[test]
 fn a_parquet_file_unpacks_as_much_as_the_memory_holds() {
+    let _alone = alone();
     let texts: Vec<String> = (0..4).map(|i| format!("{i}{}", " ".repeat(43 * MB))).collect();
     // Pages for each text: they are read one after the other, and set aside.
     let apart = parquet(&texts, 1);
@@ -220,6 +224,7 @@ fn a_parquet_file_unpacks_as_much_as_the_memory_holds() {
 
 #[test]
 fn a_packed_document_is_refused_before_it_is_unpacked() {
+    let _alone = alone();
     let docx = |body: &[u8]| archive(&[("word/document.xml", body)], CompressionMethod::Deflated);
     let document =
         |inner: &str| format!("<w:document xmlns:w=\"w\"><w:body>{inner}</w:body></w:document>").into_bytes();

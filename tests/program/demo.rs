@@ -362,8 +362,8 @@ fn a_figure_is_the_same_on_the_screen_in_the_report_the_tables_the_ledger_and_th
     type Written<'w> = &'w dyn Fn(f64) -> String;
     for (name, horizon, value, written, on_screen, in_report) in [
         ("rank_ic_mean", held.as_str(), &ic["mean"], &signed as Written<'_>, "RankIC", "mean RankIC"),
-        ("rank_ic_icir", &held, &ic["icir"], &ratio, "ICIR", "ICIR"),
-        ("rank_ic_t_nw", &held, &ic["t_nw"], &ratio, "t(NW)", "t(NW)"),
+        ("rank_ic_ir", &held, &ic["icir"], &ratio, "ICIR", "ICIR"),
+        ("rank_ic_t_newey_west", &held, &ic["t_nw"], &ratio, "t(NW)", "t(NW)"),
         ("long_short_annual_return", "", &book["annual_return"], &percent, "annual", "annual return"),
         ("long_short_sharpe", "", &book["sharpe"], &ratio, "Sharpe", "Sharpe"),
         ("long_short_max_drawdown", "", &book["max_drawdown"], &percent, "drawdown", "largest fall"),

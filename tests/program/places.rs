@@ -81,5 +81,8 @@ fn vectors_and_networks_run_and_are_exported() {
     edit(&config, "expression = \"given.c2\"", "expression = \"given.tone\"");
     edit(&config, "word2vec = { dim = 8,", "word2vec = { dim = 0,");
     let error = run(folder, &["run", "--headless"]).refusal();
-    assert_says(&error, &["\"given\" has no column \"tone\"", "word2vec: dim is 0"]);
+    assert_says(
+        &error,
+        &["\"given\" has no column \"tone\"", "word2vec.dim: 0 is out of bounds; write one from 1 to 10000"],
+    );
 }

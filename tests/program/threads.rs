@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use inkstone::data::Key;
+use inkstone::disk::MARKER;
 use inkstone::job::Ctx;
 use inkstone::ledger::Ledger;
 use inkstone::pipeline::last_reports;
@@ -101,6 +102,8 @@ pub(crate) fn folder() -> TempDir {
     let demo = include_str!("../../assets/demo.toml");
     let sources = &demo[..demo.find(OWN).expect("the demo has features")];
     fs::write(folder.path().join("workbench.toml"), [sources, STAGES].concat()).unwrap();
+    // The demo goes into no folder of others.
+    fs::write(folder.path().join(MARKER), "").unwrap();
     folder
 }
 
@@ -213,7 +216,9 @@ fn every_artefact_is_the_same_whatever_the_threads_the_folder_and_the_time_zone(
         let other = folder();
         let within = other.path().join("another/地方");
         fs::create_dir_all(&within).unwrap();
-        fs::rename(other.path().join("workbench.toml"), within.join("workbench.toml")).unwrap();
+        for name in ["workbench.toml", MARKER] {
+            fs::rename(other.path().join(name), within.join(name)).unwrap();
+        }
         run_all(&within, threads, surroundings);
         usual.assert_same(&Contents::of(&within));
     }

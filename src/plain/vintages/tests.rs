@@ -48,7 +48,7 @@ fn windows_have_models_in_one_space_and_a_word_that_moved_is_seen() {
     let mut left: Vec<_> =
         std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     left.sort();
-    assert_eq!(left, ["2023Q1.model", "2023Q2.model", "2023Q3.model"]);
+    assert_eq!(left, [crate::disk::MARKER, "2023Q1.model", "2023Q2.model", "2023Q3.model"]);
 }
 
 #[test]

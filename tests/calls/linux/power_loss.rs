@@ -27,7 +27,8 @@ use crate::linux::{LIMIT, copy_of, folder, inkstone, is_full, project, seed, tra
 const SAMPLE: usize = 3;
 
 /// Kinds of files and folders, with all below them, whose calls are made although no loss of power shows that they are needed, and why.
-const SPARE: [(&str, &str); 8] = [
+const SPARE: [(&str, &str); 9] = [
+    ("file .inkstone/.inkstone-folder", "an empty marker counts as well"),
     ("file .exports.partial", "all below the folder is brought to the disk at once a moment later"),
     ("folder .exports.partial", "the same"),
     ("folder exports", "the same"),

@@ -27,7 +27,9 @@ mod truncation;
 mod vectors;
 
 use std::path::Path;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
+#[cfg(test)]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use inkstone::job::Ctx;
 
@@ -113,10 +115,15 @@ pub(crate) fn check(target: &str, bytes: &[u8]) -> Taken {
     taken
 }
 
-/// Does some work of a target, and counts the memory that it takes. One work at a time: memory is counted for all threads together.
+/// Waits until no other test runs. Memory is counted for all threads together, so every test of this program holds the guard.
+#[cfg(test)]
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does some work of a target, and counts the memory that it takes.
 pub(crate) fn counted_as<T>(target: usize, work: impl FnOnce() -> T) -> (T, Taken) {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     memory::begin(target);
     let done = work();
     (done, memory::taken())

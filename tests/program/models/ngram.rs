@@ -68,7 +68,9 @@ fn samples_are_drawn_by_seed() {
 fn what_cannot_be_trained_or_read_is_refused_with_the_way_out() {
     let folder = folder();
     let refused = |more: &[&str]| train(folder.path(), &[&["--output", "m.bin"], more].concat()).refusal();
-    assert_says(&refused(&["--order", "7"]), &["--order takes 1 to 6"]);
+    let ran = train(folder.path(), &["--output", "m.bin", "--order", "7"]);
+    assert_eq!(ran.code, Some(2));
+    assert_says(&ran.stderr, &["'7' for '--order <N>'", "write one from 1 to 6"]);
     assert_says(&refused(&["--smoothing", "add-k", "--k", "0"]), &["--k 0", "above 0"]);
     assert_says(&refused(&["--prune", "0,2,1"]), &["--prune 0,2,1", "rise"]);
     assert_says(&refused(&["--held-out", "news.tok"]), &["only --smoothing jelinek-mercer"]);
