@@ -62,7 +62,7 @@ pub struct Global {
     /// Language of the screens: zh or en (default: the configuration, else LANG).
     #[arg(help_heading = "Every command", long, global = true, value_name = "LANG")]
     pub lang: Option<String>,
-    /// Load the library of native code that the configuration names ([onnx] library), in this run.
+    /// Load the library of native code that `onnx.library` of the configuration names, in this run.
     #[arg(help_heading = "Every command", long, global = true)]
     pub trust: bool,
 }

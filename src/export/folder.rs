@@ -125,7 +125,7 @@ impl Folder {
             // What others put there, and the new export in its place, are on the disk before the old export goes; it does not come back.
             sync_all(&self.out)?;
             sync(parent)?;
-            remove(old)?;
+            discard(old)?;
         }
         sync(parent)?;
         Ok(manifest)
@@ -167,7 +167,7 @@ impl Drop for Folder {
         // A failed export. If it stays, the next export removes it. The export of before is left to the next one, which carries over what
         // others put into it.
         if !self.swapped {
-            let _ = std::fs::remove_dir_all(&self.partial);
+            let _ = discard(&self.partial);
         }
     }
 }
@@ -222,7 +222,7 @@ fn clear(leftover: &Path, out: &Path) -> Result<()> {
         Some(Room::Exports) => carry(leftover, out, Path::new(""), &written_files(leftover)?)?,
         _ => drop(disk::is_ours(leftover, Room::Partial)?),
     }
-    remove(leftover)
+    discard(leftover)
 }
 
 /// The files that the export in a folder wrote, by their path with `/`; none where there is no export.
@@ -317,8 +317,23 @@ fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).with_context(|| format!("cannot rename {} to {}", from.display(), to.display()))
 }
 
-fn remove(folder: &Path) -> Result<()> {
-    std::fs::remove_dir_all(folder).with_context(|| format!("cannot remove {}", folder.display()))
+/// Removes a folder without files of others. Until the last step its marker says so, or the rest of an interrupted removal would be taken
+/// for files of others.
+fn discard(folder: &Path) -> Result<()> {
+    disk::write_marker(folder, Room::Partial)?;
+    let remove = || -> std::io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                std::fs::remove_dir_all(entry.path())?;
+            } else if entry.file_name() != MARKER {
+                std::fs::remove_file(entry.path())?;
+            }
+        }
+        std::fs::remove_file(folder.join(MARKER))?;
+        std::fs::remove_dir(folder)
+    };
+    remove().with_context(|| format!("cannot remove {}", folder.display()))
 }
 
 /// Waits until all below a folder is on disk. Qlib's layout has thousands of small files; where the system can force a

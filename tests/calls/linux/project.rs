@@ -228,7 +228,12 @@ pub(crate) fn trials(folder: &Path) -> Result<Vec<Trial>, String> {
     if !folder.join(".inkstone/ledger").exists() {
         return Ok(Vec::new());
     }
-    let json = ran(folder, &["ledger", "list", "--headless"]).finished("ledger list")?;
+    let list = ran(folder, &["ledger", "list", "--headless"]);
+    // Also where the folder of the ledger is all that there is of it.
+    if list.json["error"].as_str().is_some_and(|error| error.starts_with("there is no ledger")) {
+        return Ok(Vec::new());
+    }
+    let json = list.finished("ledger list")?;
     let trials = json["trials"].as_array().ok_or_else(|| format!("a list without trials: {json}"))?;
     let trial = |trial: &Value| Trial {
         number: trial["id"].as_u64().unwrap_or_default(),
