@@ -1,7 +1,7 @@
 //! What the program asks of the system, call by call: what a loss of power leaves of its files at any moment, and what becomes of it
 //! when any one of its calls fails.
 //!
-//! Every run of `cargo test` tries a sample that it draws anew. `INKSTONE_TEST_SEED=N` draws the same sample again; `INKSTONE_TEST_EVERY=1` tries
+//! `cargo test` tries a sample. `INKSTONE_TEST_SEED=N` draws another one; `INKSTONE_TEST_EVERY=1` tries
 //! everything, which takes hours; `INKSTONE_TEST_ORDERED=1` takes the file system to be ext4 instead of anything that POSIX allows.
 //!
 //! The tests need Linux on x86-64 that lets a program trace its children. Elsewhere they say that they were not tried.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -68,10 +68,9 @@ fn asked(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
 }
 
-/// The seed of this run: another each time, or the one that is asked for.
+/// The seed of the sample.
 fn seed() -> u64 {
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is right").as_secs();
-    asked("INKSTONE_TEST_SEED").unwrap_or_else(now)
+    asked("INKSTONE_TEST_SEED").unwrap_or(1)
 }
 
 /// True where everything is to be tried, which takes hours, instead of a sample.
