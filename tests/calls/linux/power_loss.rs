@@ -27,7 +27,7 @@ use crate::linux::{LIMIT, copy_of, folder, inkstone, is_full, project, seed, tra
 const SAMPLE: usize = 3;
 
 /// Kinds of files and folders, with all below them, whose calls are made although no loss of power shows that they are needed, and why.
-const SPARE: [(&str, &str); 9] = [
+const SPARE: [(&str, &str); 11] = [
     ("file .inkstone/.inkstone-folder", "an empty marker counts as well"),
     ("file .exports.partial", "all below the folder is brought to the disk at once a moment later"),
     ("folder .exports.partial", "the same"),
@@ -35,7 +35,9 @@ const SPARE: [(&str, &str); 9] = [
     ("file .inkstone/ingest-staging/units/#/rejects.jsonl", "what was read of a file and is lost is read again"),
     ("file .inkstone/ingest-staging/units/#/staged.json", "the same"),
     ("folder .inkstone/ingest-staging/units/#", "the same"),
+    ("file .inkstone/ledger/.inkstone-folder", "an empty marker counts as well"),
     ("file .inkstone/ledger/db", "the ledger is kept twice, and its copy is on the disk before"),
+    ("folder .inkstone/ledger/db", "the same"),
     ("file .inkstone/structure/boilerplate.jsonl", "the project is too small to have boilerplate"),
 ];
 
