@@ -98,7 +98,8 @@ def check_files(export):
     """Every file is in the manifest, as it was written, and the other way round."""
     folder, listed = export.folder, {file["path"]: file for file in export.manifest["files"]}
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    need(found == set(listed) | {"manifest.json"}, f"files: {sorted(found ^ set(listed) - {'manifest.json'})}")
+    own = {"manifest.json", ".inkstone-folder"}
+    need(found == set(listed) | own, f"files: {sorted(found ^ set(listed) - own)}")
     for path, file in listed.items():
         content = (folder / path).read_bytes()
         need(len(content) == file["bytes"], f"{path} has {len(content)} bytes, {file['bytes']} in the manifest")
