@@ -127,7 +127,7 @@ fn concluded(command: &str, result: Result<Summary>, ending: Option<Ending>) -> 
 /// A panic of the program, on whichever thread.
 #[derive(Debug)]
 struct Crash {
-    /// What the panic said.
+    /// The message of the panic.
     message: String,
     /// The file with the message and the backtrace; none where it could not be written.
     report: Option<PathBuf>,

@@ -399,7 +399,7 @@ fn final_state<T>(result: Result<T>) -> JobState<T> {
 }
 
 thread_local! {
-    /// Whether a panic on this thread is expected, and caught where it is.
+    /// True if a panic on this thread is expected and caught by its caller.
     static CONTAINED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -422,7 +422,7 @@ pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + 
     result
 }
 
-/// Whether a panic on this thread is expected, and caught where it is.
+/// True if a panic on this thread is expected and caught by its caller.
 pub(crate) fn is_contained() -> bool {
     CONTAINED.get()
 }

@@ -41,7 +41,7 @@ const WEIGHT: f64 = 1e9;
 const BPS: f64 = 10_000.0;
 /// Memory in MB: a TB.
 const MEMORY: f64 = 1_000_000.0;
-/// What TOML can write as a whole number.
+/// The largest whole number that TOML can hold.
 const WHOLE: f64 = i64::MAX as f64;
 
 /// All bounds, in the order of the template; flags that no key stands for come last.

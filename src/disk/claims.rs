@@ -20,7 +20,7 @@ const VALUE: u64 = 16;
 const DELTA_TEXTS: i64 = 7;
 const MAGIC: &[u8; 4] = b"PAR1";
 
-/// What a file claims: its groups of rows.
+/// The claims of a Parquet file: its groups of rows.
 #[derive(Debug, Default)]
 pub struct Claims {
     groups: Vec<Group>,
@@ -54,7 +54,7 @@ struct Page {
     values: u64,
     /// Bytes that it unpacks to.
     bytes: u64,
-    /// Whether each of its texts may be as long as the page.
+    /// True if each text may be as long as the page.
     delta: bool,
 }
 

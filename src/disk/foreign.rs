@@ -106,7 +106,7 @@ impl ForeignParquet {
         read.and_then(|read| Ok(read?)).with_context(|| not_whole(&self.path))
     }
 
-    /// What the file claims to unpack to.
+    /// The unpacked sizes that the file claims.
     pub fn claims(&self) -> &Claims {
         &self.claims
     }

@@ -39,7 +39,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Begins an export to `out`, which must be absent, empty, or a folder of exports. Fails while another process exports to it.
+    /// Starts an export to `out`: an absent or empty folder, or a folder of exports. Fails while another process exports to it.
     pub(super) fn begin(out: &Path, bom: bool, formulas: Formulas) -> Result<Folder> {
         let out = std::path::absolute(out).with_context(|| format!("{} is no folder", out.display()))?;
         // A link stays a link: what it points to is replaced.

@@ -40,11 +40,11 @@ pub(super) struct Content {
     pub(super) grown: bool,
     /// Hashes of the files that are one document each.
     pub(super) members: Vec<Key>,
-    /// What the system said of a table before it was read; none where that would not show a change.
+    /// The stamp of a table before it was read; none if the stamp would not show a change.
     stamp: Option<Stamp>,
 }
 
-/// What the system says of a file that others may change. Who sets back the time of a file (`rsync -t`, `touch -d`) sets another time of
+/// The stamp of a file that others may change. Who sets back the time of a file (`rsync -t`, `touch -d`) sets another time of
 /// its entry, and who puts another file in its place, another number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {

@@ -465,7 +465,7 @@ fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     found.or_else(within)
 }
 
-/// Whether a number in a value may have more digits in the text than are kept of it.
+/// True if a number in a value may have more digits in the text than the parsed number keeps.
 fn has_float(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_f64(),
@@ -475,7 +475,7 @@ fn has_float(value: &Value) -> bool {
     }
 }
 
-/// What [`find`] finds, as it is written.
+/// The same value as [`find`], as the text writes it.
 fn written_at<'t>(text: &'t RawValue, name: &str) -> Option<&'t RawValue> {
     if text.get().starts_with('[') {
         return serde_json::from_str::<Vec<&RawValue>>(text.get()).ok()?.get(name.parse::<usize>().ok()?).copied();

@@ -141,7 +141,7 @@ fn worth(ledger: &Ledger, trial: &Trial) -> Result<Looks> {
     Tally::of(ledger).looks(trial.key()).context("what was recorded is in the ledger")
 }
 
-/// What trials are worth that were recorded before; none for one that never was. Nothing is written.
+/// The standing of trials in the ledger, in their order; none for a trial that was never recorded. Nothing is written.
 pub fn looks(path: &Path, trials: &[Key]) -> Result<Vec<Option<Looks>>> {
     if !Ledger::is_in(path) {
         return Ok(vec![None; trials.len()]);

@@ -47,7 +47,7 @@ pub struct Journal {
 
 /// The right to the files of an open journal.
 enum Hold {
-    /// Its lock; the system drops it with the process, however that ends.
+    /// A lock, which the system releases when the process ends.
     Lock { _lock: Lock },
     /// The files are copies of our own, in a folder that goes with them.
     Copies { _folder: TempDir },

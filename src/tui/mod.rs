@@ -190,7 +190,7 @@ pub struct Workspace {
 pub struct UnknownLibrary {
     /// The file.
     pub file: PathBuf,
-    /// Whether the user has agreed to it with other content.
+    /// True if the user agreed to the library when it had other content.
     pub changed: bool,
     /// Keeps the yes.
     pub agree: Arc<dyn Fn() -> Result<()> + Send + Sync>,

@@ -12,7 +12,7 @@ use rand::{Rng, RngExt};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// What the page of a made PDF says.
+/// The text on the page of a generated PDF.
 pub(crate) const SAID: &str = "Orders rose and margins recovered";
 
 pub(crate) fn zlib(data: &[u8]) -> Vec<u8> {

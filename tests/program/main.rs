@@ -116,7 +116,7 @@ fn found_library() -> Result<&'static Path, &'static str> {
     found.as_deref().map_err(String::as_str)
 }
 
-/// Whether there is a library of ONNX Runtime; where there is none, the test of this thread is noted as not tried.
+/// True if there is a library of ONNX Runtime; otherwise the test of this thread is listed as not tried.
 fn has_library() -> bool {
     found_library().map_err(not_tried).is_ok()
 }

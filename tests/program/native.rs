@@ -1,7 +1,7 @@
 //! No native code but what the user chose: none of the current folder, none that a project or a manifest names unasked, and of PyPI only
 //! wheels of known hashes, installed where nobody else has put anything.
 //!
-//! What must not be loaded is a library that leaves a mark as soon as it is.
+//! The library that must not be loaded leaves a mark as soon as it is.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -96,7 +96,7 @@ impl Place {
         names.map(|(name, folder)| (name, self.at(folder)))
     }
 
-    /// Whether the trap was loaded since this was last asked.
+    /// True if the trap was loaded since the last call.
     fn sprung(&self) -> bool {
         fs::remove_file(self.at("mark")).is_ok()
     }

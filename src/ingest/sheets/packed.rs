@@ -79,7 +79,7 @@ impl Pieces {
         }
     }
 
-    /// Whether the last bytes are these, eight at the most.
+    /// True if the last bytes (eight at most) are these.
     fn follows(&self, bytes: &[u8]) -> bool {
         let wanted = bytes.iter().fold(0, |wanted, byte| wanted << 8 | u64::from(*byte));
         self.last << (64 - 8 * bytes.len()) == wanted << (64 - 8 * bytes.len())

@@ -145,7 +145,7 @@ impl Model {
         usize::try_from(tokens.1.shape[axis]).ok()
     }
 
-    /// What its outputs depend on, by content.
+    /// The hash of all content that the outputs depend on.
     pub(crate) fn key(&self) -> Key {
         self.key
     }

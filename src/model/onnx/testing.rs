@@ -24,7 +24,7 @@ fn library() -> Result<&'static Runtime, &'static str> {
     found.as_ref().copied().map_err(String::as_str)
 }
 
-/// Whether there is a library; where there is none, the test of this thread is noted as not tried.
+/// True if there is a library; otherwise the test of this thread is listed as not tried.
 pub(crate) fn has_library() -> bool {
     library().map_err(not_tried).is_ok()
 }

@@ -86,7 +86,7 @@ enum Pending {
 }
 
 impl Record {
-    /// Begins the record of a folder as it is.
+    /// Starts the record of a folder as it is.
     pub(crate) fn new(root: &Path) -> Record {
         let root = root.canonicalize().expect("the folder is there");
         let (tree, nodes) = (Tree::new(), HashMap::from([(id(&root.metadata().expect("it is there")), ROOT)]));

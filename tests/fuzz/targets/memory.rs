@@ -32,12 +32,12 @@ pub(crate) fn begin(target: usize) {
     TOTAL.store(0, Relaxed);
 }
 
-/// What was taken since [`begin`].
+/// The memory taken since [`begin`].
 pub(crate) fn taken() -> Taken {
     Taken { peak: PEAK.load(Relaxed).saturating_sub(BEFORE.load(Relaxed)), total: TOTAL.load(Relaxed) }
 }
 
-/// Whether so many bytes more may be held.
+/// True if so many more bytes may be held.
 fn grows(bytes: usize) -> bool {
     let now = NOW.fetch_add(bytes, Relaxed) + bytes;
     PEAK.fetch_max(now, Relaxed);

@@ -1,4 +1,4 @@
-//! What the interpreter will take for a file, counted before it is asked: it unpacks and draws without measure.
+//! Counts the memory and drawing steps that the PDF interpreter needs for a file, before it runs: the interpreter itself has no limits.
 //!
 //! First the bytes of the file are looked over, before anything is opened: each stream is unpacked once, to the limit, by the
 //! filters that it names. Pictures are never unpacked; their bytes are overwritten, so that nothing else can unpack them either.
@@ -34,7 +34,7 @@ const SHOWN: usize = 100_000;
 /// Width of a row of a predictor, and glyphs whose widths are listed: what is above has no use.
 const COLUMNS: u64 = 1 << 20;
 const GLYPHS: i64 = 1 << 18;
-/// What a byte of deflated data may become.
+/// The most bytes to which one byte of deflated data unpacks.
 const DEFLATED: usize = 1032;
 
 /// Why the interpreter is not asked.
@@ -54,7 +54,7 @@ impl From<Over> for Harm {
     }
 }
 
-/// What has been counted of a file.
+/// The counts of a file so far.
 pub(super) struct Measure<'c> {
     cancelled: &'c dyn Fn() -> bool,
     /// Bytes that may still be unpacked.
@@ -363,7 +363,7 @@ fn lying(bytes: &[u8], at: usize) -> Result<Option<Lying>, Harm> {
     Ok(Some(Lying { head: at, data: start..start + data.len(), filters, picture: is_picture(&stream), objects }))
 }
 
-/// Whether a stream is a picture, by its name or by filters that nothing else has.
+/// True if a stream is a picture: by its name, or by filters that only pictures use.
 fn is_picture(stream: &Stream<'_>) -> bool {
     let filters = stream.filters();
     let only = [Filter::DctDecode, Filter::JpxDecode, Filter::Jbig2Decode, Filter::CcittFaxDecode];

@@ -17,7 +17,7 @@ pub(super) struct Over;
 /// The largest code of LZW, and one more.
 const LZW_CODES: usize = 4096;
 
-/// What a stream unpacks to by `filters`, the first of which is undone first, and the bytes that all steps together hold.
+/// Unpacks a stream by `filters`, the first one first; also gives the bytes that all steps hold together.
 pub(super) fn unpack(data: &[u8], filters: &[Filter], limit: usize) -> Result<(Vec<u8>, usize), Over> {
     let Some((filter, rest)) = filters.split_first() else { return Ok((Vec::new(), 0)) };
     let mut most = (Vec::new(), 0);
@@ -233,7 +233,7 @@ mod tests {
         out
     }
 
-    /// What the interpreter makes of a stream.
+    /// The bytes to which the interpreter unpacks a stream.
     fn theirs(filters: &str, data: &[u8]) -> Vec<u8> {
         let head = format!("<</Filter[{filters}]/Length {}>>stream\n", data.len());
         let bytes = [head.as_bytes(), data, b"\nendstream"].concat();

@@ -44,7 +44,7 @@ pub struct RuntimeParams {
     pub library: Option<PathBuf>,
     /// `auto`, `cpu` or `cuda:N`.
     pub device: Device,
-    /// Whether the user has named the library, or has said that the configuration may.
+    /// True if the user named the library or trusts the one that the configuration names.
     #[serde(skip)]
     pub trusted: bool,
 }

@@ -24,7 +24,7 @@ pub struct NamedLibrary {
     blake3: BTreeMap<String, String>,
 }
 
-/// Whether the user has agreed to a library.
+/// The user's answer on a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
     /// Yes, to these very files.
