@@ -10,6 +10,7 @@ use std::io::{self, ErrorKind};
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -34,6 +35,9 @@ const REMOVE_STEP: usize = 4096;
 
 /// How long a database that was closed may take to give back its files.
 const ENDING: Duration = Duration::from_secs(5);
+
+/// How long a step may take before a flush is asked for, which wakes it if a write has failed.
+const FIRST_FLUSH: Duration = Duration::from_millis(500);
 
 /// Time between two looks at whether it has.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -121,7 +125,7 @@ impl Database {
         for (key, value) in writes {
             batch.insert(key, value);
         }
-        self.guard(|db| db.apply_batch(batch))
+        self.guard(|db| awake(db, move || db.apply_batch(batch)))
     }
 
     /// Fails where so many bytes may not fit on its disk.
@@ -182,7 +186,7 @@ impl Database {
 
     /// Waits until everything written so far is on disk.
     pub(super) fn flush(&self) -> Result<()> {
-        self.guard(|db| db.flush())?;
+        self.guard(|db| awake(db, || db.flush()))?;
         // The database leaves to the system when its files reach the disk.
         let sync = || {
             let blobs = self.folder.join("blobs");
@@ -222,6 +226,8 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        // What a failed step left is not waited for when the database is closed: it is written now, or the database has failed.
+        let _ = self.guard(|db| awake(db, || db.flush()));
         // Damage that it notices now was told of by whoever met it, or is by the next to open it.
         let db = self.db.take();
         if !self.has_failed.load(Ordering::Relaxed) {
@@ -233,6 +239,29 @@ impl Drop for Database {
         let close = move || drop(contained(|| drop(ManuallyDrop::into_inner(db))));
         let _ = std::thread::Builder::new().name("close database".to_owned()).spawn(close);
     }
+}
+
+/// Runs a step that waits for a write. sled 0.34 notes a write that failed, but does not always wake who waits for it: the next flush does,
+/// so one is asked for now and then while the step lasts.
+fn awake<T: Send>(db: &sled::Db, step: impl FnOnce() -> sled::Result<T> + Send) -> sled::Result<T> {
+    std::thread::scope(|scope| {
+        let (ended, is_ended) = mpsc::channel::<()>();
+        let step = move || {
+            let _ended = ended;
+            contained(step)
+        };
+        let step = std::thread::Builder::new().name("database step".to_owned()).spawn_scoped(scope, step);
+        // Of the kind of error that is neither damage nor another run.
+        let step = step.map_err(|error| io::Error::new(ErrorKind::OutOfMemory, format!("no thread: {error}")))?;
+        // A flush waits as well as long as no write has failed, so each is asked for later than the one before it.
+        let mut patience = FIRST_FLUSH;
+        while is_ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            let flush = || drop(contained(|| db.flush()));
+            let _ = std::thread::Builder::new().name("database flush".to_owned()).spawn_scoped(scope, flush);
+            patience *= 2;
+        }
+        step.join().flatten().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Removes what a kill in the middle of an opening leaves, which the database takes for damage. Nothing of it counts yet: its settings,

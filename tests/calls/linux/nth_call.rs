@@ -20,8 +20,10 @@ use crate::linux::project::{RUN, STEPS, Trial, add_news, difference, ran, result
 use crate::linux::tracer::{Call, Ended, Verdict, Watcher};
 use crate::linux::{LIMIT, copy_of, inkstone, is_full, project, seed, traced};
 
-/// Calls that are tried of each kind with each error in each command.
+/// Calls that are tried of each kind with each error in each command; more of those on the database's log, since sled may wait for ever
+/// after one of them.
 const SAMPLE: usize = 1;
+const SAMPLE_OF_LOG: usize = 4;
 
 /// The kinds of calls that are made to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +31,7 @@ enum Kind {
     Open,
     Read,
     Write,
+    WriteLog,
     Sync,
     Rename,
     Remove,
@@ -38,10 +41,11 @@ enum Kind {
 }
 
 /// The kinds with the errors that their calls may end with.
-const KINDS: [(Kind, &[c_int]); 9] = [
+const KINDS: [(Kind, &[c_int]); 10] = [
     (Kind::Open, &[libc::EIO, libc::ENOSPC, libc::EMFILE, libc::EINTR]),
     (Kind::Read, &[libc::EIO, libc::EINTR]),
     (Kind::Write, &[libc::EIO, libc::ENOSPC, libc::EINTR]),
+    (Kind::WriteLog, &[libc::EIO, libc::ENOSPC]),
     (Kind::Sync, &[libc::EIO, libc::ENOSPC, libc::EINTR]),
     (Kind::Rename, &[libc::EIO, libc::ENOSPC]),
     (Kind::Remove, &[libc::EIO]),
@@ -80,8 +84,6 @@ impl Failing {
         let here = libc::AT_FDCWD as u64;
         let below = |path: PathBuf| path.starts_with(&self.root).then_some(path);
         let open = |number: u64| fs::read_link(call.descriptor(number)).ok().and_then(below);
-        // sled's log has been seen to wait for ever after a write or sync_file_range that failed.
-        let is_log = |path: &PathBuf| path.ends_with("db");
         let (kind, path) = match call.number {
             libc::SYS_openat => (Kind::Open, below(call.path(a, b))?),
             libc::SYS_open | libc::SYS_creat => (Kind::Open, below(call.path(here, a))?),
@@ -92,11 +94,12 @@ impl Failing {
             | libc::SYS_preadv2
             | libc::SYS_getdents64 => (Kind::Read, open(a)?),
             libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_writev | libc::SYS_pwritev | libc::SYS_pwritev2 => {
-                (Kind::Write, open(a).filter(|path| !is_log(path))?)
+                let path = open(a)?;
+                (if path.ends_with("db") { Kind::WriteLog } else { Kind::Write }, path)
             }
             libc::SYS_sendfile | libc::SYS_ftruncate | libc::SYS_fallocate => (Kind::Write, open(a)?),
             libc::SYS_copy_file_range => (Kind::Write, open(c)?),
-            libc::SYS_fsync | libc::SYS_fdatasync => (Kind::Sync, open(a)?),
+            libc::SYS_fsync | libc::SYS_fdatasync | libc::SYS_sync_file_range => (Kind::Sync, open(a)?),
             libc::SYS_rename => (Kind::Rename, below(call.path(here, b))?),
             libc::SYS_renameat | libc::SYS_renameat2 => (Kind::Rename, below(call.path(c, d))?),
             libc::SYS_unlink | libc::SYS_rmdir => (Kind::Remove, below(call.path(here, a))?),
@@ -145,6 +148,7 @@ impl Watcher for Failing {
             libc::SYS_fallocate,
             libc::SYS_fsync,
             libc::SYS_fdatasync,
+            libc::SYS_sync_file_range,
             libc::SYS_rename,
             libc::SYS_renameat,
             libc::SYS_renameat2,
@@ -272,10 +276,11 @@ fn faults(usual: &Usual, draw: &mut ChaCha8Rng) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (kind, errors) in KINDS {
         let count = usual.counts.get(&kind).copied().unwrap_or(0);
+        let sample = if kind == Kind::WriteLog { SAMPLE_OF_LOG } else { SAMPLE };
         for &error in errors {
             let numbers: Vec<usize> = match is_full() {
                 true => (1..=count).collect(),
-                false => (0..SAMPLE.min(count)).map(|_| draw.random_range(1..=count)).collect(),
+                false => (0..sample.min(count)).map(|_| draw.random_range(1..=count)).collect(),
             };
             faults.extend(numbers.into_iter().map(|n| Fault { kind, n, error }));
         }
