@@ -20,11 +20,15 @@
 //! | things drawn on all pages of a PDF | [`DRAWN`] | the file is set aside |
 //! | letters on a page of a PDF, pieces of text on all | [`GLYPHS`], [`FRAGMENTS`] | the file is set aside |
 //! | pages of a PDF | `[ingest] max_pages` | the file is set aside |
+//! | a compiled regular expression of the user's | [`PATTERN`] | the expression is an error |
 
 use std::io::{self, Read};
 
 use anyhow::{Result, bail};
+use regex::{Regex, RegexBuilder};
 
+/// Bytes of a compiled regular expression: a repetition that is counted in thousands takes more.
+pub const PATTERN: usize = 1 << 20;
 /// Bytes of a row, of an element of a JSON array, of the text in a row of Parquet, and of a text or HTML file.
 pub const RECORD: usize = 8 << 20;
 /// Bytes of a line of a plain file, which may hold a whole corpus.
@@ -61,6 +65,11 @@ pub const DRAWN: usize = 4_000_000;
 pub const GLYPHS: usize = 200_000;
 /// Pieces of text, each apart from the others, on all pages of a PDF.
 pub const FRAGMENTS: usize = 500_000;
+
+/// Compiles a regular expression of the user's.
+pub fn pattern(pattern: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern).size_limit(PATTERN).build()
+}
 
 /// Bytes that a document of so many bytes may unpack to.
 pub(super) fn unpacked(file: u64) -> u64 {

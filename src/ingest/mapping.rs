@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use regex::Regex;
 
+use crate::ingest::limits;
 use crate::ingest::source::{Column, Source, Table};
 
 /// Fields of documents, with the usual names of their columns, best first.
@@ -333,7 +334,7 @@ impl Mapping {
                 missing.push(format!("{field} = {{ in = {:?} }}", r#in));
                 continue;
             };
-            let pattern = Regex::new(pattern).with_context(|| format!("columns.{field}"))?;
+            let pattern = limits::pattern(pattern).with_context(|| format!("columns.{field}"))?;
             picks[number] = Pick::Found(pattern, cell);
         }
         let mapping = Mapping { fields: fields(source.table), picks, columns: columns.to_vec() };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Kind;
 use crate::ingest::encoding::Charset;
+use crate::ingest::limits;
 use crate::ingest::mapping::{self, nearest};
 use crate::ingest::times::{self, TimeFormat};
 
@@ -190,7 +191,7 @@ impl Source {
                 ));
             }
             if let Column::Pattern { pattern, .. } = column
-                && let Err(error) = regex::Regex::new(pattern)
+                && let Err(error) = limits::pattern(pattern)
             {
                 problems.push(format!("{} {field}: {error}", at("columns")));
             }

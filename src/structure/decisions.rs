@@ -26,6 +26,7 @@ use toml::de::DeTable;
 
 use super::list::Status;
 use crate::disk;
+use crate::ingest::limits;
 
 /// The file's content.
 #[derive(Debug, Default, Deserialize)]
@@ -162,7 +163,7 @@ fn added(add: WrittenAdd) -> Result<Added> {
         }
         (None, Some(pattern)) => {
             let regex =
-                Regex::new(&pattern).with_context(|| format!("pattern {pattern:?} is no regular expression"))?;
+                limits::pattern(&pattern).with_context(|| format!("pattern {pattern:?} cannot be used as a regular expression"))?;
             ensure!(!regex.is_match(""), "pattern {pattern:?} is found in every sentence");
             What::Pattern(Box::new(regex))
         }
@@ -217,7 +218,8 @@ mod tests {
             ("[[add]]\ntext = \"某句话\"\nfrom = 3", "from = 3 is no time"),
             ("[[add]]\ntext = \"某句话\"", "from"),
             ("[[add]]\nfrom = 2024-01-01", "either text or pattern"),
-            ("[[add]]\npattern = \"(\"\nfrom = 2024-01-01", "no regular expression"),
+            ("[[add]]\npattern = \"(\"\nfrom = 2024-01-01", "cannot be used as a regular expression"),
+            ("[[add]]\npattern = \".{0,99999}\"\nfrom = 2024-01-01", "size limit"),
             ("[[add]]\npattern = \"x*\"\nfrom = 2024-01-01", "every sentence"),
             ("refuse = []", "refuse"),
         ] {

@@ -51,6 +51,8 @@ struct Limit {
 
 /// Lines of text, which are copied a few times: read, decoded, split, and compared with themselves.
 const PLAIN: Limit = Limit { peak: (MB, 64), total: (4 * MB, 2_000) };
+/// Lists with regular expressions of the user's, each of which may be compiled to 1 MB.
+const PATTERNS: Limit = Limit { peak: (8 * MB, 64), total: (64 * MB, 2_000) };
 /// Tables: a thread reads 256 KB at a time, the pool keeps its queues, the preview and the rows are held beside each other.
 const TABLE: Limit = Limit { peak: (16 * MB, 200), total: (64 * MB, 20_000) };
 /// Models: they are held as they are opened, saved and opened again, and asked; the first one brings a dictionary of 50 MB.
@@ -67,7 +69,7 @@ pub(crate) const ALL: [Target; 32] = [
     Target { name: "codes", check: codes::check, limit: PLAIN },
     Target { name: "configuration", check: configuration::check, limit: PLAIN },
     Target { name: "csv", check: tables::csv, limit: TABLE },
-    Target { name: "decisions", check: lists::decisions, limit: PLAIN },
+    Target { name: "decisions", check: lists::decisions, limit: PATTERNS },
     Target { name: "dictionaries", check: lists::dictionaries, limit: PLAIN },
     Target { name: "docx", check: archives::docx, limit: PACKED },
     Target { name: "encodings", check: encodings::check, limit: PLAIN },
