@@ -12,10 +12,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use inkstone::backtest::{self, Params, Preset};
-use inkstone::factor::Factor;
-use inkstone::job::Ctx;
-use inkstone::market::Market;
+use inkstone_base::job::Ctx;
+use inkstone_lab::backtest::{self, Params, Preset};
+use inkstone_lab::factor::Factor;
+use inkstone_market::Market;
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -9,8 +9,8 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use inkstone::job::Ctx;
-use inkstone::model::{Csr, EstimatorParams, Goal, Method, fit_estimator, write_npz};
+use inkstone_base::job::Ctx;
+use inkstone_models::{Csr, EstimatorParams, Goal, Method, fit_estimator, write_npz};
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

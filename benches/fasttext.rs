@@ -10,10 +10,10 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use inkstone::job::Ctx;
-use inkstone::model::FastTextParams;
-use inkstone::plain::{CutSpec, Cutter, LineFormat, Lines, fasttext, open_model};
-use inkstone::text::TokenizerParams;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{CutSpec, Cutter, LineFormat, Lines, fasttext, open_model};
+use inkstone_models::FastTextParams;
+use inkstone_text::TokenizerParams;
 
 const ROUNDS: usize = 5;
 

@@ -14,10 +14,10 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use inkstone::job::Ctx;
-use inkstone::model::{CooccurrenceParams, GloveParams, PairWeighting};
-use inkstone::plain::{CutSpec, Cutter, LineFormat, Lines, glove};
-use inkstone::text::TokenizerParams;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{CutSpec, Cutter, LineFormat, Lines, glove};
+use inkstone_models::{CooccurrenceParams, GloveParams, PairWeighting};
+use inkstone_text::TokenizerParams;
 
 mod made;
 

@@ -11,12 +11,12 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use inkstone::disk::Formulas;
-use inkstone::job::Ctx;
-use inkstone::model::NewWordParams;
-use inkstone::plain::keywords::{self, Extractor, KeywordParams, Method};
-use inkstone::plain::{CutSpec, LineFormat, Lines, newwords};
-use inkstone::text::{Segmenter, TokenizerParams};
+use inkstone_base::disk::Formulas;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::keywords::{self, Extractor, KeywordParams, Method};
+use inkstone_features::plain::{CutSpec, LineFormat, Lines, newwords};
+use inkstone_models::NewWordParams;
+use inkstone_text::{Segmenter, TokenizerParams};
 use rand::prelude::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

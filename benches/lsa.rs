@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use inkstone::job::Ctx;
-use inkstone::model::{CooccurrenceParams, Nearest, PpmiParams, SvdParams, VectorizerParams};
-use inkstone::plain::{CutSpec, Cutter, LineFormat, Lines, lsa, ppmi, vectorize};
-use inkstone::text::TokenizerParams;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{CutSpec, Cutter, LineFormat, Lines, lsa, ppmi, vectorize};
+use inkstone_models::{CooccurrenceParams, Nearest, PpmiParams, SvdParams, VectorizerParams};
+use inkstone_text::TokenizerParams;
 use peer::Peer;
 
 mod made;

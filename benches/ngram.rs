@@ -13,10 +13,10 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use inkstone::job::Ctx;
-use inkstone::model::ngram::{NgramParams, Room};
-use inkstone::plain::{CutSpec, Cutter, HeldOut, LineFormat, Lines, train_ngram};
-use inkstone::text::TokenizerParams;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{CutSpec, Cutter, HeldOut, LineFormat, Lines, train_ngram};
+use inkstone_models::ngram::{NgramParams, Room};
+use inkstone_text::TokenizerParams;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use inkstone::job::Ctx;
-use inkstone::model::ModelFile;
-use inkstone::model::ngram::{LanguageModel, NgramParams, Room, Score};
-use inkstone::plain::{CutSpec, Cutter, HeldOut, LineFormat, Lines, train_ngram};
-use inkstone::text::TokenizerParams;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{CutSpec, Cutter, HeldOut, LineFormat, Lines, train_ngram};
+use inkstone_models::ModelFile;
+use inkstone_models::ngram::{LanguageModel, NgramParams, Room, Score};
+use inkstone_text::TokenizerParams;
 
 const ROUNDS: usize = 5;
 /// Documents asked for at once.

@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use inkstone::job::Ctx;
-use inkstone::model::onnx::{Device, Encoder, OnnxParams, Opening, Output, Runtime, Words};
-use inkstone::text::Truncation;
+use inkstone_base::job::Ctx;
+use inkstone_onnx::{Device, Encoder, OnnxParams, Opening, Output, Runtime, Words};
+use inkstone_text::Truncation;
 use peer::Peer;
 use serde_json::Value;
 

@@ -30,8 +30,8 @@ mod linux {
     use std::time::{Duration, Instant};
 
     use anyhow::{Context, Result, bail, ensure};
-    use inkstone::demo::{Params, generate};
-    use inkstone::job::Ctx;
+    use inkstone_base::job::Ctx;
+    use inkstone_corpus::demo::{Params, generate};
     use toml::{Table, Value};
 
     /// The features of the demo that need no contextual model, and vectors that are trained on a quarter of a year each.
@@ -189,7 +189,7 @@ mod linux {
             command.env("INKSTONE_BENCH_GENERATE", &data).env("INKSTONE_BENCH_SCALE", scale.to_string());
             let usage = self.measure(command).context("the market cannot be made")?;
             fs::write(data.join("placebo.txt"), include_str!("../datasets/demo/placebo.txt"))?;
-            let truth: serde_json::Value = inkstone::disk::read_json(&data.join("truth.json"))?;
+            let truth: serde_json::Value = inkstone_base::disk::read_json(&data.join("truth.json"))?;
             let documents = truth["documents"].as_u64().context("the market tells how many documents it has")? as usize;
             println!("\nscale {scale}: {documents} documents");
             println!(

@@ -10,8 +10,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use inkstone::job::Ctx;
-use inkstone::text::{Cut, Cutting, Mode, Segmenter, TokenizeParams, TokenizerParams, tokenize_stream};
+use inkstone_base::job::Ctx;
+use inkstone_text::{Cut, Cutting, Mode, Segmenter, TokenizeParams, TokenizerParams, tokenize_stream};
 use rand::prelude::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

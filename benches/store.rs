@@ -11,9 +11,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use inkstone::data::Key;
-use inkstone::job::Ctx;
-use inkstone::store::{RowKind, Rows, SetSpec, Store};
+use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
+use inkstone_store::{RowKind, Rows, SetSpec, Store};
 
 const ROWS: usize = 4096;
 const DIM: usize = 256;

@@ -13,12 +13,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use chrono::{Duration, NaiveDateTime};
-use inkstone::clean;
-use inkstone::corpus::{PART_ROWS, Parts, documents_to_frame};
-use inkstone::data::{Document, Kind};
-use inkstone::job::Ctx;
-use inkstone::structure::{self, Measure, outline};
-use inkstone::text::{TokenizerParams, sentences};
+use inkstone_base::data::{Document, Kind};
+use inkstone_base::job::Ctx;
+use inkstone_corpus::clean;
+use inkstone_corpus::structure::{self, Measure, outline};
+use inkstone_tables::corpus::{PART_ROWS, Parts, documents_to_frame};
+use inkstone_text::{TokenizerParams, sentences};
 use rand::prelude::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -10,10 +10,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use inkstone::job::Ctx;
-use inkstone::model::VectorizerParams;
-use inkstone::plain::{CutSpec, Cutter, LineFormat, Lines, vectorize};
-use inkstone::text::{DfLimit, TokenizerParams};
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{CutSpec, Cutter, LineFormat, Lines, vectorize};
+use inkstone_models::VectorizerParams;
+use inkstone_text::{DfLimit, TokenizerParams};
 use peer::Peer;
 use rand::RngExt;
 use rand::SeedableRng;

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use inkstone::job::Ctx;
-use inkstone::model::{Architecture, Objective, Word2vecParams};
-use inkstone::plain::word2vec::{self, WordParams};
-use inkstone::plain::{CutSpec, Cutter, LineFormat, Lines};
-use inkstone::text::TokenizerParams;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::word2vec::{self, WordParams};
+use inkstone_features::plain::{CutSpec, Cutter, LineFormat, Lines};
+use inkstone_models::{Architecture, Objective, Word2vecParams};
+use inkstone_text::TokenizerParams;
 
 mod made;
 

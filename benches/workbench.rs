@@ -28,10 +28,10 @@ mod terminal {
 
     use anyhow::{Context, Result, bail, ensure};
     use chrono::NaiveDateTime;
-    use inkstone::corpus::{PART_ROWS, documents_to_frame};
-    use inkstone::data::{Document, Key, Kind};
-    use inkstone::market::Code;
-    use inkstone::project::Project;
+    use inkstone_base::code::Code;
+    use inkstone_base::data::{Document, Key, Kind};
+    use inkstone_tables::corpus::{PART_ROWS, documents_to_frame};
+    use inkstone_tables::project::Project;
     use polars::prelude::{Column, IntoColumn, NamedFrom, Series};
     use pty_process::Size;
     use pty_process::blocking::{Command, Pty, open};

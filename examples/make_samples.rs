@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use encoding_rs::{BIG5, Encoding, GB18030, UTF_8};
-use inkstone::disk;
+use inkstone_tables::frames;
 use polars::prelude::{IntoColumn, NamedFrom, Series};
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     fs::write(dir.join("news_arrays.json"), format!("{}\n", serde_json::to_string_pretty(&arrays)?))?;
     let column =
         |i: usize| Series::new(FIELDS[i].into(), arrays.iter().map(|a| a[i]).collect::<Vec<_>>()).into_column();
-    disk::write_parquet(&dir.join("news.parquet"), &mut disk::frame((0..FIELDS.len()).map(column).collect())?)?;
+    frames::write_parquet(&dir.join("news.parquet"), &mut frames::frame((0..FIELDS.len()).map(column).collect())?)?;
     fs::create_dir_all(dir.join("txt"))?;
     for (i, row) in news.iter().enumerate() {
         let [id, title, body, codes, time, org] = fields(row)[..] else { continue };

@@ -1,7 +1,7 @@
 //! The batch front: progress on stderr (bars on a terminal, plain lines otherwise), exactly one JSON object on stdout.
 //!
 //! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run or could not say how it went; told to end by a signal,
-//! 128 and its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`crate::memory`]), as of a process that was killed.
+//! 128 and its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`inkstone_base::memory`]), as of a process that was killed.
 
 use std::backtrace::Backtrace;
 use std::fmt;
@@ -18,12 +18,12 @@ use anyhow::{Context, Result};
 use indicatif::{HumanCount, HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Map, Value, json};
 
-use crate::data::Report;
-use crate::job::{self, Cancelled, Ctx, StageProgress, StageState};
-use crate::remedy;
-use crate::signals::{self, Ending, Hearing};
-use crate::tui::crash::Recorder;
-use crate::width;
+use inkstone_base::data::Report;
+use inkstone_base::job::{self, Cancelled, Ctx, StageProgress, StageState};
+use inkstone_base::remedy;
+use inkstone_base::signals::{self, Ending, Hearing};
+use inkstone_base::width;
+use inkstone_tui::crash::Recorder;
 
 /// How often the bars are drawn.
 const DRAW_EVERY: Duration = Duration::from_millis(100);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use inkstone::cli::Cli;
 use inkstone::command;
-use inkstone::memory::Memory;
+use inkstone_base::memory::Memory;
 
 #[global_allocator]
 static MEMORY: Memory = Memory;

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::onnx::Place;
 use crate::config::bounds::flag;
-use crate::model::onnx::{EarlyStopping, SearchParams};
-use crate::plain::LineFormat;
-use crate::text::Truncation;
+use inkstone_features::plain::LineFormat;
+use inkstone_onnx::{EarlyStopping, SearchParams};
+use inkstone_text::Truncation;
 
 /// Flags of `generate`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Corpus, CsvText};
 use crate::config::bounds::flag;
-use crate::plain::keywords::Method;
+use inkstone_features::plain::keywords::Method;
 
 /// Flags of `keywords`.
 #[derive(Debug, Args)]

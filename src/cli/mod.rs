@@ -16,7 +16,7 @@ mod train;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::bounds::flag;
-use crate::disk::Formulas;
+use inkstone_base::disk::Formulas;
 
 pub use capsule::{Diff, Replay};
 pub use generate::Generate;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::onnx::{Activation, Device, Layers, OnnxParams, Output, Over, RuntimeParams, Taken};
-use crate::plain::onnx::Contextual;
-use crate::text::Truncation;
+use inkstone_features::plain::onnx::Contextual;
+use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, RuntimeParams, Taken};
+use inkstone_text::Truncation;
 
 /// Heading of these flags in every help text.
 const CONTEXTUAL: &str = "Contextual models (ONNX)";

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Subcommand};
 
-use crate::backtest::{Preset, Weights};
 use crate::config::bounds::flag;
-use crate::disk::Formulas;
-use crate::export::{Format, Shape};
-use crate::market::Price;
 use crate::pipeline::Stage;
+use inkstone_base::disk::Formulas;
+use inkstone_lab::backtest::{Preset, Weights};
+use inkstone_lab::export::{Format, Shape};
+use inkstone_market::Price;
 
 /// Which project a command works on.
 #[derive(Clone, Debug, Args)]
@@ -149,7 +149,7 @@ pub struct Experiment {
     pub name: Option<String>,
     /// Strategies and lengths as others have published them, instead of those of the configuration.
     #[arg(long)]
-    pub preset: Option<crate::experiment::Preset>,
+    pub preset: Option<inkstone_features::experiment::Preset>,
 }
 
 /// Flags of `drift`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::config::bounds::flag;
-use crate::ingest::Params;
+use inkstone_corpus::ingest::Params;
 
 /// Flags of `read`.
 #[derive(Debug, Args)]

@@ -6,9 +6,9 @@ use chrono::NaiveDateTime;
 use clap::Args;
 
 use crate::config::bounds::flag;
-use crate::ingest::read_time;
-use crate::plain::LineFormat;
-use crate::text::{Cut, Mode, Truncation};
+use inkstone_corpus::ingest::read_time;
+use inkstone_features::plain::LineFormat;
+use inkstone_text::{Cut, Mode, Truncation};
 
 /// Heading of these flags in every help text.
 const CUTTING: &str = "Cutting text";

@@ -9,7 +9,7 @@ use crate::cli::Boilerplate as Args;
 use crate::config::Config;
 use crate::headless::Summary;
 use crate::pipeline;
-use crate::structure::{Boilerplate, Decisions, Status, decide, read_list};
+use inkstone_corpus::structure::{Boilerplate, Decisions, Status, decide, read_list};
 
 /// Characters of a sentence that stand behind its id in the file of decisions.
 const TOLD: usize = 40;

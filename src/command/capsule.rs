@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use crate::cli::{Diff, Global, Replay};
-use crate::export::Manifest;
 use crate::headless::{self, Summary};
-use crate::job::Ctx;
 use crate::pipeline;
-use crate::width::shown;
+use inkstone_base::job::Ctx;
+use inkstone_base::width::shown;
+use inkstone_lab::export::Manifest;
 
 /// Runs once more what a manifest tells of, with its seed.
 pub(super) fn replay(args: &Replay, global: &Global) -> Result<ExitCode> {

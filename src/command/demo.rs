@@ -11,17 +11,18 @@ use serde_json::{Value, json};
 use super::is_batch;
 use super::project::{Opened, summary};
 use super::workbench::workspace as workspace_of;
-use crate::backtest::Outcome;
 use crate::cli::{Demo, Global};
 use crate::config::Config;
-use crate::data::Report;
-use crate::demo::{self, Params, Planted, Truth};
-use crate::disk::{self, Room};
-use crate::extract::Model;
 use crate::headless;
-use crate::job::Ctx;
 use crate::pipeline::{self, Stage};
-use crate::tui::{self, Start, Workspace};
+use inkstone_base::data::Report;
+use inkstone_base::disk::{self, Room};
+use inkstone_base::job::Ctx;
+use inkstone_corpus::demo::{self, Params, Planted, Truth};
+use inkstone_features::extract::Model;
+use inkstone_lab::backtest::Outcome;
+use inkstone_tui as tui;
+use inkstone_tui::{Start, Workspace};
 
 /// The demo's configuration.
 const CONFIG: &str = include_str!("../../assets/demo.toml");

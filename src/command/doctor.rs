@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use super::{batch, is_batch, or_explain};
 use crate::cli::{Doctor, Global};
-use crate::data::Report;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::onnx::RuntimeParams;
-use crate::model::onnx::runtime::{MEND, MEND_CUDA, Machine, PACKAGE_VERSION, install, program, runtime_folder};
-use crate::simd;
-use crate::width::shown;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_base::simd;
+use inkstone_base::width::shown;
+use inkstone_onnx::RuntimeParams;
+use inkstone_onnx::runtime::{MEND, MEND_CUDA, Machine, PACKAGE_VERSION, install, program, runtime_folder};
 
 /// How a model of a hub becomes one that this program reads.
 const EXPORT: &str = "pip install \"optimum[onnxruntime]\" && optimum-cli export onnx --model hfl/chinese-macbert-base --task \

@@ -9,16 +9,16 @@ use super::is_batch;
 use super::project::Opened;
 use super::workbench::open_ui;
 use crate::cli::{Experiment, Global};
-use crate::disk::{self, Room};
-use crate::experiment::{Findings, Params, Preset};
-use crate::extract::Model;
 use crate::headless::{self, Summary};
-use crate::job::Ctx;
 use crate::pipeline;
-use crate::report::experiment_html;
-use crate::store::Reader;
-use crate::text::Segmenter;
-use crate::tui::{Kept, Laboratory, Start, Truncated};
+use inkstone_base::disk::{self, Room};
+use inkstone_base::job::Ctx;
+use inkstone_features::experiment::{Findings, Params, Preset};
+use inkstone_features::extract::Model;
+use inkstone_report::experiment_html;
+use inkstone_store::Reader;
+use inkstone_text::Segmenter;
+use inkstone_tui::{Kept, Laboratory, Start, Truncated};
 
 /// Runs the experiments of a project.
 pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
     }))
 }
 
-type Ran = (Vec<crate::data::Report>, Vec<Findings>, Vec<String>);
+type Ran = (Vec<inkstone_base::data::Report>, Vec<Findings>, Vec<String>);
 
 /// Runs experiments, and writes the page of each among the exports.
 fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<Ran> {

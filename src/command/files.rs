@@ -11,25 +11,25 @@ use serde_json::json;
 
 use super::counted;
 use super::project::of_factor;
-use crate::backtest::{self, Params, events};
 use crate::cli::{Backtest, Global, LineMode, Tokenize, Tokenizer, WordCut};
-use crate::disk::{self, Room};
-use crate::export::{self, ExportFactor, Extra, Provenance};
-use crate::factor::Factor;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::ledger::{self, Trial};
-use crate::lint::{self, Masked, Subject};
-use crate::market::Market;
 use crate::pipeline::{self, Judged};
-use crate::project::Project;
-use crate::report::{FactorPage, factor_html};
-use crate::text::subword::Subword;
-use crate::text::{
+use inkstone_base::disk::{self, Room};
+use inkstone_base::job::Ctx;
+use inkstone_base::width::Screened;
+use inkstone_lab::backtest::{self, Params, events};
+use inkstone_lab::export::{self, ExportFactor, Extra, Provenance};
+use inkstone_lab::factor::Factor;
+use inkstone_lab::ledger::{self, Trial};
+use inkstone_lab::lint::{self, Masked, Subject};
+use inkstone_market::Market;
+use inkstone_report::{FactorPage, factor_html};
+use inkstone_tables::project::Project;
+use inkstone_text::subword::Subword;
+use inkstone_text::{
     Counter, Cutting, Mode, PieceCutter, Segmenter, Stopwords, TokenizeParams, TokenizerParams, VocabularyParams,
     tokenize_stream,
 };
-use crate::width::Screened;
 
 /// Puts the flags of `backtest` over the parameters.
 pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {

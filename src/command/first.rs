@@ -11,7 +11,8 @@ use super::project::Opened;
 use super::workbench::{forms, language, workspace};
 use crate::cli::{Demo, Global};
 use crate::config::Language;
-use crate::tui::{self, Change, Start, WelcomeBench};
+use inkstone_tui as tui;
+use inkstone_tui::{Change, Start, WelcomeBench};
 
 /// Shows the first screen, and then the workbench on what was chosen.
 pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {

@@ -6,10 +6,10 @@ use anyhow::{Context, Result, ensure};
 
 use crate::cli::{KeywordPreset, Keywords};
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{Idf, ModelFile, Vectorizer};
-use crate::plain::keywords::{self, Extractor, KeywordParams, Method};
-use crate::plain::{CutSpec, LineFormat, Lines, Source};
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::keywords::{self, Extractor, KeywordParams, Method};
+use inkstone_features::plain::{CutSpec, LineFormat, Lines, Source};
+use inkstone_models::{Idf, ModelFile, Vectorizer};
 
 /// Finds keywords and key sentences.
 pub(super) fn run(args: &Keywords, ctx: &Ctx) -> Result<Summary> {

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use super::{batch, is_batch, or_explain};
 use crate::cli::{Global, Ledger as Args, LedgerAction};
 use crate::config::Config;
-use crate::figures::{count, number, signed};
 use crate::headless::Summary;
-use crate::ledger::{Book, BookTrial, Entry, Ledger, Looks, Tally};
 use crate::pipeline;
-use crate::project::Project;
-use crate::width::{left, right, shown as shown_text};
+use inkstone_base::figures::{count, number, signed};
+use inkstone_base::width::{left, right, shown as shown_text};
+use inkstone_lab::ledger::{Book, BookTrial, Entry, Ledger, Looks, Tally};
+use inkstone_tables::project::Project;
 
 /// Cells of the names in the table.
 const NAME: usize = 28;
@@ -27,7 +27,7 @@ const NAME: usize = 28;
 struct Row {
     id: u64,
     when: String,
-    kind: crate::ledger::Kind,
+    kind: inkstone_lab::ledger::Kind,
     /// None where it was deleted.
     factor: Option<String>,
     lookahead: bool,
@@ -207,8 +207,8 @@ mod tests {
     use chrono::NaiveDate;
 
     use super::*;
-    use crate::backtest::{IcSeries, IcSummary, LongShort, Outcome};
-    use crate::ledger::{Trial, record};
+    use inkstone_lab::backtest::{IcSeries, IcSummary, LongShort, Outcome};
+    use inkstone_lab::ledger::{Trial, record};
 
     fn tested(name: &str, drift: f64) -> Outcome {
         let dates: Vec<NaiveDate> =
@@ -233,7 +233,7 @@ mod tests {
         let refused = format!("{:#}", run(LedgerAction::List).unwrap_err());
         assert!(refused.contains("no backtest has been recorded") && !path.exists(), "{refused}");
         for (name, drift) in [("舆情", 0.001), ("tone", 0.0), ("tone", 0.0)] {
-            let inputs = [("factor".to_owned(), crate::data::Key::of(name.as_bytes()))].into();
+            let inputs = [("factor".to_owned(), inkstone_base::data::Key::of(name.as_bytes()))].into();
             record(&path, &Trial::backtest(&tested(name, drift), json!({"quantiles": 5}), inputs), Utc::now()).unwrap();
         }
         let listed = run(LedgerAction::List).unwrap();

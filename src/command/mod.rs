@@ -30,12 +30,12 @@ use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Command, Global};
 use crate::config::TEMPLATE;
-use crate::data::Report;
-use crate::disk;
 use crate::headless::{self, Summary};
-use crate::job::Ctx;
 use crate::pipeline::Stage;
-use crate::{remedy, signals, simd, width};
+use inkstone_base::data::Report;
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_base::{remedy, signals, simd, width};
 
 /// Runs the command line to its end.
 pub fn run(cli: Cli) -> ExitCode {

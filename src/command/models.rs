@@ -7,14 +7,16 @@ use serde::Serialize;
 
 use super::staged;
 use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, Sample, Shift};
-use crate::data::Report;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::ngram::SampleParams;
-use crate::model::onnx::{Generator, OnnxParams, Opening};
-use crate::model::{Explanation, WordVectors};
-use crate::plain::onnx::{Contextual, Examination, FittedOnnx, is_onnx};
-use crate::plain::{self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought};
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::onnx::{Contextual, Examination, FittedOnnx, is_onnx};
+use inkstone_features::plain::{
+    self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought,
+};
+use inkstone_models::ngram::SampleParams;
+use inkstone_models::{Explanation, WordVectors};
+use inkstone_onnx::{Generator, OnnxParams, Opening};
 
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;

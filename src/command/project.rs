@@ -9,17 +9,17 @@ use serde_json::json;
 
 use super::is_batch;
 use super::workbench::open_ui;
-use crate::backtest::Outcome;
 use crate::cli::{Backtest, Drift, Global};
 use crate::config::Config;
-use crate::data::Report;
 use crate::headless::{self, Summary};
-use crate::job::Ctx;
-use crate::lint::{Standing, Verdict};
-use crate::lock::Lock;
 use crate::pipeline::{self, Judged, Stage};
-use crate::shell::quoted;
-use crate::tui::Start;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_base::lock::Lock;
+use inkstone_base::shell::quoted;
+use inkstone_lab::backtest::Outcome;
+use inkstone_lab::lint::{Standing, Verdict};
+use inkstone_tui::Start;
 
 /// Puts flags of the command line over a configuration.
 type Flags = Arc<dyn Fn(&mut Config) -> Result<()> + Send + Sync>;

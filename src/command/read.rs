@@ -9,11 +9,11 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Read;
-use crate::data::Report;
-use crate::disk::{self, Room};
 use crate::headless::Summary;
-use crate::ingest::papers::{self, Limits, Paper, Published};
-use crate::job::Ctx;
+use inkstone_base::data::Report;
+use inkstone_base::disk::{self, Room};
+use inkstone_base::job::Ctx;
+use inkstone_corpus::ingest::papers::{self, Limits, Paper, Published};
 
 /// Files read at a time.
 const BATCH: usize = 64;

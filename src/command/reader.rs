@@ -7,14 +7,14 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, anyhow};
 
 use super::project::Opened;
-use crate::corpus::Parts;
-use crate::data::Document;
-use crate::extract::{Feature, Model, ToneWords};
-use crate::link::{Field, links_of_part, name_spans};
-use crate::project::Project;
-use crate::structure::{Sentence, sentences_of_part};
-use crate::text::TokenizerParams;
-use crate::tui::{Mark, Marker, Meaning};
+use inkstone_base::data::Document;
+use inkstone_corpus::link::{Field, links_of_part, name_spans};
+use inkstone_corpus::structure::{Sentence, sentences_of_part};
+use inkstone_features::extract::{Feature, Model, ToneWords};
+use inkstone_tables::corpus::Parts;
+use inkstone_tables::project::Project;
+use inkstone_text::TokenizerParams;
+use inkstone_tui::{Mark, Marker, Meaning};
 
 /// Marks names by the project's links, tone words by its first lexicon feature, if it has one, and boilerplate by the structure of its
 /// documents, if it was asked for.
@@ -111,7 +111,7 @@ impl<T> PartRead<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::structure::{Salience, Section};
+    use inkstone_corpus::structure::{Salience, Section};
 
     #[test]
     fn boilerplate_is_counted_from_the_beginning_of_the_body() {

@@ -9,12 +9,13 @@ use serde_json::json;
 use super::counted;
 use crate::cli::{Store as Args, StoreAction};
 use crate::config::Config;
-use crate::data::Report;
-use crate::disk::Room;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::store::{Header, Reader, RowKind, Store, export, file_name, import};
-use crate::{disk, pipeline};
+use crate::pipeline;
+use inkstone_base::data::Report;
+use inkstone_base::disk;
+use inkstone_base::disk::Room;
+use inkstone_base::job::Ctx;
+use inkstone_store::{Header, Reader, RowKind, Store, export, file_name, import};
 
 /// Looks after the feature store.
 pub(super) fn run(args: &Args, ctx: &Ctx) -> Result<Summary> {

@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use super::project::Opened;
 use crate::cli::{Global, Trace};
 use crate::headless::{self, Summary};
-use crate::job::Ctx;
-use crate::lint::Standing;
-use crate::market::Code;
 use crate::pipeline::{self, Tracer};
-use crate::tui::{Judgement, JudgementOf, Tracing};
+use inkstone_base::code::Code;
+use inkstone_base::job::Ctx;
+use inkstone_lab::lint::Standing;
+use inkstone_tui::{Judgement, JudgementOf, Tracing};
 
 /// Tells the dates of a quantile, or the names of a date and as deep as is asked for the documents and sentences behind one.
 pub(super) fn run(args: &Trace, global: &Global) -> Result<ExitCode> {

@@ -305,8 +305,9 @@ mod tests {
     use super::*;
     use crate::config::outline::{example, settings};
     use crate::config::{Config, TEMPLATE, edit};
-    use crate::extract::Feature;
-    use crate::{experiment, factor};
+    use inkstone_features::experiment;
+    use inkstone_features::extract::Feature;
+    use inkstone_lab::factor;
 
     /// The key paths of all numbers of a value, without the numbers of lists.
     fn numbers(path: &str, value: &Value, found: &mut Vec<String>) {

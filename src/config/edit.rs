@@ -10,7 +10,7 @@ use std::ops::Range;
 use anyhow::{Context, Result, bail, ensure};
 use toml_edit::{ArrayOfTables, Document, DocumentMut, Item, Table, Value};
 
-use crate::ingest::{Format, Source};
+use inkstone_corpus::ingest::{Format, Source};
 
 /// Marks a line of the template that is an example: it has no effect.
 const EXAMPLE: &str = "#: ";
@@ -241,8 +241,8 @@ fn lines_as_in(text: &str, written: String) -> String {
 mod tests {
     use super::*;
     use crate::config::{Config, TEMPLATE};
-    use crate::data::Kind;
-    use crate::ingest::{Column, Table as SourceTable};
+    use inkstone_base::data::Kind;
+    use inkstone_corpus::ingest::{Column, Table as SourceTable};
 
     fn get<'t>(text: &'t str, path: &str) -> Option<&'t str> {
         Written::read(text).unwrap().get(path)

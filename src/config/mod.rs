@@ -15,15 +15,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::extract::Feature;
-use crate::ingest::Source;
-use crate::market::Cutoff;
-use crate::model::onnx::RuntimeParams;
-use crate::text::TokenizerParams;
-use crate::tui::{Depth, Shade};
-use crate::{backtest, clean, experiment, export, factor, ingest, link, lint, structure};
 use check::Checker;
 pub use check::Fault;
+use inkstone_corpus::ingest::Source;
+use inkstone_corpus::{clean, ingest, link, structure};
+use inkstone_features::experiment;
+use inkstone_features::extract::Feature;
+use inkstone_lab::{backtest, export, factor, lint};
+use inkstone_market::Cutoff;
+use inkstone_onnx::RuntimeParams;
+use inkstone_text::TokenizerParams;
+use inkstone_tui::{Depth, Shade};
 
 /// The commented file of all settings, as `inkstone init` writes it.
 pub const TEMPLATE: &str = include_str!("../../workbench.toml");

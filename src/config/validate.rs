@@ -5,9 +5,9 @@ use std::path::{Component, Path};
 
 use super::Config;
 use super::check::Problem;
-use crate::disk;
-use crate::extract::Model;
-use crate::factor::check_feature_name;
+use inkstone_base::disk;
+use inkstone_features::extract::Model;
+use inkstone_lab::factor::check_feature_name;
 
 /// Why a factor cannot be made of this feature and column.
 fn of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {

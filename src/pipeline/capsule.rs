@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::state::State;
 use super::{Stage, run};
 use crate::config::Config;
-use crate::corpus::Parts;
-use crate::data::{Key, Report};
-use crate::disk;
-use crate::export::{Difference, Manifest, StageNote, difference};
-use crate::job::Ctx;
-use crate::project::Project;
-use crate::store::Reader;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_lab::export::{Difference, Manifest, StageNote, difference};
+use inkstone_store::Reader;
+use inkstone_tables::corpus::Parts;
+use inkstone_tables::project::Project;
 
 /// A run that was repeated.
 #[derive(Clone, Debug, Serialize)]

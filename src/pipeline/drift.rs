@@ -7,16 +7,16 @@ use serde::Serialize;
 
 use super::Run;
 use super::materials::Materials;
-use crate::backtest;
 use crate::config::Config;
-use crate::data::Key;
-use crate::extract::{self, Feature, Model};
-use crate::factor::Factor;
-use crate::job::Ctx;
-use crate::market::Market;
-use crate::model::onnx::{Drift, DriftFigures};
-use crate::stats::spearman;
-use crate::store::{Set, Store, Values};
+use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
+use inkstone_base::stats::spearman;
+use inkstone_features::extract::{self, Feature, Model};
+use inkstone_lab::backtest;
+use inkstone_lab::factor::Factor;
+use inkstone_market::Market;
+use inkstone_onnx::{Drift, DriftFigures};
+use inkstone_store::{Set, Store, Values};
 
 /// What changes.
 #[derive(Debug, Serialize)]

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
-use crate::corpus::{Parts, column, times_of};
-use crate::data::Kind;
-use crate::disk;
-use crate::lint::{Document, Model};
-use crate::market::{AUCTION, CLOSE, Cutoff, Market};
-use crate::model::FoldReport;
-use crate::store::Set;
+use inkstone_base::data::Kind;
+use inkstone_lab::lint::{Document, Model};
+use inkstone_market::{AUCTION, CLOSE, Cutoff, Market};
+use inkstone_models::FoldReport;
+use inkstone_store::Set;
+use inkstone_tables::corpus::{Parts, column, times_of};
+use inkstone_tables::frames;
 
 /// A feature of a factor, as the linter asks of it.
 pub(super) struct Source<'a> {
@@ -40,7 +40,7 @@ impl Evidence {
         let mut stories: HashMap<String, u32> = HashMap::new();
         for part in 0..clean.files()?.len() {
             let wanted = ["doc_id", "kind", "published_at", "ingested_at", "first_mention"];
-            let frame = disk::read_parquet(&clean.path(part), Some(&wanted))?;
+            let frame = frames::read_parquet(&clean.path(part), Some(&wanted))?;
             let (ids, names) = (column(&frame, "doc_id")?.str()?, column(&frame, "kind")?.str()?);
             let firsts = column(&frame, "first_mention")?.str()?;
             let (published, ingested) = (times_of(&frame, "published_at")?, times_of(&frame, "ingested_at")?);

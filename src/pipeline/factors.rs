@@ -11,13 +11,16 @@ use super::materials::{Materials, read_factor};
 use super::state::{State, Step};
 use super::{KNOWN_AT, Run, VERSION, last_reports, outcomes};
 use crate::config::Config;
-use crate::data::{Key, Report};
-use crate::export::{ExportFactor, Extra, Provenance};
-use crate::factor::{Factor, Plan, signals_to_frame};
-use crate::ledger::{self, Trial};
-use crate::project::Project;
-use crate::store::Reader;
-use crate::{backtest, disk, export, ingest};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk;
+use inkstone_corpus::ingest;
+use inkstone_lab::export::{ExportFactor, Extra, Provenance};
+use inkstone_lab::factor::{Factor, Plan, signals_to_frame};
+use inkstone_lab::ledger::{self, Trial};
+use inkstone_lab::{backtest, export};
+use inkstone_store::Reader;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
 
 impl Run<'_> {
     pub(super) fn factors(&mut self) -> Result<()> {
@@ -43,8 +46,8 @@ impl Run<'_> {
                 let (factor, built) = materials.of_signals(params, &plan, &signals, ctx)?;
                 report.fact("values", built.rows_out);
                 report.facts.extend(built.facts);
-                disk::write_parquet(&beside, &mut signals_to_frame(&signals)?)?;
-                disk::write_parquet(&path, &mut factor.to_frame()?)?;
+                frames::write_parquet(&beside, &mut signals_to_frame(&signals)?)?;
+                frames::write_parquet(&path, &mut factor.to_frame()?)?;
                 Ok((report, None))
             })?;
             self.factors.push(key);
@@ -138,7 +141,7 @@ fn provenance(config: &Config, project: &Project, tested: &[Key], state: &State,
         stages: capsule::stages(config, project, state)?,
         seed: config.project.seed,
         known_at: KNOWN_AT.to_owned(),
-        versions: BTreeMap::from([("jieba-rs".to_owned(), crate::text::JIEBA_VERSION.to_owned())]),
+        versions: BTreeMap::from([("jieba-rs".to_owned(), inkstone_text::JIEBA_VERSION.to_owned())]),
         created: None,
     })
 }

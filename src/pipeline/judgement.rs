@@ -13,22 +13,24 @@ use super::evidence::{Evidence, Source};
 use super::materials::{Materials, read_factor};
 use super::state::{State, Step};
 use super::{Run, VERSION, findings, project};
-use crate::backtest::events::{EventStudy, events_of_factor, events_of_signals};
-use crate::backtest::{Outcome, events};
 use crate::config::{ChartFormat, Config};
-use crate::data::{Key, Report, TooLittle};
-use crate::disk::Room;
-use crate::extract::{Feature, Model};
-use crate::factor::{self, Factor, Plan, Signal, signals_from_frame};
-use crate::job::Ctx;
-use crate::language::Language;
-use crate::ledger::{self, Looks};
-use crate::lint::{Masked, Subject, TextReading, Texts, Verdict};
-use crate::market::Market;
-use crate::project::Project;
-use crate::report::{FactorPage, factor_charts, factor_html, png};
-use crate::store::Store;
-use crate::{disk, lint};
+use inkstone_base::data::{Key, Report, TooLittle};
+use inkstone_base::disk;
+use inkstone_base::disk::Room;
+use inkstone_base::job::Ctx;
+use inkstone_base::language::Language;
+use inkstone_features::extract::{Feature, Model};
+use inkstone_lab::backtest::events::{EventStudy, events_of_factor, events_of_signals};
+use inkstone_lab::backtest::{Outcome, events};
+use inkstone_lab::factor::{self, Factor, Plan, Signal, signals_from_frame};
+use inkstone_lab::ledger::{self, Looks};
+use inkstone_lab::lint;
+use inkstone_lab::lint::{Masked, Subject, TextReading, Texts, Verdict};
+use inkstone_market::Market;
+use inkstone_report::{FactorPage, factor_charts, factor_html, png};
+use inkstone_store::Store;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
 
 /// Everything that is said of a factor.
 pub struct Judged {
@@ -302,6 +304,6 @@ pub fn write_report(page: &FactorPage<'_>, folder: &Path, charts: &[ChartFormat]
 /// The signals of a factor, as it was built last.
 pub(super) fn read_signals(name: &str, project: &Project) -> Result<Vec<Signal>> {
     let path = project.signals(name);
-    signals_from_frame(&disk::read_parquet(&path, None)?)
+    signals_from_frame(&frames::read_parquet(&path, None)?)
         .with_context(|| format!("{} is unreadable: build the factor again (inkstone factor)", path.display()))
 }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::config::Config;
-use crate::data::{Key, Report};
-use crate::disk;
-use crate::factor::{self, Factor, Inputs, Plan, Signal, Sources};
-use crate::job::Ctx;
-use crate::market::Market;
-use crate::project::Project;
-use crate::store::Reader;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_features::extract;
+use inkstone_lab::factor::{self, Factor, Inputs, Plan, Signal};
+use inkstone_market::Market;
+use inkstone_store::Reader;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
 
 /// Where the materials of a project's factors are.
 pub(super) struct Materials<'a> {
@@ -58,8 +59,8 @@ impl Materials<'_> {
         let (clean, links) = (self.project.clean(), self.project.links());
         let cutoff = self.config.market.cutoff;
         let source_weights = &params.source_weights;
-        let sources = Sources { sets: &sets, clean: &clean, links: &links, cutoff, source_weights };
-        let (signals, report) = factor::read(plan, &sources, self.market, ctx)?;
+        let sources = extract::SignalSources { sets: &sets, clean: &clean, links: &links, cutoff, source_weights };
+        let (signals, report) = extract::signals(plan, &sources, self.market, ctx)?;
         if plan.reads_documents() && report.rows_out == 0 {
             let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
             bail!(
@@ -92,7 +93,7 @@ impl Materials<'_> {
 pub(super) fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
     let path = project.factor(name);
     ensure!(path.exists(), "factor {name:?} is not built yet (inkstone factor)");
-    let (factor, _) = Factor::from_frame(&disk::read_parquet(&path, None)?, name, market)
+    let (factor, _) = Factor::from_frame(&frames::read_parquet(&path, None)?, name, market)
         .with_context(|| format!("the factor table {}", path.display()))?;
     Ok(factor)
 }

@@ -13,6 +13,8 @@ mod materials;
 mod output;
 mod standing;
 mod state;
+#[cfg(test)]
+mod structure_of_demo;
 mod trace;
 mod whole;
 
@@ -21,20 +23,23 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::backtest::Outcome;
 use crate::config::Config;
-use crate::data::{Key, Report};
-use crate::disk::Room;
-use crate::extract::{self, Feature, Model};
-use crate::job::Ctx;
-use crate::market::{Code, Market, Security, securities_from_frame};
-use crate::project::Project;
-use crate::store::Store;
-use crate::truncate::Needs;
-use crate::{clean, disk, ingest, link, structure};
 pub use capsule::{Replayed, diff, replay};
 pub use drift::{Drifted, drift};
 pub use experiment::{Looked, experiments, findings, grids, look_at, score_of};
+use inkstone_base::code::Code;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk;
+use inkstone_base::disk::Room;
+use inkstone_base::job::Ctx;
+use inkstone_corpus::truncate::Needs;
+use inkstone_corpus::{clean, ingest, link, structure};
+use inkstone_features::extract::{self, Feature, Model};
+use inkstone_lab::backtest::Outcome;
+use inkstone_market::{Market, Security, securities_from_frame};
+use inkstone_store::Store;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
 pub use judgement::{Judged, judged, judged_of, study, write_report};
 use output::Output;
 pub use standing::{Standing, standings};
@@ -400,13 +405,13 @@ fn securities(project: &Project) -> Result<Vec<Security>> {
     if !project.securities().exists() {
         return Ok(Vec::new());
     }
-    securities_from_frame(&disk::read_parquet(&project.securities(), None)?)
+    securities_from_frame(&frames::read_parquet(&project.securities(), None)?)
 }
 
 /// The market of a project's own table of prices.
 fn market(project: &Project, securities: &[Security]) -> Result<Market> {
     let path = project.prices();
-    let frame = disk::read_parquet(&path, None)?;
+    let frame = frames::read_parquet(&path, None)?;
     Market::from_frame(&frame, securities).with_context(|| format!("the price table {}", path.display()))
 }
 
@@ -416,7 +421,7 @@ fn linkable(project: &Project) -> Result<Vec<Security>> {
     if !table.is_empty() || !project.prices().exists() {
         return Ok(table);
     }
-    let prices = disk::read_parquet(&project.prices(), Some(&["code"]))?;
+    let prices = frames::read_parquet(&project.prices(), Some(&["code"]))?;
     let codes: BTreeSet<&str> = prices.column("code")?.str()?.iter().flatten().collect();
     Ok(codes.into_iter().map(|code| Security::unnamed(Code::canonical(code))).collect())
 }

@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::corpus::Parts;
-use crate::data::Key;
-use crate::disk::{self, Damage, Flaw};
-use crate::export::{FileEntry, Manifest};
-use crate::job::Ctx;
-use crate::project::Project;
+use inkstone_base::data::Key;
+use inkstone_base::disk::{self, Damage, Flaw};
+use inkstone_base::job::Ctx;
+use inkstone_lab::export::{FileEntry, Manifest};
+use inkstone_tables::corpus::Parts;
+use inkstone_tables::project::Project;
 
 /// Where a stage's files are.
 pub(super) struct Output {

@@ -6,9 +6,9 @@ use anyhow::Result;
 
 use super::{Run, needs_structure};
 use crate::config::Config;
-use crate::data::{Key, Report};
-use crate::job::Ctx;
-use crate::structure;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_corpus::structure;
 
 /// How a configured feature stands.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub fn standings(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Standing
             run.structure = run.structure_key(&structure::Params { salience, ..config.structure.clone() }).ok();
         }
     }
-    let standing = |feature: &crate::extract::Feature| {
+    let standing = |feature: &inkstone_features::extract::Feature| {
         let name = format!("extract {}", feature.name);
         let before = run.state.key_of(&name);
         Standing {
@@ -53,8 +53,8 @@ pub fn standings(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Standing
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Kind;
     use crate::pipeline::{self, Stage};
+    use inkstone_base::data::Kind;
 
     #[test]
     fn a_feature_is_stale_as_soon_as_it_is_configured_otherwise() {

@@ -11,10 +11,10 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::output::{Made, Output};
-use crate::data::{DAMAGED, Key, Report};
-use crate::disk::{self, Damage, Flaw};
-use crate::job::Ctx;
-use crate::project::Project;
+use inkstone_base::data::{DAMAGED, Key, Report};
+use inkstone_base::disk::{self, Damage, Flaw};
+use inkstone_base::job::Ctx;
+use inkstone_tables::project::Project;
 
 /// The finished stages of a project, in the order in which they last ran.
 #[derive(Debug)]
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(state.damage, Some(Damage { path: project.state(), flaw: Flaw::Unsealed }));
         disk::write_json(&project.state(), &Vec::<Entry>::new()).unwrap();
         assert_eq!(State::read(&project).unwrap().damage, None);
-        disk::write_json_of(&project.state(), &Vec::<Entry>::new(), crate::project::FORMAT + 1).unwrap();
+        disk::write_json_of(&project.state(), &Vec::<Entry>::new(), inkstone_base::disk::FORMAT + 1).unwrap();
         let error = format!("{:#}", State::read(&project).unwrap_err());
         assert!(error.contains("newer version") && error.contains("use that version"), "{error}");
         fs::remove_file(project.state()).unwrap();

@@ -15,18 +15,21 @@ use super::judgement::read_signals;
 use super::materials::read_factor;
 use super::state::State;
 use super::{project, securities};
-use crate::backtest;
 use crate::config::Config;
-use crate::corpus::{Parts, column, times_of};
-use crate::data::{Key, Kind};
-use crate::disk;
-use crate::extract::{self, ExplainedText, Inputs, KeptRow, explain};
-use crate::factor::{Aggregate, Factor, Plan, Signal, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
-use crate::job::Ctx;
-use crate::market::{Code, Market, Security, Tradability};
-use crate::project::Project;
-use crate::stats::mean;
-use crate::store::Reader;
+use inkstone_base::code::Code;
+use inkstone_base::data::{Key, Kind};
+use inkstone_base::job::Ctx;
+use inkstone_base::stats::mean;
+use inkstone_features::extract::{self, ExplainedText, Inputs, KeptRow, explain};
+use inkstone_lab::backtest;
+use inkstone_lab::factor::{
+    Aggregate, Factor, Plan, Signal, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName,
+};
+use inkstone_market::{Market, Security, Tradability};
+use inkstone_store::Reader;
+use inkstone_tables::corpus::{Parts, column, times_of};
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
 
 /// Looks behind the factors of a project. What it has read it keeps, until the files are written anew.
 pub struct Tracer {
@@ -171,7 +174,7 @@ impl Tracer {
         let traced = plan.trace(&opened.of_code(i), market, t, i);
         let wanted: BTreeSet<u32> = traced.iter().flat_map(|r| &r.shares).map(|share| share.document).collect();
         let told = self.documents_of(&opened, &wanted, ctx)?;
-        let cell = |reading: crate::factor::ReadingTrace| -> Result<TracedCell> {
+        let cell = |reading: inkstone_lab::factor::ReadingTrace| -> Result<TracedCell> {
             let mut documents = Vec::with_capacity(reading.shares.len());
             for share in &reading.shares {
                 let told =
@@ -296,7 +299,7 @@ impl Tracer {
         for (part, numbers) in by_part {
             ctx.check()?;
             let wanted = ["doc_id", "kind", "title", "source", "published_at", "first_mention"];
-            let frame = disk::read_parquet(&clean.path(part), Some(&wanted))?;
+            let frame = frames::read_parquet(&clean.path(part), Some(&wanted))?;
             let text = |name: &str| -> Result<_> { Ok(column(&frame, name)?.str()?.clone()) };
             let [ids, kinds, titles] = [text("doc_id")?, text("kind")?, text("title")?];
             let [sources, firsts] = [text("source")?, text("first_mention")?];
@@ -421,7 +424,7 @@ fn stamp(path: PathBuf) -> Stamp {
 fn starts(clean: &Parts) -> Result<Vec<u32>> {
     let mut starts = vec![0u32];
     for path in clean.files()? {
-        starts.push(starts.last().copied().unwrap_or(0) + disk::rows_of_parquet(&path)? as u32);
+        starts.push(starts.last().copied().unwrap_or(0) + frames::rows_of_parquet(&path)? as u32);
     }
     Ok(starts)
 }

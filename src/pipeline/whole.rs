@@ -12,15 +12,16 @@ use super::output::Output;
 use super::state::State;
 use super::{Run, needs_structure, project};
 use crate::config::Config;
-use crate::corpus::{Parts, column};
-use crate::data::Key;
-use crate::disk::{self, Damage, Flaw};
-use crate::job::Ctx;
-use crate::project::Project;
-use crate::{ingest, structure};
+use inkstone_base::data::Key;
+use inkstone_base::disk::{self, Damage, Flaw};
+use inkstone_base::job::Ctx;
+use inkstone_corpus::{ingest, structure};
+use inkstone_tables::corpus::{Parts, column};
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
 
 /// What is wrong with the files of a project, its exports and its reports, sorted by path. Every byte is read. The feature store and the
-/// ledger have checks of their own ([`crate::store`]).
+/// ledger have checks of their own ([`inkstone_store`]).
 pub fn check(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
     let project = project(config, base);
     let mut damaged = ingest::check(&project, ctx)?;
@@ -135,7 +136,7 @@ fn rows(config: &Config, base: &Path, damaged: &BTreeSet<PathBuf>, ctx: &Ctx) ->
     let mut found = Vec::new();
     for (part, path) in documents.files()?.iter().enumerate().filter(|(_, path)| !damaged.contains(*path)) {
         ctx.check()?;
-        let count = disk::rows_of_parquet(path)?;
+        let count = frames::rows_of_parquet(path)?;
         for (table, by_row) in &tables {
             let path = table.path(part);
             if !damaged.contains(&path) && !agrees(table, part, *by_row, count)? {
@@ -154,8 +155,8 @@ fn stands(run: &Run<'_>, stage: &str, key: Key) -> bool {
 /// (`Some(true)`) or which may be any (`Some(false)`).
 fn agrees(table: &Parts, part: usize, by_row: Option<bool>, count: usize) -> Result<bool> {
     let path = table.path(part);
-    let Some(all) = by_row else { return Ok(disk::rows_of_parquet(&path)? == count) };
-    let frame = disk::read_parquet(&path, Some(&["row"]))?;
+    let Some(all) = by_row else { return Ok(frames::rows_of_parquet(&path)? == count) };
+    let frame = frames::read_parquet(&path, Some(&["row"]))?;
     let last = column(&frame, "row")?.u32()?.iter().flatten().max().map_or(0, |row| row as usize + 1);
     Ok(if all { last == count } else { last <= count })
 }
@@ -258,10 +259,10 @@ mod tests {
     fn a_newer_project_is_not_repaired() {
         let (dir, config, ctx) = ran();
         let project = project(&config, dir.path());
-        disk::write_json_of(&project.state(), &serde_json::json!([]), crate::project::FORMAT + 1).unwrap();
+        disk::write_json_of(&project.state(), &serde_json::json!([]), inkstone_base::disk::FORMAT + 1).unwrap();
         fs::write(project.clean().path(0), "").unwrap();
         let flaws: Vec<Flaw> = check(&config, dir.path(), &ctx).unwrap().iter().map(|damage| damage.flaw).collect();
-        assert_eq!(flaws, [Flaw::CutShort, Flaw::Newer(crate::project::FORMAT + 1)]);
+        assert_eq!(flaws, [Flaw::CutShort, Flaw::Newer(inkstone_base::disk::FORMAT + 1)]);
         assert!(repair(&config, dir.path(), &ctx).is_err() && project.clean().path(0).exists());
     }
 

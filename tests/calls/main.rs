@@ -9,11 +9,6 @@
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod linux;
 
-#[path = "../common/not_tried.rs"]
-mod not_tried;
-
-use not_tried::not_tried;
-
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 #[test]
 fn losses_of_power_and_failing_calls_are_tried_on_linux() {

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, ZlibEncoder};
-use inkstone::ingest::papers::{Limits, Paper, Refused, read_file};
-use inkstone::ingest::{Source, read_raw, reason};
+use inkstone_corpus::ingest::papers::{Limits, Paper, Refused, read_file};
+use inkstone_corpus::ingest::{Source, read_raw, reason};
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, ParquetCompression, ParquetWriter, Series};
 use zip::CompressionMethod;
 

@@ -7,10 +7,10 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::desk::{CODES, DAYS, Desk, news, prices};
-use crate::not_tried::not_tried;
 #[cfg(unix)]
 use crate::unprivileged;
 use crate::{Ran, assert_says, edit, inkstone, run, stage};
+use inkstone_testing::not_tried;
 
 #[test]
 fn the_sound_project_runs() {

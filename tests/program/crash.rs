@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use inkstone::pipeline::last_reports;
-use inkstone::store::{BatchEntry, Header, Store};
+use inkstone_store::{BatchEntry, Header, Store};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use inkstone::disk;
-use inkstone::project::FORMAT;
+use inkstone_base::disk;
+use inkstone_base::disk::FORMAT;
 use serde_json::Value;
 
 use crate::demo::third;
@@ -284,7 +284,7 @@ fn without_seal(path: &str, bytes: &[u8]) -> Option<Vec<u8>> {
 /// A sealed text as a later format would have it.
 fn of_format(text: &str, format: u32) -> String {
     let (first, rest) = text.split_once('\n').unwrap();
-    let key = inkstone::data::Key::of_parts([format.to_le_bytes().as_slice(), rest.as_bytes()]);
+    let key = inkstone_base::data::Key::of_parts([format.to_le_bytes().as_slice(), rest.as_bytes()]);
     let then = &first["{\"seal\": \"inkstone 1 ".len() + 32..];
     format!("{{\"seal\": \"inkstone {format} {key}{then}\n{rest}")
 }

@@ -7,9 +7,10 @@ use std::sync::OnceLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use inkstone::corpus::column;
-use inkstone::disk;
-use inkstone::project::Project;
+use inkstone_base::disk;
+use inkstone_tables::corpus::column;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -162,7 +163,7 @@ fn every_planted_row_is_read_or_set_aside_for_the_planted_reason() {
 
     let mut documents: BTreeMap<String, u64> = BTreeMap::new();
     for part in demo.project().documents().files().unwrap() {
-        let frame = disk::read_parquet(&part, Some(&["doc_id"])).unwrap();
+        let frame = frames::read_parquet(&part, Some(&["doc_id"])).unwrap();
         for id in column(&frame, "doc_id").unwrap().str().unwrap().iter() {
             let source = id.and_then(|id| id.split('/').next()).expect("an id begins with its source");
             *documents.entry(source.to_owned()).or_default() += 1;

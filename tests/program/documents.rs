@@ -53,7 +53,7 @@ fn read_says_what_it_read_and_writes_the_text() {
         "{text}"
     );
     let names = crate::files_below(&folder.path().join("text")).into_keys();
-    assert_eq!(names.collect::<Vec<_>>(), [inkstone::disk::MARKER, "columns.txt", "page.txt", "report.txt"]);
+    assert_eq!(names.collect::<Vec<_>>(), [inkstone_base::disk::MARKER, "columns.txt", "page.txt", "report.txt"]);
     // What was written is read again as the same documents.
     let again = run(folder.path(), &["read", "text/columns.txt", "--text"]);
     assert_eq!(again.code, Some(0));

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::demo::small;
 use crate::desk::Desk;
-use crate::not_tried::not_tried;
 use crate::{Ran, assert_nothing_half_written, assert_same_files, assert_says, inkstone, results, run, stage, through};
+use inkstone_testing::not_tried;
 
 const DEMO: [&str; 8] = ["demo", "--headless", "--scale", "0.1", "--dir", "demo", "--threads", "2"];
 

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use inkstone::disk::{self, MARKER};
+use inkstone_base::disk::{self, MARKER};
 use serde_json::Value;
 
 use crate::desk::{CODES, Desk};

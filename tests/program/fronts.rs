@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inkstone::lock::{self, Taken};
-use inkstone::project::Project;
+use inkstone_base::lock::{self, Taken};
+use inkstone_tables::project::Project;
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 use tempfile::TempDir;

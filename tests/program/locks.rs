@@ -3,9 +3,9 @@
 use std::fs::{self, File};
 use std::process::{Child, Stdio};
 
-use inkstone::lock::{self, Lock, Taken};
-use inkstone::project::Project;
-use inkstone::store::Store;
+use inkstone_base::lock::{self, Lock, Taken};
+use inkstone_store::Store;
+use inkstone_tables::project::Project;
 use serde_json::Value;
 
 use crate::desk::Desk;

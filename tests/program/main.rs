@@ -26,8 +26,6 @@ mod models;
 mod native;
 mod neighbours;
 mod network;
-#[path = "../common/not_tried.rs"]
-mod not_tried;
 mod onnx;
 #[cfg(unix)]
 mod onnx_runs;
@@ -50,12 +48,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use inkstone::job::Ctx;
-use inkstone::model::onnx::Runtime;
-use inkstone::model::onnx::runtime::install;
+use inkstone_base::job::Ctx;
+use inkstone_onnx::Runtime;
+use inkstone_onnx::runtime::install;
 use serde_json::Value;
 
-use not_tried::not_tried;
+use inkstone_testing::not_tried;
 
 /// What a run of the program left behind.
 struct Ran {

@@ -14,9 +14,9 @@ use tempfile::TempDir;
 
 use crate::desk::Desk;
 use crate::fronts::{Keys, drawn_by, wait_until};
-use crate::not_tried::not_tried;
 use crate::onnx::graph;
 use crate::{Ran, assert_says, fronts, inkstone};
+use inkstone_testing::not_tried;
 
 /// Names the file that the library leaves.
 const MARK: &str = "INKSTONE_TEST_MARK";

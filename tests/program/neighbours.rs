@@ -1,7 +1,7 @@
 //! Two processes at one project: who writes keeps other writers out, who looks keeps nobody out.
 
-use inkstone::lock::{self, Taken};
-use inkstone::project::Project;
+use inkstone_base::lock::{self, Taken};
+use inkstone_tables::project::Project;
 
 use crate::assert_says;
 use crate::desk::Desk;

@@ -50,8 +50,8 @@ mod confined {
 
     use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
-    use crate::not_tried::not_tried;
     use crate::{Ran, inkstone, library};
+    use inkstone_testing::not_tried;
 
     /// The arguments of the program that is to be run confined, a line each; nothing to open a socket instead.
     const ARGS: &str = "INKSTONE_TEST_CONFINED";

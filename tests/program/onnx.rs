@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::not_tried::not_tried;
 use crate::{Ran, assert_says, has_library, inkstone, run, run_on};
+use inkstone_testing::not_tried;
 
 const LINES: &str = "净利润同比增长\n公司拟回购股份，金额不超过3亿元。\nAI芯片Q3订单约12.5亿元，ROE升至8%！\n";
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use inkstone::project::Project;
-use inkstone::store::{Store, Values};
+use inkstone_store::{Store, Values};
+use inkstone_tables::project::Project;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -44,7 +44,7 @@ fn bits(folder: &Path) -> Vec<u32> {
     let store = Store::open(&Project::new(folder.join(".inkstone")).store()).unwrap();
     let header = store.sets().unwrap().into_iter().find(|header| header.spec.name == "bert").unwrap();
     let set = store.set(&header.id()).unwrap().unwrap();
-    let values = |rows: inkstone::store::Rows| match rows.values {
+    let values = |rows: inkstone_store::Rows| match rows.values {
         Values::Dense { data, .. } => data,
         Values::Sparse { .. } => panic!("the set is sparse"),
     };

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use inkstone::project::Project;
-use inkstone::store::Store;
+use inkstone_store::Store;
+use inkstone_tables::project::Project;
 
 use crate::demo::third;
 use crate::{assert_same_files, assert_says, edit, results, run};

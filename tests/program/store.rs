@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use inkstone::project::Project;
-use inkstone::store::Store;
+use inkstone_store::Store;
+use inkstone_tables::project::Project;
 
 use crate::{assert_same_files, assert_says, computed, demo, results, run};
 

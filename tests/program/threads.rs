@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use inkstone::data::Key;
-use inkstone::disk::MARKER;
-use inkstone::job::Ctx;
-use inkstone::ledger::Ledger;
 use inkstone::pipeline::last_reports;
-use inkstone::project::Project;
-use inkstone::store::{Header, Store};
+use inkstone_base::data::Key;
+use inkstone_base::disk::MARKER;
+use inkstone_base::job::Ctx;
+use inkstone_lab::ledger::Ledger;
+use inkstone_store::{Header, Store};
+use inkstone_tables::project::Project;
 use serde_json::Value;
 use tempfile::TempDir;
 

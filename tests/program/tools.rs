@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use inkstone::disk;
+use inkstone_base::disk;
 use serde_json::Value;
 
 use crate::{assert_says, demo, run, run_on};

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use inkstone::disk;
-use inkstone::model::{Lexicon, LexiconParams};
-use inkstone::project::Project;
-use inkstone::store::Store;
+use inkstone_base::disk;
+use inkstone_models::{Lexicon, LexiconParams};
+use inkstone_store::Store;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
 use serde_json::Value;
 
 use crate::demo::whole;
@@ -47,12 +48,13 @@ fn strongest(fold: &[(String, f64)], sign: f64, n: usize) -> Vec<&str> {
 
 /// Every document of the market with its written tone.
 fn toned(folder: &Path) -> Vec<(String, f64)> {
-    let truth = disk::read_foreign_parquet(&folder.join("data/truth_tone.parquet"), Some(&["doc_id", "tone"])).unwrap();
+    let truth =
+        frames::read_foreign_parquet(&folder.join("data/truth_tone.parquet"), Some(&["doc_id", "tone"])).unwrap();
     let (ids, tones) = (truth.column("doc_id").unwrap().str().unwrap(), truth.column("tone").unwrap().f64().unwrap());
     let tones: BTreeMap<&str, f64> = ids.iter().flatten().zip(tones.iter().flatten()).collect();
     let mut all = Vec::new();
     for path in Project::new(folder.join(".inkstone")).clean().files().unwrap() {
-        let frame = disk::read_parquet(&path, Some(&["doc_id", "title", "body"])).unwrap();
+        let frame = frames::read_parquet(&path, Some(&["doc_id", "title", "body"])).unwrap();
         let [ids, titles, bodies] = ["doc_id", "title", "body"].map(|name| frame.column(name).unwrap().str().unwrap());
         for ((id, title), body) in ids.iter().zip(titles.iter()).zip(bodies.iter()) {
             all.push((format!("{}\n{}", title.unwrap_or_default(), body.unwrap()), tones[id.unwrap()]));

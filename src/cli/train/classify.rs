@@ -7,8 +7,8 @@ use clap::Args;
 use super::Terms;
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use crate::model::{BayesForm, CalibrationForm, ClassWeight, FoldsBy, SvmLoss};
-use crate::plain::classify::Learn;
+use inkstone_features::plain::classify::Learn;
+use inkstone_models::{BayesForm, CalibrationForm, ClassWeight, FoldsBy, SvmLoss};
 
 /// Flags that all of them take.
 #[derive(Clone, Debug, Args)]

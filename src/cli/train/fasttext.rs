@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use crate::model::Loss;
+use inkstone_models::Loss;
 
 /// Files of both.
 #[derive(Debug, Args)]

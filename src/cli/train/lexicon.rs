@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use crate::model::{LabelForm, Statistic};
-use crate::text::DfLimit;
+use inkstone_models::{LabelForm, Statistic};
+use inkstone_text::DfLimit;
 
 /// Where the words of a lexicon come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use crate::model::ngram::Smoothing;
+use inkstone_models::ngram::Smoothing;
 
 /// Flags of `train ngram`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use crate::model::PoolingForm;
+use inkstone_models::PoolingForm;
 
 /// Flags of `train pooling`.
 #[derive(Debug, Args)]

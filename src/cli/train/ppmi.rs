@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use crate::model::PairWeighting;
+use inkstone_models::PairWeighting;
 
 /// Flags of `train ppmi`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use crate::text::DfLimit;
+use inkstone_text::DfLimit;
 
 /// Flags of `train sestm`. Where several values are given, the best is chosen on the latest documents.
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use clap::Args;
 use super::Fitting;
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use crate::model::textnet::Pool;
+use inkstone_models::textnet::Pool;
 
 /// Flags that both take.
 #[derive(Clone, Debug, Args)]

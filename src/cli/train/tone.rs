@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::Tokenizer;
 use crate::config::bounds::flag;
-use crate::model::ToneScale;
+use inkstone_models::ToneScale;
 
 /// Flags of `train tone`. Lists may be in any usual shape and encoding: a word a line, word and weight, or a table with a header.
 #[derive(Debug, Args)]

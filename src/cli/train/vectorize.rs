@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use crate::model::{Formula, Norm, Unit};
-use crate::text::DfLimit;
+use inkstone_models::{Formula, Norm, Unit};
+use inkstone_text::DfLimit;
 
 /// Flags of a vectorizer. What is not given is as the model's name says.
 #[derive(Debug, Args)]

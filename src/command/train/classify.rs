@@ -6,11 +6,11 @@ use super::{open, trained, vectorize};
 use crate::cli::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::classify::{self, ClassifyParams};
+use inkstone_models::{
     BayesParams, BoostParams, CalibrationForm, EstimatorParams, FoldParams, FoldsBy, LinearParams, Method, Preset,
 };
-use crate::plain::classify::{self, ClassifyParams};
 
 /// Tolerance of support vectors: what the gap of the objectives can be told to in reasonable time.
 const GAP: f64 = 1e-4;

@@ -5,11 +5,12 @@ use anyhow::Result;
 use super::{open, trained};
 use crate::cli::{FastText, FastTextFiles, FastTextSupervised};
 use crate::command::staged;
-use crate::data::Report;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{self, FastTextParams, Form, QuantiseParams, Training, VectorFormat, WordVectors};
-use crate::plain::fasttext;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::fasttext;
+use inkstone_models as model;
+use inkstone_models::{FastTextParams, Form, QuantiseParams, Training, VectorFormat, WordVectors};
 
 pub(super) fn words(args: &FastText, ctx: &Ctx) -> Result<Summary> {
     let params = FastTextParams {

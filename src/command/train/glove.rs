@@ -6,9 +6,9 @@ use super::{exported, open, trained};
 use crate::cli::Glove;
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{CooccurrenceParams, GloveParams, PairWeighting};
-use crate::plain::glove;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::glove;
+use inkstone_models::{CooccurrenceParams, GloveParams, PairWeighting};
 
 pub(super) fn run(args: &Glove, ctx: &Ctx) -> Result<Summary> {
     let counting = CooccurrenceParams {

@@ -6,9 +6,9 @@ use super::{open, trained};
 use crate::cli::{Lexicon, Method};
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{InduceParams, SeedParams};
-use crate::plain::lexicon;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::lexicon;
+use inkstone_models::{InduceParams, SeedParams};
 
 pub(super) fn run(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {
     let (mut lines, cutter) = open(&args.corpus)?;

@@ -6,9 +6,9 @@ use super::{open, trained, vectorize};
 use crate::cli::Lsa;
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{Preset, SvdParams};
-use crate::plain::lsa::{self, LsaParams};
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::lsa::{self, LsaParams};
+use inkstone_models::{Preset, SvdParams};
 
 pub(super) fn run(args: &Lsa, ctx: &Ctx) -> Result<Summary> {
     let flags = &args.vectorize;

@@ -4,10 +4,10 @@ use anyhow::Result;
 
 use crate::cli::Mix;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::onnx::{MixParams, OnnxParams};
-use crate::plain::Lines;
-use crate::plain::onnx::{Contextual, train_mix};
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::Lines;
+use inkstone_features::plain::onnx::{Contextual, train_mix};
+use inkstone_onnx::{MixParams, OnnxParams};
 
 pub(super) fn run(args: &Mix, ctx: &Ctx) -> Result<Summary> {
     let using = args.onnx.contextual();

@@ -22,11 +22,11 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::cli::{Corpus, Train};
-use crate::data::Report;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{Preset, VectorFormat, WordVectors};
-use crate::plain::{CutSpec, Cutter, LATER, LineFormat, Lines};
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{CutSpec, Cutter, LATER, LineFormat, Lines};
+use inkstone_models::{Preset, VectorFormat, WordVectors};
 
 /// Fits the model that the flags ask for.
 pub(super) fn run(args: &Train, ctx: &Ctx) -> Result<Summary> {

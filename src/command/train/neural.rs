@@ -6,10 +6,10 @@ use super::{exported, open, trained};
 use crate::cli::{Cw, Fitting, Language, Lbl, Nnlm, Rnnlm};
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::neural::{FitParams, LanguageKind, LanguageParams, WindowParams};
-use crate::plain::neural::{Vocabulary, train_language};
-use crate::plain::windows;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::neural::{Vocabulary, train_language};
+use inkstone_features::plain::windows;
+use inkstone_models::neural::{FitParams, LanguageKind, LanguageParams, WindowParams};
 
 pub(super) fn nnlm(args: &Nnlm, ctx: &Ctx) -> Result<Summary> {
     let params = LanguageParams {

@@ -8,9 +8,9 @@ use super::trained;
 use crate::cli::Newwords;
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::NewWordParams;
-use crate::plain::{LineFormat, Source, newwords};
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{LineFormat, Source, newwords};
+use inkstone_models::NewWordParams;
 
 pub(super) fn run(args: &Newwords, ctx: &Ctx) -> Result<Summary> {
     let corpus = &args.corpus;

@@ -8,9 +8,9 @@ use super::{lines, open, trained};
 use crate::cli::Ngram;
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::ngram::{LanguageModel, NgramParams, Pruning, Room};
-use crate::plain::{HeldOut, train_ngram};
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{HeldOut, train_ngram};
+use inkstone_models::ngram::{LanguageModel, NgramParams, Pruning, Room};
 
 pub(super) fn run(args: &Ngram, ctx: &Ctx) -> Result<Summary> {
     let params = NgramParams {

@@ -6,9 +6,9 @@ use super::{open, trained};
 use crate::cli::Pooling;
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{PoolingParams, WordVectors};
-use crate::plain::pooling;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::pooling;
+use inkstone_models::{PoolingParams, WordVectors};
 
 pub(super) fn run(args: &Pooling, ctx: &Ctx) -> Result<Summary> {
     let params = PoolingParams { form: args.pooling, a: args.a, components: args.components };

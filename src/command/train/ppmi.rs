@@ -6,9 +6,9 @@ use super::{exported, open, trained};
 use crate::cli::Ppmi;
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{CooccurrenceParams, PpmiParams, SvdParams};
-use crate::plain::ppmi;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::ppmi;
+use inkstone_models::{CooccurrenceParams, PpmiParams, SvdParams};
 
 pub(super) fn run(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {
     let counting = CooccurrenceParams {

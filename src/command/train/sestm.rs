@@ -6,9 +6,9 @@ use super::{open, trained};
 use crate::cli::Sestm;
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{SestmParams, Tune};
-use crate::plain::sestm;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::sestm;
+use inkstone_models::{SestmParams, Tune};
 
 pub(super) fn run(args: &Sestm, ctx: &Ctx) -> Result<Summary> {
     let params = params(args);

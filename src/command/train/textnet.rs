@@ -7,11 +7,11 @@ use super::{open, trained};
 use crate::cli::{NetClasses, TextCnn, TextRnn};
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::WordVectors;
-use crate::model::textnet::{TextNetKind, TextNetParams};
-use crate::plain::neural::Vocabulary;
-use crate::plain::textnet;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::neural::Vocabulary;
+use inkstone_features::plain::textnet;
+use inkstone_models::WordVectors;
+use inkstone_models::textnet::{TextNetKind, TextNetParams};
 
 pub(super) fn cnn(args: &TextCnn, ctx: &Ctx) -> Result<Summary> {
     let params = TextNetParams {

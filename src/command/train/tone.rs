@@ -8,9 +8,9 @@ use super::trained;
 use crate::cli::Tone;
 use crate::command::{files, staged};
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::LexiconParams;
-use crate::plain::tone;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::tone;
+use inkstone_models::LexiconParams;
 
 pub(super) fn run(args: &Tone, ctx: &Ctx) -> Result<Summary> {
     let params = LexiconParams {

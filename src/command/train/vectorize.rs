@@ -6,9 +6,9 @@ use super::{open, trained};
 use crate::cli::{Terms, Vectorize};
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{Preset, VectorizerParams};
-use crate::plain::vectorize;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::vectorize;
+use inkstone_models::{Preset, VectorizerParams};
 
 pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary> {
     let params = params(preset, &args.terms)?;

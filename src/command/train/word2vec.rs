@@ -6,11 +6,11 @@ use super::{exported, open, trained};
 use crate::cli::{Doc2vec, Prediction, Vintages, Word2vec, WordForm};
 use crate::command::staged;
 use crate::headless::Summary;
-use crate::job::Ctx;
-use crate::model::{Architecture, Objective, Word2vecParams};
-use crate::plain::PhraseParams;
-use crate::plain::word2vec::WordParams;
-use crate::plain::{doc2vec, vintages, word2vec};
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::PhraseParams;
+use inkstone_features::plain::word2vec::WordParams;
+use inkstone_features::plain::{doc2vec, vintages, word2vec};
+use inkstone_models::{Architecture, Objective, Word2vecParams};
 
 pub(super) fn words(args: &Word2vec, ctx: &Ctx) -> Result<Summary> {
     let (words, params) = of_words(args.form, &args.prediction);

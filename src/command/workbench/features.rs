@@ -8,13 +8,13 @@ use chrono::NaiveDateTime;
 use serde_json::Value;
 
 use crate::command::project::Opened;
-use crate::data::Key;
-use crate::inspect;
-use crate::job::Ctx;
 use crate::pipeline::{self, Standing};
-use crate::project::Project;
-use crate::store::{Header, Reader, Set, Stats};
-use crate::tui::{FeatureBench, FeatureListing, FeatureSet, FeatureState};
+use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
+use inkstone_features::inspect;
+use inkstone_store::{Header, Reader, Set, Stats};
+use inkstone_tables::project::Project;
+use inkstone_tui::{FeatureBench, FeatureListing, FeatureSet, FeatureState};
 
 /// Made of a project's configuration.
 pub(super) fn bench(opened: &Opened) -> Option<FeatureBench> {

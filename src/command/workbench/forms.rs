@@ -1,5 +1,10 @@
 //! What the forms work with: the configuration as a text, with what the template says of its keys, and the first rows of a file.
 
+#[cfg(test)]
+mod screens;
+#[cfg(test)]
+mod welcome;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,10 +12,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 
 use crate::config::{Config, TEMPLATE, bounds, edit, outline};
-use crate::data::Key;
-use crate::disk;
-use crate::ingest;
-use crate::tui::{Change, Entry, Fault, FormBench, Group, Sheet};
+use inkstone_base::data::Key;
+use inkstone_base::disk;
+use inkstone_corpus::ingest;
+use inkstone_tui::{Change, Entry, Fault, FormBench, Group, Sheet};
 
 /// The forms on a configuration, which need not exist yet.
 pub(crate) fn bench(file: &Path) -> FormBench {

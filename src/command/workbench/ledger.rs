@@ -5,9 +5,9 @@ use std::sync::Arc;
 use chrono::Utc;
 
 use crate::command::project::Opened;
-use crate::ledger::{Book, Ledger};
 use crate::pipeline;
-use crate::tui::LedgerBench;
+use inkstone_lab::ledger::{Book, Ledger};
+use inkstone_tui::LedgerBench;
 
 /// Made of a project's configuration.
 pub(super) fn bench(opened: &Opened) -> Option<LedgerBench> {

@@ -22,12 +22,13 @@ use super::project::Opened;
 use super::reader::marker;
 use crate::cli::{Global, Picture};
 use crate::config::{Ambiguous, Language};
-use crate::disk;
 use crate::headless::{self, Summary};
-use crate::job::Ctx;
 use crate::pipeline::{self, Stage};
-use crate::report::png;
-use crate::tui::{self, Start, Workspace};
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_report::png;
+use inkstone_tui as tui;
+use inkstone_tui::{Start, Workspace};
 
 /// How long a page that is drawn without a terminal may take to be complete.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -7,16 +7,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use crate::command::project::Opened;
-use crate::corpus::column;
-use crate::disk;
-use crate::extract::Model;
-use crate::job::Ctx;
-use crate::model::onnx::runtime::{Agreement, Machine, NamedLibrary};
-use crate::model::onnx::{OnnxParams, Opening, Probe, Sample, Words, meter, models};
 use crate::pipeline;
-use crate::project::Project;
-use crate::text::{Segmenter, TokenizerParams};
-use crate::tui::{OnnxBench, UnknownLibrary};
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_features::extract::Model;
+use inkstone_onnx::runtime::{Agreement, Machine, NamedLibrary};
+use inkstone_onnx::{OnnxParams, Opening, Probe, Sample, Words, meter, models};
+use inkstone_tables::corpus::column;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
+use inkstone_text::{Segmenter, TokenizerParams};
+use inkstone_tui::{OnnxBench, UnknownLibrary};
 
 /// How long a measurement lasts at the most, but for the batch that it is in.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -87,7 +88,7 @@ fn texts(project: &Project) -> Result<Vec<String>> {
     let [clean, documents] = [project.clean().files()?, project.documents().files()?];
     let file = clean.first().or(documents.first());
     let file = file.context("there is no corpus yet to measure with: run the pipeline, or press t for made text")?;
-    let frame = disk::read_parquet(file, Some(&["title", "body"]))?;
+    let frame = frames::read_parquet(file, Some(&["title", "body"]))?;
     let [titles, bodies] = [column(&frame, "title")?.str()?, column(&frame, "body")?.str()?];
     let step = frame.height().div_ceil(DOCUMENTS).max(1);
     let of = |row: usize| [titles.get(row), bodies.get(row)].map(Option::unwrap_or_default).join("\n");
@@ -102,10 +103,10 @@ mod tests {
 
     use super::*;
     use crate::cli::Global;
-    use crate::corpus::documents_to_frame;
-    use crate::data::Document;
-    use crate::model::onnx::testing::{has_library, section};
-    use crate::model::onnx::{Question, Reply};
+    use inkstone_base::data::Document;
+    use inkstone_onnx::testing::{has_library, section};
+    use inkstone_onnx::{Question, Reply};
+    use inkstone_tables::corpus::documents_to_frame;
 
     /// A project with the demonstration model as a feature, and no documents.
     fn project() -> (tempfile::TempDir, Opened) {

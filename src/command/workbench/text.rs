@@ -7,21 +7,21 @@ use anyhow::{Result, anyhow};
 
 use super::words::Words;
 use crate::command::project::Opened;
-use crate::data::Key;
-use crate::disk;
-use crate::experiment::LengthUnit;
-use crate::extract::{Feature, Model, draw_of};
-use crate::market::{Calendar, dates_of};
-use crate::model::onnx::Output;
 use crate::pipeline;
-use crate::project::Project;
-use crate::shell::quoted;
-use crate::store::Reader;
-use crate::structure::{Boilerplate, Salience, Sentence, ids_of, outline, read_list, sentences_of_part};
-use crate::text::subword::Subword;
-use crate::text::{Cut, Mode, Segmenter};
-use crate::truncate::Strategy;
-use crate::tui::{About, Described, Score, TextBench, TextCut, TextStrategy, TextSubject, Tokens, Tradable};
+use inkstone_base::data::Key;
+use inkstone_base::shell::quoted;
+use inkstone_corpus::structure::{Boilerplate, Salience, Sentence, ids_of, outline, read_list, sentences_of_part};
+use inkstone_corpus::truncate::Strategy;
+use inkstone_features::experiment::LengthUnit;
+use inkstone_features::extract::{Feature, Model, draw_of};
+use inkstone_market::{Calendar, dates_of};
+use inkstone_onnx::Output;
+use inkstone_store::Reader;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
+use inkstone_text::subword::Subword;
+use inkstone_text::{Cut, Mode, Segmenter};
+use inkstone_tui::{About, Described, Score, TextBench, TextCut, TextStrategy, TextSubject, Tokens, Tradable};
 
 /// Bytes of the longest word whose part of speech is looked up.
 const LONGEST_WORD: usize = 64;
@@ -183,7 +183,7 @@ fn tradable(opened: &Opened, project: &Project, subject: &TextSubject) -> Result
     if !project.prices().exists() {
         return Ok(Tradable::Unknown);
     }
-    let frame = disk::read_parquet(&project.prices(), Some(&["date"]))?;
+    let frame = frames::read_parquet(&project.prices(), Some(&["date"]))?;
     let calendar = Calendar::new(dates_of(&frame, "date")?.into_iter().flatten().collect())?;
     Ok(match calendar.tradable_from(subject.document.published_at, opened.config.market.cutoff) {
         Ok(day) => Tradable::From(day),
@@ -229,9 +229,9 @@ fn scores(opened: &Opened, (part, row): (usize, usize), strategies: &[Strategy])
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::data::Document;
-    use crate::job::Ctx;
-    use crate::structure::Section;
+    use inkstone_base::data::Document;
+    use inkstone_base::job::Ctx;
+    use inkstone_corpus::structure::Section;
 
     fn opened(base: &Path) -> Opened {
         let mut config = Config::default();
@@ -240,10 +240,10 @@ mod tests {
         feature.onnx.model = "model".into();
         let again = Feature { name: "again".to_owned(), ..feature.clone() };
         config.feature = vec![feature, again];
-        let head = |unit| crate::experiment::Params {
+        let head = |unit| inkstone_features::experiment::Params {
             strategies: vec!["head".to_owned(), "tail:64".to_owned()],
             unit,
-            ..crate::experiment::Params::default()
+            ..inkstone_features::experiment::Params::default()
         };
         config.experiment = vec![head(LengthUnit::Tokens), head(LengthUnit::Tokens), head(LengthUnit::Characters)];
         std::fs::write(base.join("my words.txt"), "启澜生物 9 nt\n").unwrap();

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Result, anyhow};
 
 use crate::command::project::Opened;
-use crate::text::{Cut as JiebaCut, Mode, Segmenter, TokenizerParams};
-use crate::tui::{Cut, Tokeniser};
+use inkstone_text::{Cut as JiebaCut, Mode, Segmenter, TokenizerParams};
+use inkstone_tui::{Cut, Tokeniser};
 
 /// The dictionary.
 pub(super) struct Words {

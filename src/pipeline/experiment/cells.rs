@@ -8,16 +8,16 @@ use rustc_hash::FxHashMap;
 use serde_json::json;
 
 use super::{Laboratory, VERSION, kept};
-use crate::data::{Key, Report};
-use crate::experiment::{DenseRows, Labelled, Observed, Target};
-use crate::extract::{self, Cost, Feature, Inputs, Model};
-use crate::factor::Expression;
-use crate::ledger::Trial;
-use crate::model::{Csr, EstimatorParams, FoldCounts, FoldFeatures, Method, Split};
 use crate::pipeline::materials::Materials;
-use crate::store::{RowKind, Rows, SetSpec, Values};
-use crate::structure::sentences_of_part;
-use crate::{backtest, factor, ledger};
+use inkstone_base::data::{Key, Report};
+use inkstone_corpus::structure::sentences_of_part;
+use inkstone_features::experiment::{DenseRows, Labelled, Observed, Target};
+use inkstone_features::extract::{self, Cost, Feature, Inputs, Model};
+use inkstone_lab::factor::Expression;
+use inkstone_lab::ledger::Trial;
+use inkstone_lab::{backtest, factor, ledger};
+use inkstone_models::{Csr, EstimatorParams, FoldCounts, FoldFeatures, Method, Split};
+use inkstone_store::{RowKind, Rows, SetSpec, Values};
 
 impl Laboratory<'_> {
     /// What is observed of one cell, and the reports of the stages that ran for it.

@@ -6,10 +6,10 @@ use anyhow::{Result, ensure};
 use rustc_hash::FxHashMap;
 
 use super::Laboratory;
-use crate::clean::repeats;
-use crate::data::{Document, Key};
-use crate::experiment::{Findings, Labelled, Overlap, OverlapRule, Params, Target};
-use crate::extract::{Inputs, WholeDocument, read_whole};
+use inkstone_base::data::{Document, Key};
+use inkstone_corpus::clean::repeats;
+use inkstone_features::experiment::{Findings, Labelled, Overlap, OverlapRule, Params, Target};
+use inkstone_features::extract::{Inputs, WholeDocument, read_whole};
 
 impl Laboratory<'_> {
     /// The documents with a label, and what their texts share.

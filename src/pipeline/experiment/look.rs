@@ -3,11 +3,11 @@
 use anyhow::{Context, Result};
 
 use crate::config::Config;
-use crate::data::Key;
-use crate::experiment::Params;
-use crate::extract::{WholeDocument, read_whole};
-use crate::project::Project;
-use crate::store::{Reader, Values};
+use inkstone_base::data::Key;
+use inkstone_features::experiment::Params;
+use inkstone_features::extract::{WholeDocument, read_whole};
+use inkstone_store::{Reader, Values};
+use inkstone_tables::project::Project;
 
 /// A document of an experiment, and where its rows are.
 pub struct Looked {

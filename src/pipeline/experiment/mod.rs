@@ -17,14 +17,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Run, VERSION, market, needs_structure, securities};
 use crate::config::Config;
-use crate::data::{Key, Kind, Report};
-use crate::experiment::{Cell, CellState, Findings, Grid, Params, Skipped, Target, conclude};
-use crate::extract::{self, Cost, Feature, Inputs, Model};
-use crate::job::Ctx;
-use crate::model::onnx::Output;
-use crate::store::Store;
-use crate::truncate::{SectionShare, Strategy};
-use crate::{disk, factor};
+use inkstone_base::data::{Key, Kind, Report};
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_corpus::truncate::{SectionShare, Strategy};
+use inkstone_features::experiment::{Cell, CellState, Findings, Grid, Params, Skipped, Target, conclude};
+use inkstone_features::extract::{self, Cost, Feature, Inputs, Model};
+use inkstone_lab::factor;
+use inkstone_onnx::Output;
+use inkstone_store::Store;
 
 use cells::{counted, dense};
 pub use look::{Looked, look_at, score_of};
@@ -70,13 +71,13 @@ pub fn experiments(
 }
 
 /// The findings that a project has, in the order of the configuration.
-pub fn findings(config: &Config, project: &crate::project::Project) -> Vec<Findings> {
+pub fn findings(config: &Config, project: &inkstone_tables::project::Project) -> Vec<Findings> {
     let read = |params: &Params| disk::read_json(&project.experiment(&params.name).join("findings.json")).ok();
     config.experiment.iter().filter_map(read).collect()
 }
 
 /// How far the experiments of a configuration have come; those that never ran are left out, and so is what cannot be read.
-pub fn grids(config: &Config, project: &crate::project::Project) -> Vec<Grid> {
+pub fn grids(config: &Config, project: &inkstone_tables::project::Project) -> Vec<Grid> {
     let read = |params: &Params| Grid::read(&project.experiment(&params.name)).ok().flatten();
     config.experiment.iter().filter_map(read).collect()
 }

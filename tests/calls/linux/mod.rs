@@ -36,7 +36,7 @@ fn traced(command: Command, limit: Duration, watcher: &mut impl Watcher) -> Opti
     match trace(command, limit, watcher) {
         Ok(ended) => Some(ended),
         Err(reason) => {
-            crate::not_tried(&reason);
+            inkstone_testing::not_tried(&reason);
             None
         }
     }

@@ -3,7 +3,7 @@
 
 use std::io::{Cursor, Write};
 
-use inkstone::ingest::{Source, read_raw};
+use inkstone_corpus::ingest::{Source, read_raw};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

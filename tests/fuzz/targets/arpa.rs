@@ -1,7 +1,7 @@
 //! ARPA files: what is read is a model whose probabilities are at most 1, and stays the same model through a model file.
 
-use inkstone::model::ModelFile;
-use inkstone::model::ngram::{LanguageModel, NgramParams, read_arpa};
+use inkstone_models::ModelFile;
+use inkstone_models::ngram::{LanguageModel, NgramParams, read_arpa};
 
 use super::{ctx, with_file};
 

@@ -1,6 +1,6 @@
 //! The store's blocks and envelopes: what is unpacked packs into the same bytes, and a seal is refused or gives its content.
 
-use inkstone::store::{pack, seal, unpack, unseal};
+use inkstone_store::{pack, seal, unpack, unseal};
 
 pub(super) fn check(bytes: &[u8]) {
     let Ok((first, rows)) = unpack(bytes) else { return };

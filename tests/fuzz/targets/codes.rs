@@ -1,6 +1,6 @@
 //! Codes of securities: what was read is in canonical form, and reads as itself.
 
-use inkstone::market::Code;
+use inkstone_base::code::Code;
 
 pub(super) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

@@ -1,6 +1,6 @@
 //! Encodings: a text is decoded whole or refused, and UTF-8 and UTF-16 come back as they were.
 
-use inkstone::ingest::decode_whole;
+use inkstone_base::encoding::decode_whole;
 
 pub(super) fn check(bytes: &[u8]) {
     let Ok((text, name)) = decode_whole(bytes) else { return };

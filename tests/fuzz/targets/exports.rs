@@ -1,6 +1,6 @@
 //! Models of ONNX: their header, and the config.json beside them.
 
-use inkstone::model::onnx::{Header, models};
+use inkstone_onnx::{Header, models};
 
 use super::{ctx, with_file};
 

@@ -1,6 +1,6 @@
 //! The language of factors: what is read shows itself as it was written, and names what it reads.
 
-use inkstone::factor::{Expression, Params, Plan};
+use inkstone_lab::factor::{Expression, Params, Plan};
 
 pub(super) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

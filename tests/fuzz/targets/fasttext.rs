@@ -1,6 +1,6 @@
 //! fastText's files: a model that is read is written as the same bytes again, and can be asked.
 
-use inkstone::model::{FastText, Training};
+use inkstone_models::{FastText, Training};
 
 use super::with_file;
 

@@ -1,6 +1,6 @@
 //! The filter of the corpus page: a line is read, or wrong at one of its characters; blanks around it mean nothing.
 
-use inkstone::tui::read_filter;
+use inkstone_tui::read_filter;
 
 pub(super) fn check(bytes: &[u8]) {
     let Ok(line) = std::str::from_utf8(bytes) else { return };

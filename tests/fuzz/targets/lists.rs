@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use inkstone::model::{Lexicon, LexiconParams};
-use inkstone::structure::Decisions;
-use inkstone::text::read_dictionary;
+use inkstone_corpus::structure::Decisions;
+use inkstone_models::{Lexicon, LexiconParams};
+use inkstone_text::read_dictionary;
 
 use super::with_file;
 

@@ -1,6 +1,6 @@
 //! Sparse matrices in SciPy's archives: what is read is written and read again as the same matrix.
 
-use inkstone::model::{read_npz, write_npz};
+use inkstone_models::{read_npz, write_npz};
 
 use super::with_file;
 

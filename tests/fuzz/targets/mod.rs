@@ -31,7 +31,7 @@ use std::sync::LazyLock;
 #[cfg(test)]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use inkstone::job::Ctx;
+use inkstone_base::job::Ctx;
 
 /// A reader of bytes, and what it may take.
 pub(crate) struct Target {

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use inkstone::model::{ModelFile, ModelHeader, write_model};
-use inkstone::plain::{Line, open_model};
+use inkstone_features::plain::{Line, open_model};
+use inkstone_models::{ModelFile, ModelHeader, write_model};
 use serde_json::Value;
 
 use super::{ctx, with_file};

@@ -1,8 +1,8 @@
 //! Files that the program writes for itself: the ledger's second copy, manifests, where the workbench was left.
 
-use inkstone::export::{Manifest, difference};
-use inkstone::store::copied;
-use inkstone::tui::read_session;
+use inkstone_lab::export::{Manifest, difference};
+use inkstone_store::copied;
+use inkstone_tui::read_session;
 
 use super::with_file;
 

@@ -1,6 +1,6 @@
 //! Documents that are files: each is read or refused with a reason, and its figures are shares.
 
-use inkstone::ingest::papers::{Limits, read_file};
+use inkstone_corpus::ingest::papers::{Limits, read_file};
 
 use super::{ctx, with_file};
 

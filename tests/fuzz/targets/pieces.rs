@@ -2,7 +2,7 @@
 //!
 //! The first byte says what the file is; the text that is cut stands behind the last zero byte.
 
-use inkstone::text::subword::Subword;
+use inkstone_text::subword::Subword;
 
 use super::with_file;
 

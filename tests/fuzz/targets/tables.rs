@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use inkstone::ingest::{Format, Params, RawFile, Source, Table, cut_rows, preview, read_raw};
+use inkstone_corpus::ingest::{Format, Params, RawFile, Source, Table, cut_rows, preview, read_raw};
 
 use super::{ctx, with_file};
 

@@ -1,7 +1,7 @@
 //! Times: what is read lies within what a source can mean, and reads back from its own form.
 
 use chrono::{Datelike, NaiveDateTime};
-use inkstone::ingest::{read_time, read_time_in};
+use inkstone_corpus::ingest::{read_time, read_time_in};
 
 pub(super) fn check(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use inkstone::text::{Cut, Mode, Segmenter, TokenizerParams, sentences, truncate_text};
+use inkstone_text::{Cut, Mode, Segmenter, TokenizerParams, sentences, truncate_text};
 
 /// Characters and words in their precise cut.
 static SEGMENTERS: LazyLock<[Segmenter; 2]> = LazyLock::new(|| {

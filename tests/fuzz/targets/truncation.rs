@@ -1,9 +1,9 @@
 //! Truncation: a strategy reads back what it shows; what it keeps is in order, whole, and at most its limit.
 
 use arbitrary::Unstructured;
-use inkstone::structure::{Salience, Section, Sentence};
-use inkstone::text::Truncation;
-use inkstone::truncate::{Layout, Strategy};
+use inkstone_corpus::structure::{Salience, Section, Sentence};
+use inkstone_corpus::truncate::{Layout, Strategy};
+use inkstone_text::Truncation;
 
 /// Sentences of a document at the most.
 const SENTENCES: usize = 24;

@@ -1,6 +1,6 @@
 //! Word vectors: what is read is finite and comes back to the bit through both formats, unless a word cannot be written.
 
-use inkstone::model::{VectorFormat, is_vectors, read_vectors};
+use inkstone_models::{VectorFormat, is_vectors, read_vectors};
 
 use super::with_file;
 

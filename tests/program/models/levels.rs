@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use super::{CASES, Case, case, folder};
-use crate::not_tried::not_tried;
 use crate::{Ran, assert_says, inkstone};
+use inkstone_testing::not_tried;
 
 const LEVELS: [&str; 3] = ["base", "avx2", "avx512"];
 

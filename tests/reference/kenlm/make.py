@@ -1,4 +1,4 @@
-"""Reference models for src/model/ngram, by KenLM's lmplz: python make.py /path/to/lmplz
+"""Reference models for crates/models/src/ngram, by KenLM's lmplz: python make.py /path/to/lmplz
 
 Invented company news, cut into words, with words that repeat as they do in real news. Writes text.txt (tokens, a document a line),
 order3.arpa (whose single words need the fixed discounts), and order4-pruned.arpa (--prune 0 0 1).

@@ -1,4 +1,4 @@
-"""Reference scores for src/model/ngram, by KenLM's Python binding (kenlm 0.3.0): python query.py
+"""Reference scores for crates/models/src/ngram, by KenLM's Python binding (kenlm 0.3.0): python query.py
 
 Writes query.json: for each model here, invented documents with log10 probability, order of the n-gram and whether the word is unknown,
 for each token, </s> last.

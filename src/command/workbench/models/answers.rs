@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
-use crate::job::Ctx;
-use crate::model::Part;
-use crate::model::ngram::is_arpa;
-use crate::plain::{
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::{
     self, Fitted, Known, Line, LineFormat, ProjectionParams, Shown, look_up, nearest_to_sum, nearest_words,
 };
-use crate::tui::{Answer, AskModel, Plane, Question, Surprised};
+use inkstone_models::Part;
+use inkstone_models::ngram::is_arpa;
+use inkstone_tui::{Answer, AskModel, Plane, Question, Surprised};
 
 /// Makes a model ready to be asked.
 pub(super) fn open(path: &Path, ctx: &Ctx) -> Result<AskModel> {

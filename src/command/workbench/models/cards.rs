@@ -9,11 +9,11 @@ use serde_json::Value;
 use walkdir::{DirEntry, WalkDir};
 
 use super::shown;
-use crate::job::Ctx;
-use crate::model::neural::LanguageKind;
-use crate::model::ngram::LanguageModel;
-use crate::model::{FastText, Lsa, ModelFile, Vectorizer, VectorizerParams, WordVectors, is_fasttext, is_vectors};
-use crate::tui::{ModelCard, Tool};
+use inkstone_base::job::Ctx;
+use inkstone_models::neural::LanguageKind;
+use inkstone_models::ngram::LanguageModel;
+use inkstone_models::{FastText, Lsa, ModelFile, Vectorizer, VectorizerParams, WordVectors, is_fasttext, is_vectors};
+use inkstone_tui::{ModelCard, Tool};
 
 /// The first bytes of a model file of this program.
 const MAGIC: &[u8] = b"INKSTONE";

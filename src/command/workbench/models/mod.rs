@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::command::project::Opened;
 use crate::pipeline;
-use crate::tui::ModelBench;
+use inkstone_tui::ModelBench;
 
 /// Made of a project's configuration.
 pub(super) fn bench(opened: &Opened) -> Option<ModelBench> {

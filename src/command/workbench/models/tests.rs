@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::{answers, cards, shown, training};
-use crate::corpus::documents_to_frame;
-use crate::data::Document;
-use crate::job::Ctx;
-use crate::project::Project;
-use crate::tui::{Answer, ModelCard, Question, Tool};
+use inkstone_base::data::Document;
+use inkstone_base::job::Ctx;
+use inkstone_tables::corpus::documents_to_frame;
+use inkstone_tables::project::Project;
+use inkstone_tui::{Answer, ModelCard, Question, Tool};
 
 fn ctx() -> Ctx {
     Ctx::new(2, 1).unwrap()

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::cli::{Cli, Command, Train};
 use crate::command::train;
-use crate::corpus::Parts;
-use crate::data::Report;
-use crate::disk;
-use crate::job::Ctx;
-use crate::plain::LineFormat;
-use crate::tui::{ArgumentFault, Runner};
+use inkstone_base::data::Report;
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_features::plain::LineFormat;
+use inkstone_tables::corpus::Parts;
+use inkstone_tui::{ArgumentFault, Runner};
 
 /// What is wrong with the arguments of a training: those that the command line would refuse, files that are not there, and a
 /// model that would be written over.

@@ -1,0 +1,283 @@
+//! The terms that every stage shares: documents, their keys, and the report a stage gives of its work.
+//!
+//! Times are Shanghai wall-clock times with seconds ([`chrono::NaiveDateTime`]): China has kept one zone without
+//! daylight saving since 1991, so a zone on every value would carry no information. Hashes are BLAKE3.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use chrono::NaiveDateTime;
+use serde::{Deserialize, Serialize};
+
+use crate::code::Code;
+
+/// What sort of text a document is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A news item or flash.
+    #[default]
+    News,
+    /// A broker's research report.
+    Report,
+    /// A company's own announcement.
+    Announcement,
+    /// A post in a forum.
+    Post,
+}
+
+impl Kind {
+    /// The name used in configuration files and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::News => "news",
+            Kind::Report => "report",
+            Kind::Announcement => "announcement",
+            Kind::Post => "post",
+        }
+    }
+
+    /// The kind of this name, if there is one.
+    pub fn parse(name: &str) -> Option<Kind> {
+        [Kind::News, Kind::Report, Kind::Announcement, Kind::Post].into_iter().find(|k| k.name() == name)
+    }
+}
+
+/// A document as its source gave it: decoded and typed, the text not yet cleaned.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// Unique in the project: `source/id`, with the id that the source gave or else its row (`source/file#row`).
+    pub doc_id: String,
+    /// News, report, announcement or post.
+    pub kind: Kind,
+    /// Codes that the source gave, canonical (`600000.SH`); linking by name comes later.
+    pub codes: Vec<Code>,
+    /// Title; empty when the source has none.
+    pub title: String,
+    /// Body text.
+    pub body: String,
+    /// Name of the `[[source]]` that the document came from.
+    pub source: String,
+    /// Author or analyst.
+    pub author: Option<String>,
+    /// Publishing organisation (broker, newspaper).
+    pub org: Option<String>,
+    /// A report's rating as printed.
+    pub rating: Option<String>,
+    /// A label that came with the data.
+    pub label: Option<String>,
+    /// When the event happened, if the source says.
+    pub event_at: Option<NaiveDateTime>,
+    /// When the document became public. A date without a time reads as 23:59:59 of that date.
+    pub published_at: NaiveDateTime,
+    /// When the vendor received it, if the source says.
+    pub ingested_at: Option<NaiveDateTime>,
+}
+
+/// A BLAKE3 hash cut to 128 bits: the key of a text, of a set of parameters, of an artefact.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(pub [u8; 16]);
+
+impl Key {
+    /// The key of some bytes.
+    pub fn of(bytes: &[u8]) -> Key {
+        Key::cut(blake3::hash(bytes))
+    }
+
+    /// The key of several parts; the parts' lengths count, so `["ab", "c"]` and `["a", "bc"]` differ.
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Key {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Key::cut(hasher.finalize())
+    }
+
+    /// The key of a value's JSON form (parameters; maps must be ordered).
+    pub fn of_json(value: &impl Serialize) -> Key {
+        Key::of(&serde_json::to_vec(value).expect("parameters are plain data and always have a JSON form"))
+    }
+
+    /// The key written as 32 hexadecimal digits.
+    pub fn hex(&self) -> String {
+        self.0.iter().map(|b| format!("{b:02x}")).collect()
+    }
+
+    /// Reads back [`Key::hex`].
+    pub fn from_hex(text: &str) -> Option<Key> {
+        let mut key = [0u8; 16];
+        if text.len() != 32 || !text.is_ascii() {
+            return None;
+        }
+        for (i, byte) in key.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * i..2 * i + 2], 16).ok()?;
+        }
+        Some(Key(key))
+    }
+
+    /// Says whether a text is one that [`Key::hex`] gives.
+    pub fn is_hex(text: &str) -> bool {
+        text.len() == 32 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    }
+
+    /// The first half of a hash.
+    pub fn cut(hash: blake3::Hash) -> Key {
+        let mut key = [0u8; 16];
+        key.copy_from_slice(&hash.as_bytes()[..16]);
+        Key(key)
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.hex())
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({})", self.hex())
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.hex())
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Key::from_hex(&text).ok_or_else(|| serde::de::Error::custom("a key is 32 hexadecimal digits"))
+    }
+}
+
+/// There is too little data for what was asked. Where data comes in parts, the part can be left out with this as its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooLittle(pub String);
+
+impl std::fmt::Display for TooLittle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TooLittle {}
+
+/// The fact of a report that names the files which were made again because they were damaged.
+pub const DAMAGED: &str = "damaged";
+
+/// What a stage did: rows in, rows out, rows dropped by reason, facts worth showing, and how long it took.
+///
+/// `rows_in == rows_out + sum(dropped)` holds for every stage that maps rows to rows.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Report {
+    /// The stage's name.
+    pub stage: String,
+    /// Rows that came in.
+    pub rows_in: u64,
+    /// Rows that went out.
+    pub rows_out: u64,
+    /// Rows set aside, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// Figures and findings of this stage, in the order they were noted.
+    pub facts: serde_json::Map<String, serde_json::Value>,
+    /// Time at work in seconds; pauses are left out.
+    pub seconds: f64,
+    /// Whether the stage was skipped because nothing that it depends on had changed.
+    pub unchanged: bool,
+}
+
+impl Report {
+    /// An empty report of the stage.
+    pub fn new(stage: &str) -> Report {
+        Report { stage: stage.to_owned(), ..Report::default() }
+    }
+
+    /// Counts `n` rows set aside for this reason.
+    pub fn drop_rows(&mut self, reason: &str, n: u64) {
+        if n > 0 {
+            *self.dropped.entry(reason.to_owned()).or_default() += n;
+        }
+    }
+
+    /// Notes a figure or finding under a name.
+    pub fn fact(&mut self, name: &str, value: impl Serialize) {
+        let value = serde_json::to_value(value).expect("facts are plain data and always have a JSON form");
+        self.facts.insert(name.to_owned(), value);
+    }
+
+    /// Names files that were damaged, beside those that are named already.
+    pub fn name_damage(&mut self, files: impl IntoIterator<Item = String>) {
+        let known = self.damaged().map(str::to_owned).collect::<Vec<_>>();
+        let files: Vec<String> = known.into_iter().chain(files).collect();
+        if !files.is_empty() {
+            self.fact(DAMAGED, files);
+        }
+    }
+
+    /// The files that were damaged and have been made again, each with what was wrong.
+    pub fn damaged(&self) -> impl Iterator<Item = &str> {
+        let files = self.facts.get(DAMAGED).and_then(serde_json::Value::as_array);
+        files.into_iter().flatten().filter_map(serde_json::Value::as_str)
+    }
+
+    /// Rows set aside for any reason.
+    pub fn dropped_rows(&self) -> u64 {
+        self.dropped.values().sum()
+    }
+
+    /// Fails when more than `max_loss` (a share, 0.35 = 35 %) of the rows was set aside, naming the reasons that ate them.
+    pub fn check_loss(&self, max_loss: f64, setting: &str) -> anyhow::Result<()> {
+        let lost = self.dropped_rows();
+        if self.rows_in == 0 || lost as f64 <= max_loss * self.rows_in as f64 {
+            return Ok(());
+        }
+        let mut reasons: Vec<_> = self.dropped.iter().collect();
+        reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+        let reasons: Vec<String> = reasons.iter().map(|(reason, n)| format!("{n} × {reason}")).collect();
+        anyhow::bail!(
+            "{} lost {lost} of {} rows ({:.1} %), more than the limit of {:.1} % ({setting}): {}",
+            self.stage,
+            self.rows_in,
+            100.0 * lost as f64 / self.rows_in as f64,
+            100.0 * max_loss,
+            reasons.join("; ")
+        );
+    }
+
+    /// Sets the wall time.
+    pub fn took(mut self, elapsed: Duration) -> Report {
+        self.seconds = elapsed.as_secs_f64();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_parts_depend_on_the_boundaries() {
+        let ab_c = Key::of_parts([b"ab".as_slice(), b"c"]);
+        let a_bc = Key::of_parts([b"a".as_slice(), b"bc"]);
+        assert_ne!(ab_c, a_bc);
+        assert_eq!(Key::from_hex(&ab_c.hex()), Some(ab_c));
+        assert_eq!(Key::from_hex("短"), None);
+    }
+
+    #[test]
+    fn a_loss_over_the_limit_names_the_largest_reason_first() {
+        let mut report = Report::new("ingest");
+        report.rows_in = 10;
+        report.drop_rows("bad time", 1);
+        report.drop_rows("empty body", 4);
+        assert!(report.check_loss(0.5, "[ingest] max_loss").is_ok());
+        let error = report.check_loss(0.35, "[ingest] max_loss").unwrap_err().to_string();
+        assert!(error.contains("5 of 10 rows (50.0 %)"), "{error}");
+        assert!(error.contains("4 × empty body; 1 × bad time"), "{error}");
+    }
+}

@@ -1,0 +1,534 @@
+//! Long work: the context that a stage runs under (progress, cancellation, threads, seed) and jobs on their own thread.
+//!
+//! A stage calls [`Ctx::stage`] once, then [`Ctx::advance`] at least every 100 ms; a front reads [`Progress::stages`]
+//! whenever it draws. Nothing is pushed, so a slow screen never slows the work.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::data::Report;
+
+/// How often work that is paused looks whether to go on.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The user asked to stop. Travels inside [`anyhow::Error`]; the fronts turn it into exit code 130.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("cancelled; what was finished is kept, and the next run goes on from there")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+/// How far one stage has come.
+#[derive(Clone, Debug)]
+pub struct StageProgress {
+    /// Stage name, as in its report.
+    pub name: String,
+    /// What is counted: "docs", "rows", "dates".
+    pub unit: &'static str,
+    /// Units done.
+    pub done: u64,
+    /// Units in all, when known.
+    pub total: Option<u64>,
+    /// What the work says of itself beside its count: a loss, a rate of learning. Often empty.
+    pub note: String,
+    /// Time at work since the stage began: pauses are left out. Stands still once it ended.
+    pub elapsed: Duration,
+    /// Where the stage stands.
+    pub state: StageState,
+}
+
+/// Where a stage stands.
+#[derive(Clone, Debug)]
+pub enum StageState {
+    /// Under way.
+    Running,
+    /// Ended well, with its report.
+    Done(Box<Report>),
+    /// Ended with an error.
+    Failed,
+}
+
+impl StageProgress {
+    /// Units per second so far; 0 before the first unit.
+    pub fn rate(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 { self.done as f64 / seconds } else { 0.0 }
+    }
+
+    /// Time left at the rate so far, when a total and a rate are known.
+    pub fn eta(&self) -> Option<Duration> {
+        let left = self.total?.saturating_sub(self.done);
+        (self.done > 0).then(|| Duration::from_secs_f64(left as f64 / self.rate().max(1e-9)))
+    }
+}
+
+/// What a stage moves while it works.
+#[derive(Default)]
+struct Meter {
+    done: AtomicU64,
+    note: Mutex<String>,
+}
+
+impl Meter {
+    fn note(&self) -> MutexGuard<'_, String> {
+        self.note.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Stage {
+    name: String,
+    unit: &'static str,
+    total: Option<u64>,
+    meter: Arc<Meter>,
+    /// Time at work when it began.
+    began: Duration,
+    ended: Option<Duration>,
+    state: StageState,
+}
+
+/// Time at work: runs on from its making, and stands still while the work is held.
+struct Clock {
+    made: Instant,
+    held: Duration,
+    since: Option<Instant>,
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock { made: Instant::now(), held: Duration::ZERO, since: None }
+    }
+}
+
+impl Clock {
+    fn worked(&self) -> Duration {
+        let now = self.since.unwrap_or_else(Instant::now);
+        now.duration_since(self.made).saturating_sub(self.held)
+    }
+
+    fn hold(&mut self, held: bool) {
+        match (held, self.since) {
+            (true, None) => self.since = Some(Instant::now()),
+            (false, Some(since)) => {
+                self.held += since.elapsed();
+                self.since = None;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The progress of a run, shared between the work and the front that shows it.
+#[derive(Clone, Default)]
+pub struct Progress {
+    stages: Arc<Mutex<Vec<Stage>>>,
+    clock: Arc<Mutex<Clock>>,
+}
+
+impl Progress {
+    /// All stages so far, in the order they began.
+    pub fn stages(&self) -> Vec<StageProgress> {
+        let worked = self.worked();
+        let snapshot = |s: &Stage| StageProgress {
+            name: s.name.clone(),
+            unit: s.unit,
+            done: s.meter.done.load(Ordering::Relaxed),
+            total: s.total,
+            note: s.meter.note().clone(),
+            elapsed: s.ended.unwrap_or_else(|| worked.saturating_sub(s.began)),
+            state: s.state.clone(),
+        };
+        self.lock().iter().map(snapshot).collect()
+    }
+
+    /// Time at work since the context was made: pauses are left out.
+    pub fn worked(&self) -> Duration {
+        self.clock().worked()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Stage>> {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn clock(&self) -> MutexGuard<'_, Clock> {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, name: &str, unit: &'static str, total: Option<u64>) -> Arc<Meter> {
+        let meter = Arc::new(Meter::default());
+        let state = StageState::Running;
+        let stage = Stage {
+            name: name.to_owned(),
+            unit,
+            total,
+            meter: meter.clone(),
+            began: self.worked(),
+            ended: None,
+            state,
+        };
+        self.lock().push(stage);
+        meter
+    }
+
+    /// Ends the newest running stage of that name.
+    fn end(&self, name: &str, state: StageState) {
+        let worked = self.worked();
+        let mut stages = self.lock();
+        let open = stages.iter_mut().rev().find(|s| s.name == name && matches!(s.state, StageState::Running));
+        if let Some(stage) = open {
+            stage.ended = Some(worked.saturating_sub(stage.began));
+            stage.state = state;
+        }
+    }
+}
+
+/// What a stage runs under. Cheap to clone; clones share progress, cancellation and threads.
+#[derive(Clone)]
+pub struct Ctx {
+    progress: Progress,
+    meter: Arc<Mutex<Arc<Meter>>>,
+    cancel: Arc<AtomicBool>,
+    pause: Arc<AtomicBool>,
+    pool: Arc<rayon::ThreadPool>,
+    seed: u64,
+}
+
+impl Ctx {
+    /// A context with its own thread pool; `threads` 0 takes every core.
+    pub fn new(threads: usize, seed: u64) -> Result<Ctx> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|i| format!("inkstone-{i}"))
+            .build()
+            .context("cannot start the worker threads")?;
+        Ok(Ctx {
+            progress: Progress::default(),
+            meter: Arc::default(),
+            cancel: Arc::default(),
+            pause: Arc::default(),
+            pool: Arc::new(pool),
+            seed,
+        })
+    }
+
+    /// Runs `work` as a stage: announces it, and records its report or its failure.
+    ///
+    /// `total` is in `unit`s; `None` when it is not known beforehand.
+    pub fn stage(
+        &self,
+        name: &str,
+        unit: &'static str,
+        total: Option<u64>,
+        work: impl FnOnce() -> Result<Report>,
+    ) -> Result<Report> {
+        self.check()?;
+        let began = self.progress.worked();
+        let outer = std::mem::replace(&mut *self.current(), self.progress.begin(name, unit, total));
+        let result = catch_unwind(AssertUnwindSafe(work))
+            .map(|result| result.map(|report| report.took(self.progress.worked().saturating_sub(began))));
+        *self.current() = outer;
+        match &result {
+            Ok(Ok(report)) => self.progress.end(name, StageState::Done(Box::new(report.clone()))),
+            Ok(Err(_)) | Err(_) => self.progress.end(name, StageState::Failed),
+        }
+        result.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Counts `n` more units done; fails when the run was cancelled.
+    pub fn advance(&self, n: u64) -> Result<(), Cancelled> {
+        self.current().done.fetch_add(n, Ordering::Relaxed);
+        self.check()
+    }
+
+    /// Says how the work goes, beside its count; the newest note is shown.
+    pub fn note(&self, text: String) {
+        *self.current().note() = text;
+    }
+
+    /// Fails when the run was cancelled. While it is paused this waits, and with it all work that asks.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        while self.pause.load(Ordering::Relaxed) && !self.is_cancelled() {
+            std::thread::sleep(PAUSE);
+        }
+        if self.cancel.load(Ordering::Relaxed) { Err(Cancelled) } else { Ok(()) }
+    }
+
+    /// Asks all work under this context to stop at its next [`Ctx::advance`] or [`Ctx::check`].
+    pub fn cancel(&self) {
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Holds all work under this context at its next [`Ctx::advance`] or [`Ctx::check`], or lets it go on. What passes meanwhile
+    /// counts in no time and no rate.
+    pub fn pause(&self, paused: bool) {
+        self.progress.clock().hold(paused);
+        self.pause.store(paused, Ordering::Relaxed);
+    }
+
+    /// Whether the run is held.
+    pub fn is_paused(&self) -> bool {
+        self.pause.load(Ordering::Relaxed)
+    }
+
+    /// Whether the run was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Runs `work` inside the thread pool, so that rayon's iterators in it use this context's threads.
+    pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
+    /// Number of worker threads. Results never depend on it.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Seed for whatever draws random numbers.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The progress of all work under this context.
+    pub fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    fn current(&self) -> MutexGuard<'_, Arc<Meter>> {
+        self.meter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a job stands.
+#[derive(Debug)]
+pub enum JobState<T> {
+    /// Still at work.
+    Running,
+    /// Ended with this.
+    Done(T),
+    /// Ended with an error (a panic included).
+    Failed(anyhow::Error),
+    /// Stopped at the user's wish.
+    Cancelled,
+}
+
+/// Work on its own thread. It ends in exactly one final state, also when it panics; dropping the handle cancels it.
+pub struct Job<T> {
+    ctx: Ctx,
+    end: Receiver<Result<T>>,
+}
+
+impl<T: Send + 'static> Job<T> {
+    /// Starts `work` on a new thread.
+    pub fn spawn(name: &str, ctx: Ctx, work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static) -> Result<Job<T>> {
+        Job::spawn_then(name, ctx, work, || ())
+    }
+
+    /// The same, and calls `then` on that thread when the final state can be asked for.
+    pub fn spawn_then(
+        name: &str,
+        ctx: Ctx,
+        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
+        then: impl FnOnce() + Send + 'static,
+    ) -> Result<Job<T>> {
+        let (sender, end) = channel();
+        let inner = ctx.clone();
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || {
+                let result = catch_unwind(AssertUnwindSafe(|| work(&inner)))
+                    .unwrap_or_else(|panic| Err(anyhow!("internal error: {}", panic_text(panic.as_ref()))));
+                // The receiver is gone only when nobody waits for the result any more.
+                let _ = sender.send(result);
+                then();
+            })
+            .with_context(|| format!("cannot start a thread for {name}"))?;
+        Ok(Job { ctx, end })
+    }
+
+    /// The state now. The final state is given once; ask no more after it.
+    pub fn poll(&self) -> JobState<T> {
+        match self.end.try_recv() {
+            Err(TryRecvError::Empty) => JobState::Running,
+            Err(TryRecvError::Disconnected) => JobState::Failed(anyhow!("the job's thread ended without a result")),
+            Ok(result) => final_state(result),
+        }
+    }
+
+    /// Waits for the final state, at most `timeout`.
+    pub fn wait(&self, timeout: Duration) -> JobState<T> {
+        self.end.recv_timeout(timeout).map_or(JobState::Running, final_state)
+    }
+
+    /// Asks the job to stop.
+    pub fn cancel(&self) {
+        self.ctx.cancel();
+    }
+
+    /// The context that the job runs under.
+    pub fn ctx(&self) -> &Ctx {
+        &self.ctx
+    }
+}
+
+impl<T> Drop for Job<T> {
+    fn drop(&mut self) {
+        self.ctx.cancel();
+    }
+}
+
+fn final_state<T>(result: Result<T>) -> JobState<T> {
+    match result {
+        Ok(value) => JobState::Done(value),
+        Err(error) if error.is::<Cancelled>() => JobState::Cancelled,
+        Err(error) => JobState::Failed(error),
+    }
+}
+
+thread_local! {
+    /// True if a panic on this thread is expected and caught by its caller.
+    static CONTAINED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what may panic on input that nobody can vouch for, and gives what it panicked with, of which nothing is printed.
+///
+/// `work` must do all of its work on the calling thread.
+pub fn contained<T>(work: impl FnOnce() -> T) -> Result<T, Box<dyn Any + Send>> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !CONTAINED.get() {
+                before(info);
+            }
+        }));
+    });
+    let outer = CONTAINED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    CONTAINED.set(outer);
+    result
+}
+
+/// True if a panic on this thread is expected and caught by its caller.
+pub fn is_contained() -> bool {
+    CONTAINED.get()
+}
+
+/// What a panic said.
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    fn ctx() -> Ctx {
+        Ctx::new(2, 1).unwrap()
+    }
+
+    #[test]
+    fn what_panics_in_a_container_is_given_back_and_the_thread_goes_on() {
+        let panic = contained(|| {
+            assert_eq!(contained(|| 7).unwrap(), 7);
+            panic!("expected, and not to be seen");
+        });
+        assert_eq!(panic_text(panic.unwrap_err().as_ref()), "expected, and not to be seen");
+        assert!(!CONTAINED.get());
+    }
+
+    #[test]
+    fn a_job_ends_once_whether_it_succeeds_fails_or_panics() {
+        let job = Job::spawn("ok", ctx(), |_| Ok(7)).unwrap();
+        assert!(matches!(job.wait(SOON), JobState::Done(7)));
+        let job = Job::spawn("bad", ctx(), |_| -> Result<()> { Err(anyhow!("row 3")) }).unwrap();
+        assert!(matches!(job.wait(SOON), JobState::Failed(e) if e.to_string() == "row 3"));
+        let job = Job::spawn("panic", ctx(), |_| -> Result<()> { panic!("broken") }).unwrap();
+        assert!(matches!(job.wait(SOON), JobState::Failed(e) if e.to_string().contains("broken")));
+    }
+
+    #[test]
+    fn cancelling_stops_the_work_at_its_next_step() {
+        let job = Job::spawn("loop", ctx(), |ctx| -> Result<()> {
+            loop {
+                ctx.advance(1)?;
+            }
+        })
+        .unwrap();
+        job.cancel();
+        assert!(matches!(job.wait(SOON), JobState::Cancelled));
+    }
+
+    #[test]
+    fn paused_work_waits_and_goes_on_or_stops() {
+        let job = Job::spawn("paused", ctx(), |ctx| {
+            while ctx.progress().stages().is_empty() {
+                std::thread::sleep(PAUSE);
+            }
+            Ok(ctx.advance(1)?)
+        });
+        let job = job.unwrap();
+        job.ctx().pause(true);
+        job.ctx().progress().begin("held", "docs", None);
+        assert!(matches!(job.wait(PAUSE * 5), JobState::Running));
+        job.ctx().pause(false);
+        assert!(matches!(job.wait(SOON), JobState::Done(())));
+        let ctx = ctx();
+        ctx.pause(true);
+        ctx.cancel();
+        assert_eq!(ctx.check(), Err(Cancelled), "what is paused can be stopped");
+    }
+
+    #[test]
+    fn a_pause_counts_in_no_time_and_no_rate() {
+        let ctx = ctx();
+        let report = ctx.stage("clean", "docs", Some(40), || {
+            ctx.advance(10)?;
+            ctx.pause(true);
+            ctx.pause(true);
+            let held = ctx.progress().stages()[0].elapsed;
+            std::thread::sleep(Duration::from_millis(300));
+            let stage = &ctx.progress().stages()[0];
+            assert_eq!(stage.elapsed, held, "the clock stands still");
+            assert!(stage.eta().unwrap() < Duration::from_millis(600), "{:?}", stage.eta());
+            ctx.pause(false);
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(Report::new("clean"))
+        });
+        let seconds = report.unwrap().seconds;
+        assert!((0.02..0.2).contains(&seconds), "{seconds}");
+        assert!(ctx.progress().stages()[0].elapsed >= Duration::from_millis(20));
+    }
+
+    #[test]
+    fn stages_record_their_progress_and_how_they_ended() {
+        let ctx = ctx();
+        let report = ctx.stage("clean", "docs", Some(4), || {
+            ctx.advance(3)?;
+            ctx.note("loss 0.5".into());
+            Ok(Report::new("clean"))
+        });
+        assert!(report.unwrap().seconds >= 0.0);
+        ctx.stage("link", "docs", None, || Err(anyhow!("no table"))).unwrap_err();
+        let stages = ctx.progress().stages();
+        assert_eq!((stages[0].done, stages[0].total, &*stages[0].note), (3, Some(4), "loss 0.5"));
+        assert!(matches!(stages[0].state, StageState::Done(_)));
+        assert!(matches!(stages[1].state, StageState::Failed));
+    }
+}

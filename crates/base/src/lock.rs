@@ -1,0 +1,344 @@
+//! Who works on a project: two advisory locks, each a file that its holder keeps locked and writes its name into.
+//!
+//! `Project::lock` is held while somebody writes artefacts: by a batch for as long as it runs, by a workbench only while one of its
+//! jobs does. A workbench that is only looked at therefore keeps no batch from its work. `Project::desk_lock` is held by the first
+//! workbench on a project for as long as it is open: that one starts jobs and remembers its session, others only read.
+//!
+//! The system lets go of a lock when its holder ends, however that came about, so what a dead process has left is simply taken. The
+//! feature store and the ledger have locks of this kind besides, held for as long as they are open.
+//!
+//! A file can be removed while it is locked, and whoever comes next locks another file of the same name. So a lock counts only if its
+//! file is still the one under its name, and whoever holds a lock that is called `lock` has locked the folder around it as well.
+
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Error, Result, bail};
+use chrono::{DateTime, Local, SecondsFormat};
+use serde::{Deserialize, Serialize};
+
+use crate::disk;
+
+/// Bytes of a lock's file that are read: what is longer was not written by this program.
+const MOST: u64 = 4096;
+
+/// Characters of each thing that a holder says of itself.
+const LONGEST: usize = 80;
+
+/// How long another may hold a lock that is only looked at.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// Time between two looks at whether another has let go of a lock.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Who holds a lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Holder {
+    /// Number of the process; 0 where it is not known.
+    pub pid: u32,
+    /// Name of the machine, which on a shared disk may be another one.
+    pub host: String,
+    /// When it took the lock, as RFC 3339; empty where that is not known.
+    pub since: String,
+    /// What it does: the name of a command or of a job.
+    pub work: String,
+}
+
+impl Holder {
+    /// This process, from now on.
+    fn here(work: &str) -> Holder {
+        Holder {
+            pid: std::process::id(),
+            host: host(),
+            since: Local::now().to_rfc3339_opts(SecondsFormat::Secs, false),
+            work: work.to_owned(),
+        }
+    }
+
+    /// When it took the lock, on the clock of here: the time of today, else date and time. Empty where that is not known.
+    pub fn since_when(&self) -> String {
+        let Ok(since) = DateTime::parse_from_rfc3339(&self.since) else { return String::new() };
+        let since = since.with_timezone(&Local);
+        let form = if since.date_naive() == Local::now().date_naive() { "%H:%M" } else { "%Y-%m-%d %H:%M" };
+        since.format(form).to_string()
+    }
+
+    /// The process in words: `process 4242 on this-host, since 10:31`.
+    pub fn in_words(&self) -> String {
+        let mut words = if self.pid == 0 { "process unknown".to_owned() } else { format!("process {}", self.pid) };
+        if !self.host.is_empty() {
+            words += &format!(" on {}", self.host);
+        }
+        let since = self.since_when();
+        if !since.is_empty() {
+            words += &format!(", since {since}");
+        }
+        words
+    }
+}
+
+/// A lock that is held until this is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    /// The folder, which is let go of first: who has the file finds it free.
+    _folder: Option<File>,
+    /// Closing it lets go of the lock.
+    _file: File,
+}
+
+/// Whether a lock was to be had.
+#[derive(Debug)]
+pub enum Taken {
+    /// It is held from now on.
+    Ours(Lock),
+    /// Somebody else holds it.
+    Theirs(Holder),
+}
+
+/// The name of a lock that is one for all of its folder.
+const OF_THE_FOLDER: &str = "lock";
+
+/// Takes a lock if it is free, and never waits for it. Fails where the file cannot be made.
+pub fn take(path: &Path, work: &str) -> Result<Taken> {
+    let cannot = || format!("cannot lock {}", path.display());
+    let folder = disk::folder_of(path);
+    disk::make_dir(folder)?;
+    // It is opened before the file: a process that ends lets go of what it opened in that order. Some systems lock no folders; there the
+    // file has to do.
+    let is_folders = path.file_name().is_some_and(|name| name == OF_THE_FOLDER);
+    let around = File::open(folder).ok().filter(|_| is_folders);
+    let mut file = loop {
+        let file = disk::open_plain(File::options().create(true).truncate(false).read(true).write(true), path)
+            .with_context(|| format!("{} (if it is no file of this program, remove it)", cannot()))?;
+        match file.try_lock() {
+            Ok(()) if disk::is_at(&file, path) => break file,
+            // Somebody removed it since it was opened.
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Taken::Theirs(written_in(&file))),
+            Err(TryLockError::Error(error)) => return Err(without_locks(error, path)),
+        }
+    };
+    if matches!(around.as_ref().map(File::try_lock), Some(Err(TryLockError::WouldBlock))) {
+        // Another holds a lock whose file was removed.
+        return Ok(Taken::Theirs(Holder::default()));
+    }
+    // What is written is only for the messages of others, so a failure to write it is none of the lock.
+    let holder = serde_json::to_string(&Holder::here(work)).unwrap_or_default();
+    let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| writeln!(file, "{holder}"));
+    Ok(Taken::Ours(Lock { _folder: around, _file: file }))
+}
+
+/// Says what can be done where the file system keeps no locks.
+fn without_locks(error: std::io::Error, path: &Path) -> Error {
+    #[cfg(unix)]
+    let no_room = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
+    #[cfg(not(unix))]
+    let no_room = false;
+    let remedy = match no_room || error.kind() == ErrorKind::Unsupported {
+        true => {
+            ": its file system keeps no locks, without which two runs could write at once (a network disk, or one of a container?). Move \
+             that folder to a local disk, or mount its disk with locks"
+        }
+        false => "",
+    };
+    Error::new(error).context(format!("cannot lock {}{remedy}", path.display()))
+}
+
+/// Keeps writers out until what is returned is dropped, as others who read do meanwhile; says who writes where somebody does for longer
+/// than `patience`. Writes nothing: where there is no lock, or none that may be read, nobody is kept out.
+pub fn reading(path: &Path, patience: Duration) -> Result<Option<File>, Holder> {
+    let Ok(file) = disk::open_plain(File::options().read(true), path) else { return Ok(None) };
+    let began = Instant::now();
+    loop {
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
+            Err(TryLockError::WouldBlock) => return Err(written_in(&file)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Ok(()) => return Ok(Some(file)),
+        }
+    }
+}
+
+/// The same, but another who holds it has some time to let go of it.
+pub fn take_within(path: &Path, work: &str, patience: Duration) -> Result<Taken> {
+    let began = Instant::now();
+    loop {
+        match take(path, work)? {
+            Taken::Theirs(_) if began.elapsed() < patience => std::thread::sleep(LOOK_EVERY),
+            taken => return Ok(taken),
+        }
+    }
+}
+
+/// Takes the lock of those who write what `name` names. Fails where another run holds the lock for more than a moment, and says which run
+/// that is.
+pub fn writing(path: &Path, name: &str, work: &str) -> Result<Lock> {
+    // A workbench only looks whether it is free.
+    match take_within(path, work, MOMENT)? {
+        Taken::Ours(lock) => Ok(lock),
+        Taken::Theirs(holder) => bail!(
+            "{name} is being written by another run ({}{}); wait until it has ended, or stop it",
+            if holder.work.is_empty() { String::new() } else { format!("{}, ", holder.work) },
+            holder.in_words()
+        ),
+    }
+}
+
+/// What the holder of a lock says of itself; nothing where the system lets nobody read a locked file.
+fn written_in(file: &File) -> Holder {
+    let mut text = String::new();
+    let _ = file.take(MOST).read_to_string(&mut text);
+    let mut holder: Holder = serde_json::from_str(&text).unwrap_or_default();
+    // It is shown on terminals, and anybody may have written it.
+    for text in [&mut holder.host, &mut holder.since, &mut holder.work] {
+        *text = text.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    }
+    holder
+}
+
+fn host() -> String {
+    let named = |path| std::fs::read_to_string(path).ok().map(|name| name.trim().to_owned());
+    let variable = |name| std::env::var(name).ok();
+    let names =
+        [named("/proc/sys/kernel/hostname"), named("/etc/hostname"), variable("COMPUTERNAME"), variable("HOSTNAME")];
+    names.into_iter().flatten().find(|name| !name.is_empty()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write_to(project: &Path, work: &str) -> Result<Lock> {
+        writing(&project.join("lock"), &format!("the project {}", project.display()), work)
+    }
+
+    #[test]
+    fn a_lock_is_held_by_one_and_says_by_whom() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().join("not/yet");
+        let held = write_to(&project, "run").unwrap();
+        let refused = write_to(&project, "experiment").unwrap_err().to_string();
+        let process = format!("(run, process {}", std::process::id());
+        assert!(
+            refused.contains(&process) && refused.contains("since ") && refused.contains("wait until"),
+            "{refused}"
+        );
+        drop(held);
+        write_to(&project, "experiment").unwrap();
+    }
+
+    #[test]
+    fn what_a_dead_process_has_left_is_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().to_owned();
+        std::fs::write(project.join("lock"), r#"{"pid":4242,"host":"elsewhere","since":"2026-03-01T10:31:00+08:00"}"#)
+            .unwrap();
+        let held = take(&project.join("lock"), "run").unwrap();
+        assert!(matches!(held, Taken::Ours(_)), "{held:?}");
+        let Taken::Theirs(holder) = take(&project.join("lock"), "run").unwrap() else { panic!("two hold it") };
+        assert_eq!((holder.pid, holder.work.as_str()), (std::process::id(), "run"));
+    }
+
+    #[test]
+    fn what_a_holder_says_gives_no_orders_to_a_terminal() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().to_owned();
+        let mut file = File::create(project.join("lock")).unwrap();
+        file.lock().unwrap();
+        let work = format!("\\u001b]0;owned\\u0007run{}", "!".repeat(1000));
+        write!(file, r#"{{"pid":1,"host":"a\u001b[2Jb","work":"{work}"}}"#).unwrap();
+        let refused = write_to(&project, "run").unwrap_err().to_string();
+        assert!(refused.contains("]0;ownedrun!!") && refused.contains("on a[2Jb"), "{refused}");
+        assert!(!refused.chars().any(char::is_control) && refused.len() < 500, "{refused}");
+    }
+
+    #[test]
+    fn a_folder_in_the_place_of_a_lock_is_named_with_the_way_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().to_owned();
+        std::fs::create_dir(project.join("lock")).unwrap();
+        let refused = format!("{:#}", write_to(&project, "run").unwrap_err());
+        assert!(
+            refused.contains(&project.join("lock").display().to_string()) && refused.contains("remove it"),
+            "{refused}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_whose_file_was_removed_is_still_held() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().to_owned();
+        let held = write_to(&project, "run").unwrap();
+        std::fs::remove_file(project.join("lock")).unwrap();
+        let refused = write_to(&project, "experiment").unwrap_err().to_string();
+        assert!(refused.contains("is being written by another run"), "{refused}");
+        // The workbench's own lock lies in the same folder, and is another.
+        assert!(matches!(take(&project.join("desk.lock"), "workbench").unwrap(), Taken::Ours(_)));
+        drop(held);
+        write_to(&project, "experiment").unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_lock_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().join("project");
+        let theirs = dir.path().join("thesis.txt");
+        std::fs::write(&theirs, "years of work").unwrap();
+        std::fs::create_dir(&project).unwrap();
+        std::os::unix::fs::symlink(&theirs, project.join("lock")).unwrap();
+        let refused = format!("{:#}", write_to(&project, "run").unwrap_err());
+        assert!(refused.contains("remove it"), "{refused}");
+        assert_eq!(std::fs::read(&theirs).unwrap(), b"years of work");
+        std::fs::remove_file(project.join("lock")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, project.join("lock"), 0o600.into()).unwrap();
+        let refused = format!("{:#}", write_to(&project, "run").unwrap_err());
+        assert!(refused.contains("it is no file"), "{refused}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_system_without_locks_is_told_with_the_way_out() {
+        use rustix::io::Errno;
+        for errno in [Errno::NOLCK, Errno::NOSYS, Errno::OPNOTSUPP] {
+            let error = std::io::Error::from_raw_os_error(errno.raw_os_error());
+            let text = format!("{:#}", without_locks(error, Path::new("desk/.inkstone/lock")));
+            for part in
+                ["cannot lock desk/.inkstone/lock: its file system keeps no locks", "to a local disk", "(os error"]
+            {
+                assert!(text.contains(part), "{text}");
+            }
+        }
+        let other = without_locks(std::io::Error::from_raw_os_error(Errno::IO.raw_os_error()), Path::new("lock"));
+        assert!(!format!("{other:#}").contains("keeps no locks"), "{other:#}");
+    }
+
+    #[test]
+    fn readers_share_what_a_writer_has_alone_and_leave_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        assert!(reading(&path, MOMENT).unwrap().is_none() && !path.exists());
+        let written = take(&path, "run").unwrap();
+        assert_eq!(reading(&path, MOMENT).unwrap_err().work, "run");
+        drop(written);
+        let readers = [(); 2].map(|()| reading(&path, MOMENT).unwrap().unwrap());
+        assert!(matches!(take(&path, "run").unwrap(), Taken::Theirs(_)));
+        drop(readers);
+        assert!(matches!(take(&path, "run").unwrap(), Taken::Ours(_)));
+    }
+
+    #[test]
+    fn a_lock_of_unknown_content_has_an_unknown_holder() {
+        let dir = tempfile::tempdir().unwrap();
+        let project = dir.path().to_owned();
+        let mut file = File::create(project.join("lock")).unwrap();
+        file.lock().unwrap();
+        file.write_all("\u{1b}[31m 砚".as_bytes()).unwrap();
+        let refused = write_to(&project, "run").unwrap_err().to_string();
+        assert!(refused.contains("another run (process unknown)"), "{refused}");
+    }
+}

@@ -1,0 +1,311 @@
+//! Cleaning: one normal form for every text, and a mark on every text that was told before.
+//!
+//! Takes the documents as ingested and gives them part by part with clean text, the key of that text, and the first
+//! mention of what they tell. The normal form is [`normalise()`]'s; what counts as a repeat is told in `duplicates.rs`.
+//! A mark depends on earlier documents only, so a later document never changes what was known before.
+//!
+//! Useful for: whatever reads text after this stage. Not for: judging sources or dropping rows; nothing is dropped.
+
+mod duplicates;
+mod markup;
+mod minhash;
+mod normalise;
+
+use anyhow::{Context, Result, ensure};
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use inkstone_base::data::{Document, Key, Report};
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_tables::corpus::{Parts, column, documents_from_frame, documents_to_frame};
+use inkstone_tables::frames;
+use inkstone_tables::made;
+
+use duplicates::{Corpus, Trace};
+use minhash::Sketcher;
+pub use normalise::{normalise, normalise_line};
+
+/// Changes whenever the same document would be cleaned differently, so that parts of an older version are not kept.
+const VERSION: u32 = 1;
+
+/// What to do to the text, and what to call a repeat (`[clean]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Params {
+    /// Remove HTML and XML markup and decode entities. Default true.
+    pub markup: bool,
+    /// Read `1，234` (a Chinese comma between groups of three digits) as `1,234`. Default false: such a comma may as
+    /// well part two numbers of a list.
+    pub unify_numbers: bool,
+    /// Least Jaccard similarity of a near duplicate with its first mention, 0.6 to 1. Default 0.8; 1 leaves only
+    /// texts of the same shingles.
+    pub threshold: f64,
+    /// Length of a shingle in characters, 2 to 16. Default 5.
+    pub shingle: usize,
+    /// Least share of its numbers that a near duplicate has in common with its first mention (of the one with fewer), 0
+    /// to 1. Default 0.75; 0 does not compare numbers. Keeps flashes and daily reports apart that differ by their
+    /// figures alone.
+    pub numbers_agree: f64,
+    /// Natural days after which a first mention is forgotten. Default 30; 0 never forgets.
+    pub window_days: u32,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { markup: true, unify_numbers: false, threshold: 0.8, shingle: 5, numbers_agree: 0.75, window_days: 30 }
+    }
+}
+
+impl Params {
+    /// Fails, naming the setting, when a value is out of its range.
+    pub fn check(&self) -> Result<()> {
+        ensure!(
+            (0.6..=1.0).contains(&self.threshold),
+            "[clean] threshold = {} is outside 0.6 to 1: below 0.6 the sketches miss too many repeats",
+            self.threshold
+        );
+        ensure!((2..=16).contains(&self.shingle), "[clean] shingle = {} is outside 2 to 16 characters", self.shingle);
+        ensure!(
+            (0.0..=1.0).contains(&self.numbers_agree),
+            "[clean] numbers_agree = {} is outside 0 to 1",
+            self.numbers_agree
+        );
+        Ok(())
+    }
+}
+
+/// A document whose text is in normal form, and what it repeats.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CleanDocument {
+    /// The document; title (one line) and body are clean.
+    pub document: Document,
+    /// Key of the clean title and body: equal for equal texts.
+    pub text: Key,
+    /// `doc_id` of the first mention; the document's own when nothing like it came before.
+    pub first_mention: String,
+    /// Similarity to the first mention: 1 for the same words, the estimated Jaccard similarity for a near duplicate,
+    /// 0 for a first mention (nothing before was like it, so `1 - similarity` is its novelty).
+    pub similarity: f32,
+}
+
+impl CleanDocument {
+    /// Whether nothing like it came before.
+    pub fn is_first(&self) -> bool {
+        self.first_mention == self.document.doc_id
+    }
+}
+
+/// Clean documents as a frame: the columns of documents, then `text`, `first_mention`, `similarity`. For tests of the
+/// stages after this one, which itself writes part by part.
+#[cfg(any(test, feature = "testing"))]
+pub fn clean_to_frame(docs: &[CleanDocument]) -> Result<DataFrame> {
+    let documents: Vec<Document> = docs.iter().map(|d| d.document.clone()).collect();
+    let texts: Vec<Key> = docs.iter().map(|d| d.text).collect();
+    frame_of(&documents, &texts, docs.iter().map(|d| (d.first_mention.as_str(), d.similarity)))
+}
+
+/// Reads clean documents from a frame: the columns of documents, then `text`, `first_mention`, `similarity`.
+pub fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
+    let text = column(frame, "text")?.str()?;
+    let first_mention = column(frame, "first_mention")?.str()?;
+    let similarity = column(frame, "similarity")?.f32()?;
+    let documents = documents_from_frame(frame)?;
+    let rows = documents.into_iter().enumerate();
+    rows.map(|(i, document)| {
+        let key = text.get(i).and_then(Key::from_hex);
+        Ok(CleanDocument {
+            text: key.with_context(|| format!("row {i} has no text key: this is not a table of clean documents"))?,
+            first_mention: first_mention.get(i).unwrap_or(&document.doc_id).to_owned(),
+            similarity: similarity.get(i).unwrap_or(0.0),
+            document,
+        })
+    })
+    .collect()
+}
+
+/// Of clean documents the number of the first that each repeats, exactly or nearly, whatever time lies between; its own where it is
+/// the first.
+pub fn repeats<'d>(docs: impl Iterator<Item = &'d Document>, params: &Params, ctx: &Ctx) -> Result<Vec<(usize, f32)>> {
+    let sketcher = Sketcher::new(params.shingle);
+    let mut corpus = Corpus::default();
+    for doc in docs {
+        ctx.check()?;
+        corpus.push(&doc.doc_id, Trace::new(doc, &sketcher));
+    }
+    let marks = duplicates::mark(&corpus, &Params { window_days: 0, ..params.clone() }, ctx)?;
+    Ok(marks.iter().map(|mark| (mark.first as usize, mark.similarity)).collect())
+}
+
+/// Cleans `documents` into `out`, part by part.
+///
+/// Two passes over the parts: the first sketches every text (about 330 bytes a document stay in memory), the marks are
+/// set in the order of time, and the second pass writes. Normalising twice costs less than writing twice, and each part
+/// is written once, complete. A part that was written before, of the same documents with the same marks, is kept.
+pub fn run(documents: &Parts, out: &Parts, params: &Params, ctx: &Ctx) -> Result<Report> {
+    params.check()?;
+    let files = documents.files()?;
+    let sketcher = Sketcher::new(params.shingle);
+    let mut corpus = Corpus::default();
+    let (mut bytes_in, mut bytes_out) = (0, 0);
+    let mut read = Vec::with_capacity(files.len());
+    for file in &files {
+        let hash = disk::hash_file(file)?;
+        let mut docs = documents_from_frame(&frames::read_parquet(file, None)?)?;
+        bytes_in += text_bytes(&docs);
+        let traces = clean_each(&mut docs, 0, params, ctx, |doc| Trace::new(doc, &sketcher))?;
+        bytes_out += text_bytes(&docs);
+        read.push((docs.len(), hash));
+        for (doc, trace) in docs.iter().zip(traces) {
+            corpus.push(&doc.doc_id, trace);
+        }
+    }
+    let marks = duplicates::mark(&corpus, params, ctx)?;
+    let rules = (VERSION, params);
+    let (mut first_row, mut kept) = (0, 0u64);
+    for (i, file) in files.iter().enumerate() {
+        let (rows, hash) = read[i];
+        let marks = marks[first_row..first_row + rows].iter().map(|m| (corpus.doc_id(m.first), m.similarity));
+        first_row += rows;
+        let of =
+            Key::of_json(&(&rules, hash, marks.clone().map(|(id, alike)| (id, alike.to_bits())).collect::<Vec<_>>()));
+        if made::stands::<()>(out, i, of).is_some() {
+            ctx.advance(rows as u64 / 2)?;
+            kept += 1;
+            continue;
+        }
+        ensure!(disk::hash_file(file)? == hash, "{} changed while it was cleaned; run again", file.display());
+        let mut docs = documents_from_frame(&frames::read_parquet(file, None)?)?;
+        let texts = clean_each(&mut docs, 1, params, ctx, duplicates::key_of_text)?;
+        out.write(i, &mut frame_of(&docs, &texts, marks)?)?;
+        made::note(out, i, of, ())?;
+    }
+    made::truncate(out, files.len())?;
+    let mut report = Report::new("clean");
+    report.rows_in = marks.len() as u64;
+    report.rows_out = marks.len() as u64;
+    duplicates::tell(&corpus, &marks, &mut report);
+    report.fact("bytes_in", bytes_in);
+    report.fact("bytes_out", bytes_out);
+    report.fact("parts_kept", kept);
+    Ok(report)
+}
+
+/// Brings titles and bodies into normal form, and gives what `then` makes of each document.
+///
+/// Each document is cleaned in two passes; the first counts the even rows as done, the second the odd ones.
+fn clean_each<T: Send>(
+    docs: &mut [Document],
+    pass: usize,
+    params: &Params,
+    ctx: &Ctx,
+    then: impl Fn(&Document) -> T + Sync,
+) -> Result<Vec<T>> {
+    ctx.install(|| {
+        let rows = docs.par_iter_mut().enumerate();
+        rows.map(|(i, doc)| {
+            doc.title = normalise_line(&doc.title, params);
+            doc.body = normalise(&doc.body, params);
+            ctx.advance(u64::from(i % 2 == pass))?;
+            Ok(then(doc))
+        })
+        .collect()
+    })
+}
+
+/// Clean documents as a frame, from their pieces; `marks` are first mentions and similarities.
+fn frame_of<'a>(
+    docs: &[Document],
+    texts: &[Key],
+    marks: impl Iterator<Item = (&'a str, f32)> + Clone,
+) -> Result<DataFrame> {
+    let strings = |name: &str, mut values: StringChunked| {
+        values.rename(name.into());
+        values.into_column()
+    };
+    let similarities: Vec<f32> = marks.clone().map(|m| m.1).collect();
+    let mut frame = documents_to_frame(docs)?;
+    frame.hstack_mut(&[
+        strings("text", texts.iter().map(|t| Some(t.hex())).collect()),
+        strings("first_mention", marks.map(|m| Some(m.0)).collect()),
+        Series::new("similarity".into(), similarities).into_column(),
+    ])?;
+    Ok(frame)
+}
+
+fn text_bytes(docs: &[Document]) -> u64 {
+    docs.iter().map(|d| (d.title.len() + d.body.len()) as u64).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STORY: &str = "远山科技公告，公司预计上半年净利润1.2亿元至1.5亿元，同比增长35%至60%，主要因为新产线投产、订单充足，\
+                         海外客户的需求也好于年初的计划。公司表示，下半年将继续扩大产能，全年资本开支不超过8亿元，\
+                         资金来自经营活动，不涉及新的融资；具体数据以半年度报告为准，敬请投资者注意风险。";
+
+    fn document(id: &str, at: &str, title: &str, body: &str) -> Document {
+        Document {
+            doc_id: id.into(),
+            published_at: at.parse().unwrap(),
+            title: title.into(),
+            body: body.into(),
+            ..Document::default()
+        }
+    }
+
+    fn cleaned(parts: &[&[Document]], params: &Params, threads: usize) -> (Vec<CleanDocument>, Report, Vec<Vec<u8>>) {
+        let dir = tempfile::tempdir().unwrap();
+        let (documents, out) = (Parts::new(dir.path().join("in")), Parts::new(dir.path().join("out")));
+        for (i, part) in parts.iter().enumerate() {
+            documents.write(i, &mut documents_to_frame(part).unwrap()).unwrap();
+        }
+        // A part of an earlier, longer run.
+        out.write(7, &mut clean_to_frame(&[]).unwrap()).unwrap();
+        let ctx = Ctx::new(threads, 0).unwrap();
+        let report = ctx.stage("clean", "docs", None, || run(&documents, &out, params, &ctx)).unwrap();
+        assert_eq!(ctx.progress().stages()[0].done, report.rows_in);
+        let files = out.files().unwrap();
+        assert_eq!(files.len(), parts.len());
+        let frames = files.iter().map(|f| frames::read_parquet(f, None).unwrap());
+        let docs = frames.flat_map(|f| clean_from_frame(&f).unwrap()).collect();
+        (docs, report, files.iter().map(|f| std::fs::read(f).unwrap()).collect())
+    }
+
+    #[test]
+    fn the_first_in_time_is_the_first_mention_whatever_part_it_is_in() {
+        let edited = format!("【转载】{}", STORY.replace("也好于", "也高于"));
+        let other = STORY.replace("1.2", "2.8").replace("1.5", "3.1").replace("35", "-20").replace("60", "-10");
+        let first = [document("b/1", "2024-01-02T10:00:00", "远山科技：半年报预增", &edited)];
+        let second = [
+            document("a/1", "2024-01-02T09:00:00", "<b>远山科技</b>：半年报预增", STORY),
+            document("a/2", "2024-01-02T11:00:00", "远山科技：半年报预增", &format!(" {STORY}\n")),
+            document("a/3", "2024-01-02T12:00:00", "远山科技：半年报预增", &other),
+            document("a/4", "2024-01-03T12:00:00", "好", ""),
+            document("a/5", "2024-01-03T12:00:01", "好！", ""),
+            document("a/6", "2024-01-03T12:00:02", "", ""),
+            document("a/7", "2024-01-03T12:00:03", "", "<br>"),
+        ];
+        let (docs, report, bytes) = cleaned(&[&first, &second], &Params::default(), 2);
+        let firsts: Vec<&str> = docs.iter().map(|d| d.first_mention.as_str()).collect();
+        assert_eq!(firsts, ["a/1", "a/1", "a/1", "a/3", "a/4", "a/4", "a/6", "a/7"]);
+        assert!((0.8..1.0).contains(&docs[0].similarity), "{}", docs[0].similarity);
+        assert_eq!(docs[1..4].iter().map(|d| d.similarity).collect::<Vec<_>>(), [0.0, 1.0, 0.0]);
+        assert_eq!((docs[1].document.title.as_str(), docs[1].text), ("远山科技：半年报预增", docs[2].text));
+        for (fact, n) in [("exact_duplicates", 1), ("near_duplicates", 2), ("clusters", 2), ("largest_cluster", 3)] {
+            assert_eq!(report.facts[fact], n, "{fact}");
+        }
+        assert_eq!(report.facts["empty_texts"], 2);
+        assert_eq!(cleaned(&[&first, &second], &Params::default(), 1).2, bytes);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let error = Params { threshold: 0.3, ..Params::default() }.check().unwrap_err().to_string();
+        assert!(error.contains("[clean] threshold = 0.3"), "{error}");
+        assert!(Params { shingle: 1, ..Params::default() }.check().is_err());
+        assert!(Params { numbers_agree: 1.5, ..Params::default() }.check().is_err());
+    }
+}

@@ -1,0 +1,86 @@
+//! Walks over the fields of one delimited row, byte by byte, as RFC 4180 quotes them.
+//!
+//! Of encodings with two-byte characters the second bytes are passed over ([`step`]): they may look like a delimiter.
+
+use inkstone_base::limits::COLUMNS;
+
+/// Where the reading of a row stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    FieldStart,
+    Bare,
+    Quoted,
+    /// Behind a quote inside quotes: the closing one, or the first half of a doubled one.
+    Quote,
+}
+
+/// What a walk over a row found.
+pub(super) struct Walked {
+    pub(super) at: At,
+    /// Whether nothing followed a closing quote but a delimiter or the line's end.
+    pub(super) strict: bool,
+    /// Whether a quote stands in the middle of a field that is not quoted.
+    pub(super) bare_quote: bool,
+    /// Bytes of the row with its line end, once that was reached.
+    pub(super) end: Option<usize>,
+}
+
+/// Bytes that a character takes here: two when its second byte may look like ASCII.
+pub(super) fn step(bytes: &[u8], i: usize, wide: bool) -> usize {
+    let leads = wide && (0x81..=0xfe).contains(&bytes[i]);
+    if leads && bytes.get(i + 1).is_some_and(|b| *b >= 0x30) { 2 } else { 1 }
+}
+
+/// Walks over a row; `field` is called with each byte that belongs to a field and at each delimiter (`None`).
+pub(super) fn walk(bytes: &[u8], delimiter: u8, wide: bool, mut field: impl FnMut(Option<&[u8]>)) -> Walked {
+    let (mut at, mut strict, mut bare_quote) = (At::FieldStart, true, false);
+    let mut i = 0;
+    while i < bytes.len() {
+        let b = bytes[i];
+        let n = step(bytes, i, wide).min(bytes.len() - i);
+        match (at, b) {
+            (At::Quoted, b'"') => at = At::Quote,
+            (At::Quoted, _) => field(Some(&bytes[i..i + n])),
+            (At::Quote, b'"') => {
+                field(Some(b"\""));
+                at = At::Quoted;
+            }
+            (At::FieldStart, b'"') => at = At::Quoted,
+            (_, b'\n') => return Walked { at, strict, bare_quote, end: Some(i + 1) },
+            (_, b) if b == delimiter => {
+                field(None);
+                at = At::FieldStart;
+            }
+            _ => {
+                bare_quote |= b == b'"';
+                strict &= at != At::Quote || b == b'\r';
+                field(Some(&bytes[i..i + n]));
+                at = At::Bare;
+            }
+        }
+        i += n;
+    }
+    Walked { at, strict, bare_quote, end: None }
+}
+
+pub(super) fn ends_in_quotes(bytes: &[u8], delimiter: u8, wide: bool) -> bool {
+    walk(bytes, delimiter, wide, |_| {}).at == At::Quoted
+}
+
+/// The fields of a row, unquoted; of more than any table has, the last holds all that follows.
+pub(super) fn split_row(bytes: &[u8], delimiter: u8, wide: bool) -> Vec<Vec<u8>> {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
+    let mut fields = vec![Vec::new()];
+    walk(bytes, delimiter, wide, |piece| match piece {
+        None if fields.len() > COLUMNS => {}
+        None => fields.push(Vec::new()),
+        Some(piece) => fields.last_mut().into_iter().for_each(|f| f.extend_from_slice(piece)),
+    });
+    fields
+}
+
+/// Where the first line ends, its line end included.
+pub(super) fn line_end(bytes: &[u8]) -> usize {
+    bytes.iter().position(|b| *b == b'\n').map_or(bytes.len(), |i| i + 1)
+}

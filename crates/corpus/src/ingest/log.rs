@@ -1,0 +1,181 @@
+//! The log of ingest: what each file was, how it was read, and what became of its rows.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use chrono::NaiveDateTime;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ingest::reader::Resume;
+use crate::ingest::source::{Format, Table};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk;
+use inkstone_base::encoding::Encoded;
+use inkstone_tables::project::Project;
+
+/// Changes whenever the same file would be read differently, so that old logs are not trusted.
+pub(super) const VERSION: u32 = 4;
+
+/// Everything that ingest has read, in the order of the corpus.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Log {
+    /// Version of the reading rules.
+    pub version: u32,
+    /// The files, in the order of their parts.
+    pub files: Vec<FileEntry>,
+    /// Hash of the rejects file, so that a changed one is noticed.
+    pub rejects: Key,
+    /// Seals of the tables of prices and securities, by name.
+    pub tables: BTreeMap<String, Key>,
+    /// Findings across files, as in the report.
+    pub facts: Map<String, Value>,
+}
+
+/// One file (or up to 4,096 files of a folder that are one document each, taken together).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Name of the `[[source]]`.
+    pub source: String,
+    /// Path as the source gives it, relative to the configuration's folder.
+    pub path: String,
+    /// Table that it fills.
+    pub table: Table,
+    /// Bytes.
+    pub size: u64,
+    /// Hash of the content.
+    pub hash: Key,
+    /// Hash of the settings that it was read under.
+    pub settings: Key,
+    /// Format as found.
+    pub format: Format,
+    /// Encoding, how sure that is, and whether there was a byte order mark; none for Parquet, Excel and files of one document.
+    pub encoding: Option<Encoded>,
+    /// Encodings, counted by file.
+    pub encodings: BTreeMap<String, u64>,
+    /// Column of each field.
+    pub columns: BTreeMap<String, String>,
+    /// Rows in the file.
+    pub rows_in: u64,
+    /// Rows kept.
+    pub rows_out: u64,
+    /// Rows set aside, by reason; as many lines of the rejects file.
+    pub dropped: BTreeMap<String, u64>,
+    /// Values left out of rows that were kept, by reason.
+    pub left_out: BTreeMap<String, u64>,
+    /// Forms of the times of publication, counted.
+    pub times: BTreeMap<String, u64>,
+    /// Where the times of documents that are files were found, unless a column is mapped to them.
+    pub dates: BTreeMap<String, u64>,
+    /// Documents published at midnight sharp.
+    pub midnight: u64,
+    /// Number of the first part that holds its documents.
+    pub first_part: usize,
+    /// How many parts hold them.
+    pub parts: usize,
+    /// The seals of these parts.
+    pub seals: Vec<Key>,
+    /// Where reading goes on when the file has grown.
+    pub resume_at: Option<u64>,
+    /// When the first of the rows that were set aside as of the future is so no more; the file is then read again. A clock that was
+    /// set back costs no row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_from: Option<NaiveDateTime>,
+}
+
+impl FileEntry {
+    /// The entry of a file without content.
+    pub(super) fn empty(source: &str, path: &str, table: Table, hash: Key, settings: Key) -> FileEntry {
+        FileEntry {
+            source: source.to_owned(),
+            path: path.to_owned(),
+            table,
+            size: 0,
+            hash,
+            settings,
+            format: Format::Auto,
+            encoding: None,
+            encodings: BTreeMap::new(),
+            columns: BTreeMap::new(),
+            rows_in: 0,
+            rows_out: 0,
+            dropped: BTreeMap::new(),
+            left_out: BTreeMap::new(),
+            times: BTreeMap::new(),
+            dates: BTreeMap::new(),
+            midnight: 0,
+            first_part: 0,
+            parts: 0,
+            seals: Vec::new(),
+            resume_at: None,
+            again_from: None,
+        }
+    }
+
+    /// Whether a row that was set aside as of the future is so no more.
+    pub(super) fn is_due(&self, latest: NaiveDateTime) -> bool {
+        self.again_from.is_some_and(|from| from <= latest)
+    }
+
+    /// Where to go on when the file has grown; `None` when it has to be read from its beginning, as after plain ASCII, which
+    /// tells nothing of the encoding of what comes.
+    pub(super) fn resume(&self) -> Option<Resume> {
+        let encoded = self.encoding.clone().filter(|e| e.by != "ascii")?;
+        Some(Resume { offset: self.resume_at.filter(|at| *at == self.size)?, rows: self.rows_in, encoded })
+    }
+
+    /// Rows set aside: its lines in the rejects file.
+    pub(super) fn rejects(&self) -> u64 {
+        self.dropped.values().sum()
+    }
+}
+
+/// Files that a project was read from, with their content hashes.
+pub fn sources(project: &Project) -> Result<Vec<(String, Key)>> {
+    Ok(Log::load(&project.ingest_log())?.files.into_iter().map(|file| (file.path, file.hash)).collect())
+}
+
+impl Log {
+    /// The log at `path`; an empty one when there is none, or when another version of the rules wrote it.
+    pub(super) fn load(path: &Path) -> Result<Log> {
+        if !path.exists() {
+            return Ok(Log::default());
+        }
+        // A log of another version may have another shape: it is read as not there.
+        let value: Value = disk::read_json(path)?;
+        if value.get("version").and_then(Value::as_u64) != Some(VERSION.into()) {
+            return Ok(Log::default());
+        }
+        Ok(serde_json::from_value(value)?)
+    }
+
+    /// Whether it tells of the same corpus, facts of the run left aside.
+    pub(super) fn is_as(&self, other: &Log) -> bool {
+        let key = |log: &Log| Key::of_json(&(log.version, &log.files, log.rejects, &log.tables));
+        key(self) == key(other)
+    }
+
+    /// The rows of all files that pass `of`, as a report.
+    pub(super) fn report(&self, stage: &str, of: impl Fn(&FileEntry) -> bool) -> Report {
+        let mut report = Report::new(stage);
+        for file in self.files.iter().filter(|f| of(f)) {
+            report.rows_in += file.rows_in;
+            report.rows_out += file.rows_out;
+            file.dropped.iter().for_each(|(reason, n)| report.drop_rows(reason, *n));
+        }
+        report
+    }
+
+    /// Counts of one kind over all files.
+    pub(super) fn total<'a>(
+        &'a self,
+        of: impl Fn(&'a FileEntry) -> &'a BTreeMap<String, u64>,
+    ) -> BTreeMap<String, u64> {
+        let mut total = BTreeMap::new();
+        for (name, n) in self.files.iter().flat_map(|f| of(f).iter()) {
+            *total.entry(name.clone()).or_default() += n;
+        }
+        total
+    }
+}

@@ -1,0 +1,95 @@
+//! Ingest: files of any common shape and encoding become typed tables, and what cannot be read is set aside with its reason.
+//!
+//! [`run()`] reads the files of every [`Source`] and writes the corpus ([`Project::documents`]), the price table, the table of
+//! securities, the rows it set aside ([`Project::rejects`]) and a log of what it read ([`Log`]). It streams: memory is bounded
+//! by a batch of records, whatever the size of a file (prices, securities and Excel's sheets are held whole; of prices 90 bytes a row). Files that are
+//! one document each ([`papers`]) are rows, up to 4,096 of them one file of the log. Row numbers
+//! count records from 1, the header not included; times are Shanghai wall-clock times.
+//!
+//! A second run reads only what is new. Each file's parts follow one another in the order of the sources and then of the
+//! paths, so that a corpus grown day by day equals one that was read at once. An appended file is read from its old
+//! end; a file that was rewritten is read again; the parts of a removed file go. Whatever the moment a run is killed at,
+//! the next one either finishes its commit or goes on at the first file that it had not read.
+//!
+//! [`Project::documents`]: inkstone_tables::project::Project::documents
+//! [`Project::rejects`]: inkstone_tables::project::Project::rejects
+
+mod commit;
+mod documents;
+mod fields;
+mod files;
+mod log;
+mod mapping;
+pub mod papers;
+mod parquet;
+mod preview;
+mod prices;
+mod raw;
+mod read;
+mod reader;
+pub mod reason;
+mod records;
+mod rejects;
+mod run;
+mod securities;
+mod sheets;
+mod source;
+mod standing;
+mod times;
+mod view;
+
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod tests;
+
+use chrono::NaiveDateTime;
+use serde::{Deserialize, Serialize};
+
+pub use commit::is_interrupted;
+pub use inkstone_base::encoding::Encoded;
+pub use log::{FileEntry, Log, sources};
+pub use preview::{Field, Preview, preview};
+pub use raw::{RawFile, RawRow, cut_rows, read_raw};
+pub use rejects::Reject;
+pub use run::run;
+pub use source::{Column, Columns, Format, Source, Table};
+pub use standing::check;
+
+/// Settings of ingest (`[ingest]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Params {
+    /// Share of a source's rows (0.35 = 35 %) that may be set aside before ingest fails.
+    pub max_loss: f64,
+    /// Times after this one are impossible; absent: after the moment of the run.
+    pub latest: Option<NaiveDateTime>,
+    /// Pages of a PDF at the most; one with more is set aside unread.
+    pub max_pages: usize,
+    /// Share of a document's glyphs or characters that may be unmapped or garbled (0 to 1) before it is set aside; of PDF, HTML and
+    /// DOCX files.
+    pub max_garbled: f64,
+}
+
+impl Params {
+    /// What one document may be at the most.
+    pub fn limits(&self) -> papers::Limits {
+        papers::Limits { max_pages: self.max_pages, max_garbled: self.max_garbled }
+    }
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { max_loss: 0.35, latest: None, max_pages: 1000, max_garbled: 0.1 }
+    }
+}
+
+/// A time as sources write them, read by its looks; a date alone is its last second.
+pub fn read_time(text: &str) -> Option<NaiveDateTime> {
+    times::parse(text).ok().map(|moment| moment.time)
+}
+
+/// A time in a source's own `time_format`; fails on a format that is none, `None` where the text is no such time.
+pub fn read_time_in(text: &str, time_format: &str) -> anyhow::Result<Option<NaiveDateTime>> {
+    Ok(times::TimeFormat::from_setting(Some(time_format))?.parse(text).ok().map(|moment| moment.time))
+}

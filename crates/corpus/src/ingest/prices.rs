@@ -1,0 +1,262 @@
+//! Rows become the price table: typed, checked, sorted by date and code, unique.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use chrono::{Datelike, NaiveDate};
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::{Value, json};
+
+use crate::ingest::reader::Fault;
+use crate::ingest::view::View;
+use inkstone_base::code::Code;
+use inkstone_base::disk::{self, Scratch};
+use inkstone_market::{PRICE_COLUMNS, dates_column};
+use inkstone_tables::frames;
+
+/// Columns behind date and code.
+const VALUES: usize = PRICE_COLUMNS.len() - 2;
+
+/// One row: prices in CNY, NaN where unknown, in the order of [`PRICE_COLUMNS`].
+pub(super) struct Price {
+    date: NaiveDate,
+    code: Code,
+    values: [f64; VALUES],
+}
+
+/// Makes a price of a row.
+pub(super) fn price(view: &View<'_>) -> Result<Price, Fault> {
+    let moment = view.time("date")?.ok_or_else(|| view.fault("date", "no date", ""))?;
+    let text = view.value("code").ok_or_else(|| view.fault("code", "no code", ""))?;
+    let code = Code::parse(&text).ok_or_else(|| view.fault("code", "not a security code", &text))?;
+    let mut values = [f64::NAN; VALUES];
+    for (value, field) in values.iter_mut().zip(&PRICE_COLUMNS[2..]) {
+        *value = view.number(field)?.unwrap_or(f64::NAN);
+    }
+    let [open, high, low, close, vwap, volume, amount, market_cap, up_limit, down_limit] = &mut values;
+    // Vendors write a suspended day as zeros; a zero price of a day with trading is wrong.
+    let traded = volume.is_nan() && *close != 0.0 || *volume > 0.0;
+    let prices = [("open", open), ("high", high), ("low", low), ("close", close), ("vwap", vwap)];
+    for (field, value) in prices.into_iter().chain([("up_limit", up_limit), ("down_limit", down_limit)]) {
+        if *value == 0.0 && !traded {
+            *value = f64::NAN;
+        } else if *value <= 0.0 {
+            return Err(view.fault(field, "price not positive", &value.to_string()));
+        }
+    }
+    for (field, value) in [("volume", volume), ("amount", amount), ("market_cap", market_cap)] {
+        if *value < 0.0 {
+            return Err(view.fault(field, "negative amount", &value.to_string()));
+        }
+    }
+    let (high, low) = (values[1], values[2]);
+    if high < low {
+        return Err(view.fault("high", "high below low", &format!("{high} < {low}")));
+    }
+    Ok(Price { date: moment.time.date(), code, values })
+}
+
+/// Rows that a table may have: some twice what all securities of the mainland have had since 1990. Up to there it takes a gigabyte of
+/// memory at the most.
+const MOST_ROWS: usize = 50_000_000;
+
+/// A row as it waits on the disk: its key, and the bits of its values.
+type Row = [u64; 1 + VALUES];
+
+/// All prices read so far. In memory are the keys alone, date above code, by which a second price of a day is noticed.
+pub(super) struct Prices {
+    path: PathBuf,
+    most_rows: usize,
+    codes: FxHashMap<Code, u32>,
+    keys: FxHashSet<u64>,
+    rows: Option<Scratch>,
+}
+
+impl Prices {
+    /// An empty table, which will be written to `path`; its rows wait beside that.
+    pub(super) fn new(path: PathBuf) -> Prices {
+        let (codes, keys) = (FxHashMap::default(), FxHashSet::default());
+        Prices { path, most_rows: MOST_ROWS, codes, keys, rows: None }
+    }
+
+    /// Takes a price; gives its date and code back when that code has one of that date already.
+    pub(super) fn take(&mut self, price: Price) -> Result<Option<String>> {
+        let next = self.codes.len() as u32;
+        let code = *self.codes.entry(price.code.clone()).or_insert(next);
+        let key = u64::from(ordered(price.date)) << 32 | u64::from(code);
+        if !self.keys.insert(key) {
+            return Ok(Some(format!("{} {}", price.date, price.code)));
+        }
+        ensure!(
+            self.keys.len() <= self.most_rows,
+            "the price table has more than {} different dates and codes, which is more than daily prices have: give daily prices, of the \
+             securities and years that the study is about",
+            self.most_rows
+        );
+        let mut row: Row = [key; 1 + VALUES];
+        row[1..].iter_mut().zip(price.values).for_each(|(bits, value)| *bits = value.to_bits());
+        let rows = match &mut self.rows {
+            Some(rows) => rows,
+            none => none.insert(Scratch::beside(&self.path)?),
+        };
+        rows.write(bytemuck::cast_slice(&row))?;
+        Ok(None)
+    }
+
+    /// Writes the table; gives the codes of each date, counted.
+    pub(super) fn write(self) -> Result<BTreeMap<NaiveDate, u64>> {
+        let Prices { path, codes, keys, rows, .. } = self;
+        drop(keys);
+        let mut codes: Vec<(Code, u32)> = codes.into_iter().collect();
+        codes.sort();
+        let mut rank = vec![0u32; codes.len()];
+        codes.iter().enumerate().for_each(|(i, (_, number))| rank[*number as usize] = i as u32);
+        let codes: Vec<Code> = codes.into_iter().map(|(code, _)| code).collect();
+        let map = rows.map(Scratch::map).transpose()?.flatten();
+        let rows: &[Row] = disk::numbers(map.as_ref());
+        let by_rank = |key: u64| key >> 32 << 32 | u64::from(rank[key as u32 as usize]);
+        let mut order: Vec<(u64, u32)> = (0..).zip(rows).map(|(i, row)| (by_rank(row[0]), i)).collect();
+        order.sort_unstable();
+        // As many rows at a time as the writer of a whole frame takes.
+        let groups = (order.len() / frames::GROUP_ROWS).max(1);
+        let height = order.len() / groups;
+        let group = |i: usize| {
+            let end = if i + 1 == groups { order.len() } else { (i + 1) * height };
+            frame(&order[i * height..end], rows, &codes)
+        };
+        disk::write_atomic(&path, |out| {
+            disk::seal_parquet(out, |out| {
+                let first = group(0)?;
+                let mut writer = frames::parquet_writer(out).batched(first.schema())?;
+                writer.write_batch(&first)?;
+                (1..groups).try_for_each(|i| anyhow::Ok(writer.write_batch(&group(i)?)?))?;
+                writer.finish()?;
+                Ok(())
+            })
+        })?;
+        let mut by_date = BTreeMap::new();
+        order.iter().filter_map(|(key, _)| date_of(*key)).for_each(|date| *by_date.entry(date).or_default() += 1);
+        Ok(by_date)
+    }
+}
+
+/// A date as a number that grows with it.
+fn ordered(date: NaiveDate) -> u32 {
+    date.num_days_from_ce().cast_unsigned() ^ 1 << 31
+}
+
+/// The date of a key.
+fn date_of(key: u64) -> Option<NaiveDate> {
+    NaiveDate::from_num_days_from_ce_opt(((key >> 32) as u32 ^ 1 << 31).cast_signed())
+}
+
+/// The rows of keys by rank, in that order.
+fn frame(order: &[(u64, u32)], rows: &[Row], codes: &[Code]) -> Result<DataFrame> {
+    let mut names: StringChunked = order.iter().map(|(key, _)| Some(codes[*key as u32 as usize].as_str())).collect();
+    names.rename("code".into());
+    let dates = order.iter().map(|(key, _)| date_of(*key));
+    let mut columns = vec![dates_column("date", dates)?, names.into_column()];
+    for (i, name) in (1..).zip(&PRICE_COLUMNS[2..]) {
+        let value = |row: &u32| Some(f64::from_bits(rows[*row as usize][i])).filter(|value| !value.is_nan());
+        let values: Vec<Option<f64>> = order.iter().map(|(_, row)| value(row)).collect();
+        columns.push(Series::new((*name).into(), values).into_column());
+    }
+    frames::frame(columns)
+}
+
+/// What the dates of the prices say beside the dates of the documents.
+///
+/// A weekday without prices on which documents were published is a holiday or a hole in the prices; a date with far
+/// fewer codes than is usual is a hole for most of them.
+pub(super) fn calendar_facts(by_date: &BTreeMap<NaiveDate, u64>, documents: &BTreeMap<NaiveDate, u64>) -> Value {
+    let (Some(first), Some(last)) = (by_date.keys().next(), by_date.keys().next_back()) else { return Value::Null };
+    let mut counts: Vec<u64> = by_date.values().copied().collect();
+    counts.sort_unstable();
+    let median = counts[counts.len() / 2];
+    let thin: Vec<String> =
+        by_date.iter().filter(|(_, n)| **n * 10 < median).map(|(d, n)| format!("{d} ({n} codes)")).collect();
+    let holes: BTreeSet<&NaiveDate> = documents
+        .keys()
+        .filter(|d| *d > first && *d < last && d.weekday().num_days_from_monday() < 5 && !by_date.contains_key(d))
+        .collect();
+    let outside: u64 = documents.iter().filter(|(d, _)| *d < first || *d > last).map(|(_, n)| n).sum();
+    json!({
+        "first": first,
+        "last": last,
+        "dates": by_date.len(),
+        "codes_per_date_median": median,
+        "dates_with_few_codes": thin.len(),
+        "dates_with_few_codes_first": thin.iter().take(5).collect::<Vec<_>>(),
+        "weekdays_with_documents_without_prices": holes.len(),
+        "weekdays_with_documents_without_prices_first": holes.iter().take(5).collect::<Vec<_>>(),
+        "documents_outside_the_price_dates": outside,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn price(day: i32, code: u32, close: f64) -> Price {
+        let date = NaiveDate::from_num_days_from_ce_opt(day).unwrap();
+        let mut values = [f64::NAN; VALUES];
+        (values[3], values[5]) = (close, f64::from(day));
+        Price { date, code: Code::parse(&format!("{code:06}")).unwrap(), values }
+    }
+
+    #[test]
+    fn rows_that_wait_on_the_disk_make_the_same_bytes_as_a_frame_in_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, other) = (dir.path().join("prices.parquet"), dir.path().join("other.parquet"));
+        for rows in [0, 1, 65_535, 65_536, 131_071, 131_072, 200_003] {
+            let mut prices = Prices::new(path.clone());
+            let codes = 53;
+            // Code after code, the later dates first: sorting has all to do.
+            for i in (0..rows).rev() {
+                let (code, day) = (600_000 + i % codes, 738_000 + i / codes);
+                assert_eq!(prices.take(price(day as i32, code as u32, f64::from(i as u32) / 8.0)).unwrap(), None);
+            }
+            if rows > 0 {
+                let twice = prices.take(price(738_000, 600_000, 1.0)).unwrap();
+                assert_eq!(twice.as_deref(), Some("2021-07-29 600000.SH"));
+            }
+            let by_date = prices.write().unwrap();
+            assert_eq!(by_date.values().sum::<u64>(), rows as u64);
+            let mut frame = frames::read_parquet(&path, None).unwrap();
+            assert_eq!(frame.height(), rows);
+            let first: Vec<f64> = frame.column("close").unwrap().f64().unwrap().iter().flatten().take(2).collect();
+            assert!(rows < 2 || first == [0.0, 0.125], "{first:?}");
+            frame.rechunk_mut_par();
+            frames::write_parquet(&other, &mut frame).unwrap();
+            assert!(std::fs::read(&path).unwrap() == std::fs::read(&other).unwrap(), "{rows} rows");
+        }
+    }
+
+    #[test]
+    fn a_table_that_memory_may_not_hold_is_refused_with_the_way_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut prices = Prices::new(dir.path().join("prices.parquet"));
+        prices.most_rows = 3;
+        (0..3).for_each(|day| assert_eq!(prices.take(price(day, 1, 1.0)).unwrap(), None));
+        assert!(prices.take(price(2, 1, 1.0)).unwrap().is_some(), "a repetition takes no room");
+        let refused = prices.take(price(3, 1, 1.0)).unwrap_err().to_string();
+        assert!(
+            refused.contains("more than 3 different dates and codes") && refused.contains("give daily prices"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn holes_and_thin_dates_are_told() {
+        let day = |s: &str| s.parse::<NaiveDate>().unwrap();
+        let prices = [("2024-03-01", 50), ("2024-03-04", 1), ("2024-03-06", 50), ("2024-03-07", 49)];
+        let documents = [("2024-02-01", 2), ("2024-03-03", 5), ("2024-03-05", 3), ("2024-03-06", 1)];
+        let map = |rows: &[(&str, u64)]| rows.iter().map(|(d, n)| (day(d), *n)).collect::<BTreeMap<_, _>>();
+        let facts = calendar_facts(&map(&prices), &map(&documents));
+        assert_eq!(facts["dates_with_few_codes_first"], json!(["2024-03-04 (1 codes)"]));
+        assert_eq!(facts["weekdays_with_documents_without_prices_first"], json!(["2024-03-05"]));
+        assert_eq!(facts["documents_outside_the_price_dates"], json!(2));
+    }
+}

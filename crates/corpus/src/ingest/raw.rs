@@ -1,0 +1,68 @@
+//! Rows as they lie in a file, before any column has a meaning.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::ingest::Encoded;
+use crate::ingest::reader::Opened;
+use crate::ingest::records::{Cut, Records};
+use crate::ingest::source::Source;
+use inkstone_base::encoding::Charset;
+use inkstone_base::job::Ctx;
+
+/// A row of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawRow {
+    /// Its number, from 1; the header is not counted.
+    pub number: u64,
+    /// The text of each cell, `None` where there is none; or the reason for which the row is set aside.
+    pub cells: Result<Vec<Option<String>>, String>,
+    /// The bytes of the file that it was cut from; of Parquet and Excel, which have none, the cells as JSON.
+    pub bytes: Vec<u8>,
+}
+
+/// All rows of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawFile {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// The encoding, of text formats.
+    pub encoding: Option<Encoded>,
+    /// The rows, in order.
+    pub rows: Vec<RawRow>,
+}
+
+/// Reads a table whole, as ingest does before it maps columns to fields.
+pub fn read_raw(path: &Path, source: &Source, ctx: &Ctx) -> Result<RawFile> {
+    let mut opened = Opened::open(path, source, None)?;
+    let used = vec![true; opened.columns.len()];
+    let mut rows = Vec::new();
+    loop {
+        let batch = ctx.install(|| opened.next_batch(&used))?;
+        if batch.is_empty() {
+            return Ok(RawFile { columns: opened.columns.clone(), encoding: opened.encoded.clone(), rows });
+        }
+        rows.extend(batch.into_iter().map(|row| {
+            let bytes = opened.original(&row);
+            RawRow { number: row.number, cells: row.cells.map_err(|fault| fault.reason), bytes }
+        }));
+    }
+}
+
+/// Cuts a stream of delimited text into rows of `width` fields, each with what is wrong with it. Together they are all of the
+/// stream but for empty lines.
+pub fn cut_rows(
+    input: impl Read,
+    delimiter: u8,
+    encoding: &str,
+    width: usize,
+) -> Result<Vec<(Vec<u8>, Option<&'static str>)>> {
+    let charset = Charset::for_label(encoding).with_context(|| format!("{encoding:?} is no encoding that is read"))?;
+    let mut records = Records::new(input, Cut::Rows(delimiter), charset, 0);
+    records.expect_width(width);
+    let next = || records.next().transpose();
+    let rows = std::iter::from_fn(next).map(|record| record.map(|r| (r.bytes, r.broken.map(|broken| broken.reason()))));
+    Ok(rows.collect::<io::Result<_>>()?)
+}

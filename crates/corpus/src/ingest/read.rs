@@ -1,0 +1,282 @@
+//! Reads one file into its table: batches of rows are converted on all threads and taken in their order.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use chrono::NaiveDateTime;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::ingest::documents::{self, Ids, NoteCounts, Origin, PartWriter};
+use crate::ingest::files::{Content, Files, Unit};
+use crate::ingest::log::FileEntry;
+use crate::ingest::mapping::Mapping;
+use crate::ingest::papers::{Kept, Limits, Reading};
+use crate::ingest::prices::{self, Prices};
+use crate::ingest::reader::{self, Fault, Opened, Resume, Row};
+use crate::ingest::reason;
+use crate::ingest::rejects::Reject;
+use crate::ingest::securities::{self, Securities};
+use crate::ingest::times::{self, TimeFormat};
+use crate::ingest::view::{Rules, View};
+use inkstone_base::data::{Document, Key};
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_tables::corpus::{self, PART_ROWS};
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
+
+/// What reading a file needs to know beside the file.
+pub(super) struct Setting<'a> {
+    pub(super) base: &'a Path,
+    /// Times after this one are impossible.
+    pub(super) latest: NaiveDateTime,
+    /// Hash of the settings of the file's source.
+    pub(super) settings: Key,
+    pub(super) limits: Limits,
+    pub(super) kept: &'a Kept,
+    pub(super) ctx: &'a Ctx,
+}
+
+/// A file that was read and waits in its staging folder.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Staged {
+    pub(super) entry: FileEntry,
+    /// Parts of the corpus that stay, before the staged ones, when a file has grown.
+    pub(super) kept_parts: usize,
+    /// Rejects that stay.
+    pub(super) kept_rejects: u64,
+    /// Hash of the content that the kept parts hold.
+    pub(super) grown_from: Option<Key>,
+    /// Staged parts.
+    pub(super) parts: usize,
+    /// Hash of the rejects in the staging folder.
+    pub(super) rejects: Key,
+}
+
+impl Staged {
+    /// Rejects in the staging folder.
+    pub(super) fn rejects(folder: &Path) -> PathBuf {
+        folder.join("rejects.jsonl")
+    }
+
+    /// The record of a staging folder that is complete.
+    pub(super) fn record(folder: &Path) -> PathBuf {
+        folder.join("staged.json")
+    }
+
+    /// What is in a staging folder, if that is complete and whole.
+    pub(super) fn find(folder: &Path) -> Result<Option<Staged>> {
+        let record = Staged::record(folder);
+        if disk::damage_of(&record, None)?.is_some() {
+            return Ok(None);
+        }
+        let staged: Staged = disk::read_json(&record)?;
+        let parts = corpus::Parts::new(folder);
+        let seals = staged.entry.seals.iter().skip(staged.kept_parts).copied().enumerate();
+        let files = seals.map(|(part, seal)| (parts.path(part), seal));
+        for (path, key) in files.chain([(Staged::rejects(folder), staged.rejects)]) {
+            if disk::damage_of(&path, Some(key))?.is_some() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(staged))
+    }
+}
+
+fn new_entry(
+    unit: &Unit<'_>,
+    content: &Content,
+    setting: &Setting<'_>,
+    opened: &Opened<'_>,
+    mapping: &Mapping,
+) -> FileEntry {
+    FileEntry {
+        size: content.size,
+        format: opened.format,
+        encoding: opened.encoded.clone(),
+        columns: mapping.describe(),
+        ..FileEntry::empty(&unit.source.name, &unit.path, unit.source.table, content.hash, setting.settings)
+    }
+}
+
+/// Reads documents into `folder`; of a file that has grown (`known`), only what is new.
+pub(super) fn read_documents(
+    unit: &Unit<'_>,
+    content: &Content,
+    known: Option<&FileEntry>,
+    ids: &mut Ids,
+    folder: &Path,
+    project: &Project,
+    setting: &Setting<'_>,
+) -> Result<Staged> {
+    let resume = known.and_then(FileEntry::resume);
+    let default_time = unit.source.published_at_default.as_deref().and_then(|t| times::parse(t).ok()).map(|m| m.time);
+    let (kept_parts, pending) = match known {
+        Some(known) => tail_of(known, project)?,
+        None => (0, Vec::new()),
+    };
+    let origin = Origin { source: unit.source, file: &unit.path, default_time };
+    let mut parts = PartWriter::new(folder, pending)?;
+    let mut counts = NoteCounts::default();
+    let convert = |view: &View<'_>, number: u64| documents::document(view, number, &origin);
+    let take = |(document, notes): (Document, documents::Notes)| -> Result<Option<Fault>> {
+        if !ids.take(&document.doc_id) {
+            return Ok(Some(Fault::new("doc_id", reason::DUPLICATE_ID, &document.doc_id)));
+        }
+        counts.add(notes);
+        parts.push(document)?;
+        Ok(None)
+    };
+    let mut entry = read_unit(unit, content, resume.as_ref(), &Staged::rejects(folder), setting, convert, take)?;
+    let written = parts.finish()?;
+    (entry.times, entry.left_out, entry.midnight) = (counts.times, counts.left_out, counts.midnight);
+    if let Some(known) = known {
+        entry.rows_in += known.rows_in;
+        entry.rows_out += known.rows_out;
+        entry.midnight += known.midnight;
+        entry.again_from = entry.again_from.into_iter().chain(known.again_from).min();
+        let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
+            from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
+        };
+        add(&mut entry.dropped, &known.dropped);
+        add(&mut entry.left_out, &known.left_out);
+        add(&mut entry.times, &known.times);
+    }
+    entry.parts = kept_parts + written;
+    let staged_parts = corpus::Parts::new(folder);
+    entry.seals = known.iter().flat_map(|known| &known.seals[..kept_parts]).copied().collect();
+    for part in 0..written {
+        entry.seals.push(disk::key_of(&staged_parts.path(part))?);
+    }
+    let staged = Staged {
+        entry,
+        kept_parts,
+        kept_rejects: known.map_or(0, FileEntry::rejects),
+        grown_from: known.map(|k| k.hash),
+        parts: written,
+        rejects: disk::hash_file(&Staged::rejects(folder))?,
+    };
+    disk::write_json(&Staged::record(folder), &staged)?;
+    Ok(staged)
+}
+
+/// Full parts of a file that has grown, counted, and the documents of its last part when that is not full.
+fn tail_of(known: &FileEntry, project: &Project) -> Result<(usize, Vec<Document>)> {
+    if known.rows_out.is_multiple_of(PART_ROWS as u64) {
+        return Ok((known.parts, Vec::new()));
+    }
+    let last = known.first_part + known.parts - 1;
+    let frame = frames::read_parquet(&project.documents().path(last), None)?;
+    Ok((known.parts - 1, corpus::documents_from_frame(&frame)?))
+}
+
+/// Reads prices.
+pub(super) fn read_prices(
+    unit: &Unit<'_>,
+    content: &Content,
+    into: &mut Prices,
+    rejects: &Path,
+    setting: &Setting<'_>,
+) -> Result<FileEntry> {
+    let take = |price: prices::Price| {
+        let twice = into.take(price).with_context(|| unit.path.clone())?;
+        Ok(twice.map(|key| Fault::new("date, code", "duplicate date and code", &key)))
+    };
+    read_unit(unit, content, None, rejects, setting, |view, _| prices::price(view), take)
+}
+
+/// Reads securities.
+pub(super) fn read_securities(
+    unit: &Unit<'_>,
+    content: &Content,
+    into: &mut Securities,
+    rejects: &Path,
+    setting: &Setting<'_>,
+) -> Result<FileEntry> {
+    let take = |security: inkstone_market::Security| {
+        Ok(into.take(security).err().map(|key| Fault::new("code, from", "duplicate code and first day", &key)))
+    };
+    read_unit(unit, content, None, rejects, setting, |view, _| securities::security(view), take)
+}
+
+/// Reads all rows of a unit; `take` gives a fault for a row that is good in itself but cannot be kept.
+fn read_unit<T: Send>(
+    unit: &Unit<'_>,
+    content: &Content,
+    resume: Option<&Resume>,
+    rejects: &Path,
+    setting: &Setting<'_>,
+    convert: impl Fn(&View<'_>, u64) -> Result<T, Fault> + Sync,
+    mut take: impl FnMut(T) -> Result<Option<Fault>>,
+) -> Result<FileEntry> {
+    let ctx = setting.ctx;
+    let mut opened = match &unit.content {
+        Files::Papers(files) => {
+            let (declared, time_format) = (reader::declared(unit.source), unit.source.time_format.as_deref());
+            let reading = Reading { declared, time_format, limits: setting.limits, kept: setting.kept.clone(), ctx };
+            Opened::papers(files, reading)
+        }
+        Files::Table(path) => Opened::open(path, unit.source, resume)?,
+    };
+    let mapping = Mapping::resolve(unit.source, &opened.columns).with_context(|| unit.path.clone())?;
+    let mut entry = new_entry(unit, content, setting, &opened, &mapping);
+    let time_format = TimeFormat::from_setting(unit.source.time_format.as_deref())?;
+    let rules = Rules { mapping: &mapping, time_format: &time_format, latest: setting.latest };
+    let used = mapping.used();
+    let convert_all = |opened: &mut Opened<'_>| -> Result<Vec<(Row, Result<T, Fault>)>> {
+        let rows = ctx.install(|| opened.next_batch(&used))?;
+        let convert = |row: Row| {
+            let result = match &row.cells {
+                Ok(cells) => convert(&rules.view(cells), row.number),
+                Err(fault) => Err(fault.clone()),
+            };
+            (row, result)
+        };
+        Ok(ctx.install(|| rows.into_par_iter().map(convert).collect()))
+    };
+    let mut read_all = |out: &mut dyn Write| -> Result<()> {
+        loop {
+            let batch = convert_all(&mut opened)?;
+            if batch.is_empty() {
+                return unit.check_unchanged(content, ctx);
+            }
+            ctx.advance(batch.len() as u64)?;
+            for (row, result) in batch {
+                entry.rows_in += 1;
+                let fault = match result {
+                    Ok(item) => take(item)?,
+                    Err(fault) => Some(fault),
+                };
+                let Some(fault) = fault else {
+                    entry.rows_out += 1;
+                    continue;
+                };
+                *entry.dropped.entry(fault.reason.clone()).or_default() += 1;
+                entry.again_from = entry.again_from.into_iter().chain(fault.until).min();
+                let file = unit.file_of(row.number, setting.base);
+                Reject::new(&unit.source.name, &file, row.number, fault, &opened.original(&row)).write(out)?;
+            }
+        }
+    };
+    // What goes wrong with the file read is told as it is, not as a failure to write the rejects.
+    let mut failure = None;
+    let written = disk::write_atomic(rejects, |out| {
+        read_all(out).map_err(|error| {
+            failure = Some(error);
+            anyhow!("reading stopped")
+        })
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    written?;
+    entry.resume_at = opened.resume_at();
+    if !unit.source.columns.contains_key("published_at") {
+        entry.dates = opened.dates().into_iter().collect();
+    }
+    entry.encodings = opened.encodings().into_iter().collect();
+    Ok(entry)
+}

@@ -1,0 +1,510 @@
+//! Opens a file of any format and gives its rows in batches, each row as the text of its cells.
+//!
+//! The sequential part cuts the stream into records; decoding and splitting run on all threads. Cells are aligned with the
+//! columns that [`Opened::columns`] lists; `None` is an absent value.
+
+use std::cell::LazyCell;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use chrono::NaiveDateTime;
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::ingest::fields::split_row;
+use crate::ingest::papers::{PaperFile, PaperRows, Reading};
+use crate::ingest::parquet::ParquetRows;
+use crate::ingest::reason;
+use crate::ingest::records::{Cut, Record, Records};
+use crate::ingest::sheets::SheetRows;
+use crate::ingest::source::{Format, Source};
+use inkstone_base::encoding::{self, Charset, Encoded, Utf16Reader};
+use inkstone_base::limits;
+
+/// Rows of a batch at the most.
+const BATCH_ROWS: usize = 2048;
+/// Bytes of a batch, roughly, at the most.
+pub(super) const BATCH_BYTES: usize = 8 << 20;
+/// Elements from which the columns of JSON are told.
+const JSON_SAMPLE: usize = 500;
+
+/// Why a row cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fault {
+    pub(super) column: String,
+    pub(super) reason: String,
+    pub(super) value: String,
+    /// When it is none any more: of a time in the future.
+    pub(super) until: Option<NaiveDateTime>,
+}
+
+impl Fault {
+    pub(super) fn new(column: impl Into<String>, reason: impl Into<String>, value: &str) -> Fault {
+        // The value is there to be recognised; the whole row is kept beside it.
+        Fault { column: column.into(), reason: reason.into(), value: value.chars().take(200).collect(), until: None }
+    }
+}
+
+/// The cells of a row.
+pub(super) type Cells = Vec<Option<String>>;
+
+/// One row: its number from 1, its cells or what is wrong with it, and the bytes it was cut from (none for Excel and files of one
+/// document but text; of Parquet the beginning of what is too long).
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) number: u64,
+    pub(super) cells: Result<Cells, Fault>,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Where an earlier run stopped reading.
+#[derive(Clone, Debug)]
+pub(super) struct Resume {
+    pub(super) offset: u64,
+    pub(super) rows: u64,
+    pub(super) encoded: Encoded,
+}
+
+/// An open file.
+pub(super) struct Opened<'a> {
+    pub(super) columns: Vec<String>,
+    pub(super) format: Format,
+    pub(super) encoded: Option<Encoded>,
+    rows: Rows<'a>,
+}
+
+enum Rows<'a> {
+    Bytes(ByteRows),
+    Parquet(ParquetRows),
+    Sheet(SheetRows),
+    Papers(PaperRows<'a>),
+}
+
+/// The format of a file by its settings, its name and its first character.
+pub(super) fn format_of(path: &Path, source: &Source) -> Result<Format> {
+    if source.format != Format::Auto {
+        return Ok(source.format);
+    }
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    Ok(match extension.as_str() {
+        "csv" => Format::Csv,
+        "tsv" | "tab" => Format::Tsv,
+        "jsonl" | "ndjson" => Format::Jsonl,
+        "parquet" | "pq" => Format::Parquet,
+        "xlsx" | "xls" | "xlsm" => Format::Xlsx,
+        "txt" => Format::Txt,
+        "pdf" => Format::Pdf,
+        "html" | "htm" => Format::Html,
+        "docx" => Format::Docx,
+        // Which of the two kinds it is, its first character tells.
+        "json" => Format::Json,
+        "gz" | "zip" | "bz2" | "xz" | "zst" | "7z" => bail!("{} is compressed; unpack it first", path.display()),
+        "doc" => bail!("{} is a Word file of before 2007; save it as DOCX first", path.display()),
+        _ => bail!("the format of {} cannot be told from its name; set `format` of its [[source]]", path.display()),
+    })
+}
+
+impl<'a> Opened<'a> {
+    /// Opens one file, from its beginning or from where an earlier run stopped.
+    pub(super) fn open(path: &Path, source: &Source, resume: Option<&Resume>) -> Result<Opened<'a>> {
+        let format = format_of(path, source)?;
+        if format == Format::Parquet {
+            let rows = ParquetRows::open(path)?;
+            check_columns(rows.columns().len()).with_context(|| path.display().to_string())?;
+            return Ok(Opened { columns: rows.columns(), format, encoded: None, rows: Rows::Parquet(rows) });
+        }
+        if format == Format::Xlsx {
+            let rows = SheetRows::open(path, source.sheet.as_deref())?;
+            return Ok(Opened { columns: rows.columns(), format, encoded: None, rows: Rows::Sheet(rows) });
+        }
+        let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let encoded = match resume {
+            Some(resume) => resume.encoded.clone(),
+            None => encoding::detect(&mut file, declared(source)).with_context(|| format!("{}", path.display()))?,
+        };
+        let mut opened = ByteRows::open(&mut file, source, format, &encoded)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        if let Some(resume) = resume {
+            let charset = encoded.charset();
+            opened.rows.records = records_from(&file, opened.rows.layout.cut, charset, resume.offset)?;
+            opened.rows.first_row = None;
+            opened.rows.number = resume.rows;
+            opened.rows.expect_width();
+        }
+        Ok(Opened { encoded: Some(encoded), ..opened.into_opened() })
+    }
+
+    /// Opens many files of one document as one, a row each.
+    pub(super) fn papers(files: &'a [PaperFile], reading: Reading<'a>) -> Opened<'a> {
+        let columns = PaperRows::COLUMNS.iter().map(|c| (*c).to_owned()).collect();
+        let first = files.first().map_or(Format::Txt, |f| f.format);
+        let format = if files.iter().all(|f| f.format == first) { first } else { Format::Auto };
+        Opened { columns, format, encoded: None, rows: Rows::Papers(PaperRows::new(files, reading)) }
+    }
+
+    /// The next rows, empty at the end; only the cells in `used` are decoded. To be called inside the thread pool.
+    pub(super) fn next_batch(&mut self, used: &[bool]) -> Result<Vec<Row>> {
+        match &mut self.rows {
+            Rows::Bytes(rows) => rows.next_batch(&self.columns, used),
+            Rows::Parquet(rows) => rows.next_batch(used),
+            Rows::Sheet(rows) => Ok(rows.next_batch(used)),
+            Rows::Papers(rows) => rows.next_batch(),
+        }
+    }
+
+    /// The bytes of the file that a row was cut from; of Parquet and Excel, which have none, the row's cells as JSON.
+    pub(super) fn original(&self, row: &Row) -> Vec<u8> {
+        match (&self.rows, &self.encoded, &row.cells) {
+            (Rows::Parquet(_) | Rows::Sheet(_), _, Ok(cells)) => {
+                let shown =
+                    self.columns.iter().zip(cells).filter_map(|(c, v)| Some((c.clone(), Value::from(v.clone()?))));
+                Value::Object(shown.collect()).to_string().into_bytes()
+            }
+            (_, Some(encoded), _) => encoded.charset().original(&row.bytes),
+            _ => row.bytes.clone(),
+        }
+    }
+
+    /// What stands between the cells of a row, in text formats.
+    pub(super) fn delimiter(&self) -> Option<char> {
+        match &self.rows {
+            Rows::Bytes(ByteRows { layout: Layout { cut: Cut::Rows(delimiter), .. }, .. }) => {
+                Some(char::from(*delimiter))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where reading may go on when the file grows.
+    pub(super) fn resume_at(&self) -> Option<u64> {
+        match &self.rows {
+            Rows::Bytes(rows) => rows.records.resume_at(),
+            _ => None,
+        }
+    }
+
+    /// Where the times of publication of documents that are files were found, counted.
+    pub(super) fn dates(&self) -> Vec<(String, u64)> {
+        match &self.rows {
+            Rows::Papers(rows) => rows.dates(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Encodings of the files, counted.
+    pub(super) fn encodings(&self) -> Vec<(String, u64)> {
+        match (&self.rows, &self.encoded) {
+            (Rows::Papers(rows), _) => rows.encodings(),
+            (_, Some(encoded)) => vec![(encoded.name.clone(), 1)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The encoding that a source declares; plain `utf-16` leaves the byte order to the file.
+pub(super) fn declared(source: &Source) -> Option<Charset> {
+    let label = source.encoding.as_deref()?;
+    if label.eq_ignore_ascii_case("utf-16") || label.eq_ignore_ascii_case("utf16") {
+        return None;
+    }
+    Charset::for_label(label)
+}
+
+type Bytes = Box<dyn Read + Send>;
+
+fn records_from(file: &File, cut: Cut, charset: Charset, offset: u64) -> Result<Records<Bytes>> {
+    let mut file = file.try_clone()?;
+    file.seek(SeekFrom::Start(offset))?;
+    let input: Bytes = if charset.is_utf16() { Box::new(Utf16Reader::new(file, charset)) } else { Box::new(file) };
+    Ok(Records::new(input, cut, charset, offset))
+}
+
+/// How the records of a file become cells.
+#[derive(Clone, Copy)]
+struct Layout {
+    cut: Cut,
+    charset: Charset,
+    width: usize,
+}
+
+/// Rows of a text format.
+struct ByteRows {
+    records: Records<Bytes>,
+    layout: Layout,
+    /// A first record that turned out to be data.
+    first_row: Option<Record>,
+    number: u64,
+}
+
+/// A text format opened: its rows, its columns, and the format as found.
+struct OpenedBytes {
+    rows: ByteRows,
+    columns: Vec<String>,
+    format: Format,
+}
+
+impl OpenedBytes {
+    fn into_opened<'a>(self) -> Opened<'a> {
+        Opened { columns: self.columns, format: self.format, encoded: None, rows: Rows::Bytes(self.rows) }
+    }
+}
+
+impl ByteRows {
+    fn open(file: &mut File, source: &Source, format: Format, encoded: &Encoded) -> Result<OpenedBytes> {
+        let charset = encoded.charset();
+        let start = encoded.bom_len();
+        if file.metadata()?.len() <= start {
+            bail!("the file is empty");
+        }
+        let fresh = |cut| records_from(file, cut, charset, start);
+        if matches!(format, Format::Csv | Format::Tsv) {
+            let head = fresh(Cut::Lines)?.next()?.map(|r| r.bytes).unwrap_or_default();
+            let delimiter = match source.delimiter.as_deref().and_then(|d| d.bytes().next()) {
+                Some(delimiter) => delimiter,
+                None if format == Format::Tsv => b'\t',
+                None => delimiter_of(&charset.decode_lossy(&head)),
+            };
+            let cut = Cut::Rows(delimiter);
+            let mut records = fresh(cut)?;
+            let first = records.next()?.context("the file has no header row")?;
+            let names = split_row(&first.bytes, delimiter, charset.is_wide());
+            let names: Option<Vec<String>> =
+                names.iter().map(|n| charset.decode(n).map(|n| n.trim().to_owned())).collect();
+            let names = names.context("the header row is not in the file's encoding")?;
+            check_columns(names.len())?;
+            let mut rows =
+                ByteRows { records, layout: Layout { cut, charset, width: names.len() }, first_row: None, number: 0 };
+            rows.expect_width();
+            // A mapping by position alone says that there is no header.
+            let positions: Vec<String> = (0..names.len()).map(|i| i.to_string()).collect();
+            if !by_position(source) || names == positions {
+                return Ok(OpenedBytes { rows, columns: names, format });
+            }
+            rows.first_row = Some(first);
+            return Ok(OpenedBytes { rows, columns: positions, format });
+        }
+        // An array by its first character, whatever the extension says.
+        let mut cut = if format == Format::Json { Cut::Elements } else { Cut::Lines };
+        if source.format == Format::Auto && format == Format::Json {
+            let first = fresh(Cut::Lines)?.next()?.map(|r| r.bytes).unwrap_or_default();
+            if first.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{') {
+                cut = Cut::Lines;
+            }
+        }
+        let columns = json_columns(fresh(cut)?, charset)?;
+        let format = if cut == Cut::Elements { Format::Json } else { Format::Jsonl };
+        let layout = Layout { cut, charset, width: columns.len() };
+        let rows = ByteRows { records: fresh(cut)?, layout, first_row: None, number: 0 };
+        Ok(OpenedBytes { rows, columns, format })
+    }
+
+    fn expect_width(&mut self) {
+        if matches!(self.layout.cut, Cut::Rows(_)) {
+            self.records.expect_width(self.layout.width);
+        }
+    }
+
+    fn next_batch(&mut self, columns: &[String], used: &[bool]) -> Result<Vec<Row>> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+            let next = match self.first_row.take() {
+                Some(first) => Some(first),
+                None => self.records.next()?,
+            };
+            let Some(record) = next else { break };
+            bytes += record.bytes.len();
+            self.number += 1;
+            batch.push((self.number, record));
+        }
+        let layout = self.layout;
+        let row = |(number, record): (u64, Record)| {
+            let cells = layout.cells(&record, columns, used);
+            Row { number, cells, bytes: record.bytes }
+        };
+        Ok(batch.into_par_iter().map(row).collect())
+    }
+}
+
+impl Layout {
+    fn cells(self, record: &Record, columns: &[String], used: &[bool]) -> Result<Cells, Fault> {
+        if let Some(broken) = record.broken {
+            return Err(Fault::new("", broken.reason(), &self.charset.decode_lossy(&record.bytes)));
+        }
+        let undecodable = |column: &str, bytes: &[u8]| {
+            Fault::new(column, reason::not_in(self.charset.name()), &self.charset.decode_lossy(bytes))
+        };
+        let Cut::Rows(delimiter) = self.cut else {
+            let text = self.charset.decode(&record.bytes).ok_or_else(|| undecodable("", &record.bytes))?;
+            // Without its line end, which would make a string that is cut short look ill-formed.
+            let value: Value =
+                serde_json::from_str(text.trim_end()).map_err(|e| Fault::new("", not_json(&e), &text))?;
+            let written = LazyCell::new(|| serde_json::from_str::<&RawValue>(text.trim_end()).ok());
+            let cell = |name: &str| match find(&value, name)? {
+                // The number read is near the one that is written; ids are told apart by their digits.
+                found if has_float(found) => written_text(written_at((*written)?, name)?),
+                found => text_of(found),
+            };
+            return match value {
+                Value::Object(_) | Value::Array(_) => {
+                    Ok(columns.iter().zip(used).map(|(c, used)| if *used { cell(c) } else { None }).collect())
+                }
+                _ => Err(Fault::new("", "neither a JSON object nor an array", &text)),
+            };
+        };
+        let fields = split_row(&record.bytes, delimiter, self.charset.is_wide());
+        let surplus = fields.iter().skip(self.width).any(|f| !f.is_empty());
+        if fields.len() < self.width || surplus {
+            let value = self.charset.decode_lossy(&record.bytes);
+            return Err(Fault::new("", reason::FIELD_COUNT, &format!("{} for {}: {value}", fields.len(), self.width)));
+        }
+        let cell = |((field, column), used): ((&Vec<u8>, &String), &bool)| -> Result<Option<String>, Fault> {
+            if !used || field.is_empty() {
+                return Ok(None);
+            }
+            let text = self.charset.decode(field).ok_or_else(|| undecodable(column, field))?;
+            Ok(Some(text.into_owned()))
+        };
+        fields.iter().zip(columns).zip(used).map(cell).collect()
+    }
+}
+
+/// Whether all of a source's mapped columns are positions.
+fn by_position(source: &Source) -> bool {
+    let names: Vec<&str> = source.columns.values().flat_map(crate::ingest::source::Column::names).collect();
+    !names.is_empty() && names.iter().all(|n| n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The delimiter that a header row shows.
+fn delimiter_of(header: &str) -> u8 {
+    let count = |delimiter: u8| header.bytes().filter(|b| *b == delimiter).count();
+    if count(b',') > 0 {
+        return b',';
+    }
+    let best = [b'\t', b';', b'|'].into_iter().rev().max_by_key(|d| count(*d)).unwrap_or(b',');
+    if count(best) > 0 { best } else { b',' }
+}
+
+/// What kind of mistake a text has that is no JSON.
+fn not_json(error: &serde_json::Error) -> &'static str {
+    match error {
+        error if error.is_eof() => reason::JSON_CUT_SHORT,
+        // The reader has no kind of its own for it.
+        error if error.to_string().starts_with("recursion limit") => reason::JSON_TOO_DEEP,
+        _ => reason::JSON_SYNTAX,
+    }
+}
+
+/// The names that the first elements have, in the order of their first appearance.
+fn json_columns(mut records: Records<Bytes>, charset: Charset) -> Result<Vec<String>> {
+    let mut names = Names::default();
+    for _ in 0..JSON_SAMPLE {
+        let Some(record) = records.next()? else { break };
+        let text = charset.decode_lossy(&record.bytes);
+        if let Ok(value) = serde_json::from_str::<Value>(&text) {
+            names.add_all(&value, "");
+            check_columns(names.columns.len())?;
+        }
+    }
+    Ok(names.columns)
+}
+
+/// Refuses a table with more columns than any has.
+fn check_columns(columns: usize) -> Result<()> {
+    ensure!(
+        columns <= limits::COLUMNS,
+        "more than {} columns: no table has as many (is `format`, and for CSV `delimiter`, of its [[source]] right?)",
+        limits::COLUMNS
+    );
+    Ok(())
+}
+
+/// Names of columns in the order of their first appearance, one more than a table may have at the most.
+#[derive(Default)]
+struct Names {
+    columns: Vec<String>,
+    known: FxHashSet<String>,
+}
+
+impl Names {
+    fn add_all(&mut self, value: &Value, prefix: &str) {
+        match value {
+            Value::Object(map) => map.iter().for_each(|(key, value)| self.add(prefix, key, value)),
+            Value::Array(items) => {
+                let within = items.iter().enumerate().take(limits::COLUMNS + 1);
+                within.for_each(|(i, value)| self.add(prefix, &i.to_string(), value));
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, prefix: &str, key: &str, value: &Value) {
+        if prefix.len() + key.len() > limits::COLUMN_NAME || self.columns.len() > limits::COLUMNS {
+            return;
+        }
+        let name = format!("{prefix}{key}");
+        if let Value::Object(_) = value {
+            self.add_all(value, &format!("{name}."));
+        } else if self.known.insert(name.clone()) {
+            self.columns.push(name);
+        }
+    }
+}
+
+/// The value at a dotted name (`stock.code`), or at a position of an array.
+fn find<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
+    let found = match value {
+        Value::Object(map) => map.get(name),
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        _ => None,
+    };
+    let within = || name.split_once('.').and_then(|(first, rest)| find(value.get(first)?, rest));
+    found.or_else(within)
+}
+
+/// True if a number in a value may have more digits in the text than the parsed number keeps.
+fn has_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_float),
+        Value::Object(map) => map.values().any(has_float),
+        _ => false,
+    }
+}
+
+/// The same value as [`find`], as the text writes it.
+fn written_at<'t>(text: &'t RawValue, name: &str) -> Option<&'t RawValue> {
+    if text.get().starts_with('[') {
+        return serde_json::from_str::<Vec<&RawValue>>(text.get()).ok()?.get(name.parse::<usize>().ok()?).copied();
+    }
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(text.get()).ok()?;
+    let within = || name.split_once('.').and_then(|(first, rest)| written_at(members.get(first)?, rest));
+    members.get(name).copied().or_else(within)
+}
+
+/// The same text as [`text_of`] makes of a value, with all digits of its numbers.
+fn written_text(text: &RawValue) -> Option<String> {
+    let simple = |item: &&RawValue| !item.get().starts_with(['{', '[']);
+    match serde_json::from_str::<Vec<&RawValue>>(text.get()) {
+        Ok(items) if items.iter().all(simple) => {
+            Some(items.into_iter().filter_map(written_text).collect::<Vec<_>>().join(","))
+        }
+        _ if text.get().starts_with('"') => serde_json::from_str(text.get()).ok(),
+        _ => Some(text.get().to_owned()).filter(|text| text != "null"),
+    }
+}
+
+fn text_of(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(items) if items.iter().all(|i| !i.is_object() && !i.is_array()) => {
+            Some(items.iter().filter_map(text_of).collect::<Vec<_>>().join(","))
+        }
+        other => Some(other.to_string()),
+    }
+}

@@ -1,0 +1,465 @@
+//! One run of ingest: compare the files with the log, read what is new, check the losses, commit.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use chrono::{NaiveDate, NaiveDateTime, Utc};
+use serde_json::Value;
+
+use crate::ingest::Params;
+use crate::ingest::commit::{self, Piece, Plan, Staging};
+use crate::ingest::documents::{self, Ids};
+use crate::ingest::files::{self, Content, Files, Unit};
+use crate::ingest::log::{FileEntry, Log, VERSION};
+use crate::ingest::papers::Kept;
+use crate::ingest::prices::{self, Prices};
+use crate::ingest::read::{self, Setting, Staged};
+use crate::ingest::reason;
+use crate::ingest::rejects::Lines;
+use crate::ingest::securities::Securities;
+use crate::ingest::source::{Source, Table};
+use crate::ingest::standing::Standing;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+use inkstone_market as market;
+use inkstone_tables::corpus;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
+
+/// Reads what is new in the sources into the project's tables.
+///
+/// Paths in `sources` are relative to `base`. The report speaks of the whole corpus, not only of what this run read; it is
+/// `unchanged` when every file was as the last run left it.
+pub fn run(sources: &[Source], params: &Params, base: &Path, project: &Project, ctx: &Ctx) -> Result<Report> {
+    let latest = params.latest.unwrap_or_else(|| (Utc::now() + chrono::Duration::hours(8)).naive_utc());
+    run_at(latest, sources, params, base, project, ctx)
+}
+
+/// The same at a moment; rows after it are of the future.
+pub(super) fn run_at(
+    latest: NaiveDateTime,
+    sources: &[Source],
+    params: &Params,
+    base: &Path,
+    project: &Project,
+    ctx: &Ctx,
+) -> Result<Report> {
+    Source::check_all(sources)?;
+    ensure!(
+        (0.0..=1.0).contains(&params.max_loss),
+        "[ingest] max_loss = {} is not a share between 0 and 1",
+        params.max_loss
+    );
+    project.own()?;
+    commit::finish_interrupted(project)?;
+    project.sweep()?;
+    let standing = Standing::of(project, ctx)?;
+    let (units, passed_over) = files::find(sources, base)?;
+    let there = units.iter().map(|unit| (unit.source.name.as_str(), unit.path.as_str())).collect();
+    standing.check_sources(sources, &there, project)?;
+    ensure!(
+        (0.0..=1.0).contains(&params.max_garbled),
+        "[ingest] max_garbled = {} is not a share between 0 and 1",
+        params.max_garbled
+    );
+    let run = Run {
+        kept: Kept::new(&project.extracted()),
+        params,
+        base,
+        project,
+        ctx,
+        latest,
+        staging: Staging::of(project),
+        log: standing.log,
+        again: standing.again,
+    };
+    let tasks = run.compare(units)?;
+    let removed = run.log.files.len() - tasks.iter().filter(|t| t.known.is_some()).count();
+    let in_order = tasks.iter().filter_map(|t| t.known).is_sorted();
+    if standing.damaged.is_empty() && removed == 0 && in_order && tasks.iter().all(|t| t.state == State::Kept) {
+        // A kill may have come when all was in place and what is of no more use was about to go.
+        run.staging.clear()?;
+        run.prune_kept(&tasks)?;
+        let mut report = run.log.report("ingest", |_| true);
+        report.facts = run.log.facts.clone();
+        report.unchanged = true;
+        return Ok(report);
+    }
+    let mut report = run.read_and_commit(tasks, removed, &passed_over)?;
+    report.name_damage(standing.damaged.iter().map(|damage| damage.within(project.dir())));
+    Ok(report)
+}
+
+/// What is to be done with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// As the log says.
+    Kept,
+    /// Longer than the log says, and the same up to there.
+    Grown,
+    /// New, or other than the log says, or what was made of it is damaged.
+    Fresh,
+}
+
+/// A file and what is to be done with it.
+struct Task<'a> {
+    unit: Unit<'a>,
+    content: Content,
+    settings: Key,
+    /// Number of its entry in the old log.
+    known: Option<usize>,
+    state: State,
+}
+
+/// A file whose rows are in the new corpus, and where its parts are.
+struct Outcome {
+    entry: FileEntry,
+    pieces: Vec<Piece>,
+    /// Its rejects: lines of the old file that stay, and a new file.
+    kept_rejects: u64,
+    new_rejects: Option<PathBuf>,
+}
+
+struct Run<'a> {
+    params: &'a Params,
+    base: &'a Path,
+    project: &'a Project,
+    ctx: &'a Ctx,
+    latest: NaiveDateTime,
+    staging: Staging,
+    kept: Kept,
+    log: Log,
+    /// Numbers of the log's files of which something is damaged.
+    again: BTreeSet<usize>,
+}
+
+impl<'a> Run<'a> {
+    /// Compares the files with the log.
+    fn compare<'b>(&self, units: Vec<Unit<'b>>) -> Result<Vec<Task<'b>>> {
+        let number_of: BTreeMap<(&str, &str), usize> =
+            self.log.files.iter().enumerate().map(|(i, f)| ((f.source.as_str(), f.path.as_str()), i)).collect();
+        let mut tasks = Vec::new();
+        for unit in units {
+            let limits = matches!(unit.content, Files::Papers(_)).then(|| self.params.limits());
+            let settings = Key::of_json(&(VERSION, unit.source, self.params.latest, limits));
+            let known = number_of.get(&(unit.source.name.as_str(), unit.path.as_str())).copied();
+            let stands = |entry: &FileEntry| entry.settings == settings && !entry.is_due(self.latest);
+            let known = known.filter(|i| stands(&self.log.files[*i]));
+            let entry = known.map(|i| &self.log.files[i]);
+            let content = unit.content(entry, self.ctx)?;
+            let damaged = known.is_some_and(|i| self.again.contains(&i));
+            let state = match entry.filter(|_| !damaged) {
+                Some(entry) if entry.size == content.size && entry.hash == content.hash => State::Kept,
+                Some(entry) if content.grown && entry.table == Table::Documents => State::Grown,
+                _ => State::Fresh,
+            };
+            tasks.push(Task { unit, content, settings, known, state });
+        }
+        // Prices and securities are one table each: when one of their files changes, all are read.
+        for table in [Table::Prices, Table::Securities] {
+            let before = self.log.files.iter().filter(|f| f.table == table).count();
+            let mine = || tasks.iter().filter(|t| t.unit.source.table == table);
+            let kept = mine().filter(|t| t.state == State::Kept).count();
+            if kept != before || mine().count() != before {
+                tasks.iter_mut().filter(|t| t.unit.source.table == table).for_each(|t| t.state = State::Fresh);
+            }
+        }
+        // A removed or rewritten file sets ids free that rows elsewhere were refused for.
+        let known: BTreeSet<usize> = tasks.iter().filter(|t| t.state != State::Fresh).filter_map(|t| t.known).collect();
+        let freed =
+            (0..self.log.files.len()).any(|i| self.log.files[i].table == Table::Documents && !known.contains(&i));
+        if freed {
+            for task in &mut tasks {
+                let refused = |i: usize| self.log.files[i].dropped.contains_key(reason::DUPLICATE_ID);
+                if task.known.is_some_and(refused) {
+                    task.state = State::Fresh;
+                }
+            }
+        }
+        Ok(tasks)
+    }
+
+    fn read_and_commit(&self, tasks: Vec<Task<'_>>, removed: usize, passed_over: &[String]) -> Result<Report> {
+        let mut ids = Ids::default();
+        for task in tasks.iter().filter(|t| t.state != State::Fresh) {
+            for part in task.known.map(|i| self.parts_of(i)).into_iter().flatten() {
+                self.ctx.check()?;
+                for id in documents::ids_of(&self.project.documents().path(part))? {
+                    ids.take(&id);
+                }
+            }
+        }
+        let staged = |table: Table| self.staging.file(&format!("{}.parquet", table.name()));
+        let (mut prices, mut securities) = (Prices::new(staged(Table::Prices)), Securities::default());
+        let mut files_of: BTreeMap<&str, usize> = BTreeMap::new();
+        tasks.iter().for_each(|t| *files_of.entry(&t.unit.source.name).or_default() += 1);
+        let mut outcomes = Vec::new();
+        for task in &tasks {
+            outcomes.push(match (task.state, task.known) {
+                (State::Kept, Some(i)) => self.kept(i),
+                _ if task.content.size == 0 && files_of[task.unit.source.name.as_str()] > 1 => self.empty(task),
+                _ => self.read(task, &mut ids, &mut prices, &mut securities)?,
+            });
+        }
+        let mut pieces = Vec::new();
+        for outcome in &mut outcomes {
+            outcome.entry.first_part = pieces.len();
+            pieces.extend(outcome.pieces.iter().cloned());
+        }
+        let kept: Vec<Option<usize>> = tasks.iter().map(|t| t.known).collect();
+        let rejects = self.compose_rejects(&outcomes, &kept)?;
+        let files = outcomes.into_iter().map(|o| o.entry).collect();
+        let mut log = Log { version: VERSION, files, tables: self.log.tables.clone(), ..Log::default() };
+        if let Err(error) = self.check_losses(&log) {
+            // The rejects say why; nothing else of this run is kept, and what was read waits for the next one.
+            std::fs::rename(&rejects, self.project.rejects())?;
+            return Err(error.context(format!("the rows set aside are in {}", self.project.rejects().display())));
+        }
+        log.rejects = disk::hash_file(&rejects)?;
+        let mut files = vec![(rejects, self.project.rejects())];
+        let mut gone = Vec::new();
+        for (table, place) in [(Table::Prices, self.project.prices()), (Table::Securities, self.project.securities())] {
+            let mut mine = tasks.iter().filter(|t| t.unit.source.table == table).peekable();
+            let staged = staged(table);
+            if mine.peek().is_none() {
+                log.tables.remove(table.name());
+                gone.push(place);
+            } else if mine.any(|t| t.state != State::Kept) {
+                match table {
+                    Table::Prices => drop(std::mem::replace(&mut prices, Prices::new(staged.clone())).write()?),
+                    _ => std::mem::take(&mut securities).write(&staged)?,
+                }
+                log.tables.insert(table.name().to_owned(), disk::key_of(&staged)?);
+                files.push((staged, place));
+            }
+        }
+        match log.is_as(&self.log) {
+            // What was damaged has been read again, and the corpus is what it was.
+            true => log.facts = self.log.facts.clone(),
+            false => self.note_facts(&mut log, &tasks, &pieces, &files, removed, passed_over)?,
+        }
+        let mut report = log.report("ingest", |_| true);
+        report.facts = log.facts.clone();
+        Plan::new(self.project, pieces, files, gone, log)?.commit(self.project, &self.staging)?;
+        self.prune_kept(&tasks)?;
+        Ok(report)
+    }
+
+    /// Forgets what was read of files that are gone.
+    fn prune_kept(&self, tasks: &[Task<'_>]) -> Result<()> {
+        let mut keys = BTreeSet::new();
+        for task in tasks {
+            let Files::Papers(files) = &task.unit.content else { continue };
+            for (file, content) in files.iter().zip(&task.content.members) {
+                let key = Kept::key(*content, file.format, &file.name(), &self.params.limits());
+                keys.extend(key.map(|key| key.hex()));
+            }
+        }
+        self.kept.prune(&keys)
+    }
+
+    fn parts_of(&self, known: usize) -> std::ops::Range<usize> {
+        let entry = &self.log.files[known];
+        entry.first_part..entry.first_part + entry.parts
+    }
+
+    fn kept(&self, known: usize) -> Outcome {
+        let entry = self.log.files[known].clone();
+        let pieces = self.parts_of(known).map(Piece::Kept).collect();
+        Outcome { kept_rejects: entry.rejects(), entry, pieces, new_rejects: None }
+    }
+
+    /// An empty file among others has no rows; alone, it is an error.
+    fn empty(&self, task: &Task<'_>) -> Outcome {
+        let unit = &task.unit;
+        let entry =
+            FileEntry::empty(&unit.source.name, &unit.path, unit.source.table, task.content.hash, task.settings);
+        Outcome { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: None }
+    }
+
+    fn read(
+        &self,
+        task: &Task<'_>,
+        ids: &mut Ids,
+        prices: &mut Prices,
+        securities: &mut Securities,
+    ) -> Result<Outcome> {
+        let unit = &task.unit;
+        let setting = Setting {
+            base: self.base,
+            latest: self.latest,
+            settings: task.settings,
+            limits: self.params.limits(),
+            kept: &self.kept,
+            ctx: self.ctx,
+        };
+        let folder = self.staging.unit(&unit.source.name, &unit.path);
+        let rejects = Staged::rejects(&folder);
+        let table_entry = match unit.source.table {
+            Table::Documents => None,
+            Table::Prices => Some(read::read_prices(unit, &task.content, prices, &rejects, &setting)?),
+            Table::Securities => Some(read::read_securities(unit, &task.content, securities, &rejects, &setting)?),
+        };
+        if let Some(entry) = table_entry {
+            return Ok(Outcome { entry, pieces: Vec::new(), kept_rejects: 0, new_rejects: Some(rejects) });
+        }
+        let grown = task.known.filter(|_| task.state == State::Grown);
+        let known = grown.map(|i| &self.log.files[i]);
+        let staged = match self.staged_before(task, known, ids, &folder)? {
+            Some(staged) => staged,
+            None => read::read_documents(unit, &task.content, known, ids, &folder, self.project, &setting)?,
+        };
+        let stays = grown.map(|i| self.parts_of(i)).into_iter().flatten().take(staged.kept_parts).map(Piece::Kept);
+        let parts = corpus::Parts::new(&folder);
+        let pieces = stays.chain((0..staged.parts).map(|i| Piece::Staged(parts.path(i)))).collect();
+        Ok(Outcome { entry: staged.entry, pieces, kept_rejects: staged.kept_rejects, new_rejects: Some(rejects) })
+    }
+
+    /// What an interrupted run read of this file, when it would be read the same way now.
+    fn staged_before(
+        &self,
+        task: &Task<'_>,
+        known: Option<&FileEntry>,
+        ids: &mut Ids,
+        folder: &Path,
+    ) -> Result<Option<Staged>> {
+        let Some(staged) = Staged::find(folder)? else { return Ok(None) };
+        let entry = &staged.entry;
+        let same = entry.hash == task.content.hash
+            && entry.settings == task.settings
+            && !entry.is_due(self.latest)
+            && staged.grown_from == known.map(|k| k.hash)
+            // Which rows are duplicates depends on the other files, which may have changed meanwhile.
+            && !entry.dropped.contains_key(reason::DUPLICATE_ID);
+        if !same {
+            return Ok(None);
+        }
+        let parts = corpus::Parts::new(folder);
+        let mut staged_ids = Vec::new();
+        for i in 0..staged.parts {
+            staged_ids.extend(documents::ids_of(&parts.path(i))?);
+        }
+        // The first staged part of a grown file repeats documents of the corpus, whose ids are taken already.
+        let repeated = known.map_or(0, |k| (k.rows_out % corpus::PART_ROWS as u64) as usize);
+        let new = &staged_ids[repeated.min(staged_ids.len())..];
+        if new.iter().any(|id| ids.has(id)) {
+            return Ok(None);
+        }
+        new.iter().for_each(|id| {
+            ids.take(id);
+        });
+        self.ctx.advance(entry.rows_in)?;
+        Ok(Some(staged))
+    }
+
+    /// Writes the rejects of all files, in the files' order.
+    fn compose_rejects(&self, outcomes: &[Outcome], known: &[Option<usize>]) -> Result<PathBuf> {
+        let mut starts = vec![0u64];
+        self.log.files.iter().for_each(|f| starts.push(starts[starts.len() - 1] + f.rejects()));
+        let path = self.staging.file("rejects.jsonl");
+        disk::write_atomic(&path, |out| {
+            let (mut old, mut at) = (Lines::open(&self.project.rejects())?, 0);
+            for (outcome, known) in outcomes.iter().zip(known) {
+                if let Some(i) = known.filter(|_| outcome.kept_rejects > 0) {
+                    if starts[i] < at {
+                        // The order of the files has changed: begin at the top again.
+                        (old, at) = (Lines::open(&self.project.rejects())?, 0);
+                    }
+                    old.copy(starts[i] - at, outcome.kept_rejects, out)?;
+                    at = starts[i] + outcome.kept_rejects;
+                }
+                if let Some(new) = &outcome.new_rejects {
+                    std::io::copy(&mut std::fs::File::open(new)?, out)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(path)
+    }
+
+    /// Each source by itself, so that a large good one does not hide a small bad one.
+    fn check_losses(&self, log: &Log) -> Result<()> {
+        let mut sources: Vec<&str> = log.files.iter().map(|f| f.source.as_str()).collect();
+        sources.dedup();
+        for source in sources {
+            let report = log.report(&format!("ingest of source {source:?}"), |f| f.source == source);
+            report.check_loss(self.params.max_loss, "[ingest] max_loss")?;
+        }
+        Ok(())
+    }
+
+    fn note_facts(
+        &self,
+        log: &mut Log,
+        tasks: &[Task<'_>],
+        pieces: &[Piece],
+        files: &[(PathBuf, PathBuf)],
+        removed: usize,
+        passed_over: &[String],
+    ) -> Result<()> {
+        let state = |state: State| tasks.iter().filter(|t| t.state == state).count();
+        let mut facts = Report::default();
+        facts.fact("files", tasks.len());
+        facts.fact("files_read", state(State::Fresh));
+        facts.fact("files_grown", state(State::Grown));
+        facts.fact("files_removed_or_changed", removed);
+        let rows = |table: Table| log.report("", |f| f.table == table).rows_out;
+        for table in [Table::Documents, Table::Prices, Table::Securities] {
+            facts.fact(table.name(), rows(table));
+        }
+        facts.fact("parts", pieces.len());
+        facts.fact("encodings", log.total(|f| &f.encodings));
+        facts.fact("time_formats", log.total(|f| &f.times));
+        let dates = log.total(|f| &f.dates);
+        if !dates.is_empty() {
+            facts.fact("dates_from", dates);
+        }
+        facts.fact("left_out", log.total(|f| &f.left_out));
+        let empty: Vec<&str> = log.files.iter().filter(|f| f.rows_in == 0).map(|f| f.path.as_str()).collect();
+        for (name, paths) in
+            [("files_without_rows", empty), ("files_passed_over", passed_over.iter().map(String::as_str).collect())]
+        {
+            if !paths.is_empty() {
+                facts.fact(name, paths.len());
+                facts.fact(&format!("{name}_first"), &paths[..paths.len().min(5)]);
+            }
+        }
+        let midnight: u64 = log.files.iter().map(|f| f.midnight).sum();
+        if 2 * midnight > rows(Table::Documents) {
+            facts.fact(
+                "warning_midnight",
+                format!(
+                    "{midnight} documents were published at 00:00:00 sharp: if these are dates whose time was lost, they count as known \
+                     a day too early; set time_format = \"%Y-%m-%d 00:00:00\" (or the like) to read them as dates"
+                ),
+            );
+        }
+        if rows(Table::Prices) > 0 && rows(Table::Documents) > 0 {
+            facts.fact("calendar", self.calendar(pieces, files)?);
+        }
+        log.facts = facts.facts;
+        Ok(())
+    }
+
+    fn calendar(&self, pieces: &[Piece], files: &[(PathBuf, PathBuf)]) -> Result<Value> {
+        let place = self.project.prices();
+        let table = files.iter().find(|(_, to)| *to == place).map_or(place.clone(), |(from, _)| from.clone());
+        let count = |into: &mut BTreeMap<NaiveDate, u64>, day: NaiveDate| *into.entry(day).or_default() += 1;
+        let mut by_date = BTreeMap::new();
+        let dates = market::dates_of(&frames::read_parquet(&table, Some(&["date"]))?, "date")?;
+        dates.into_iter().flatten().for_each(|day| count(&mut by_date, day));
+        let mut documents = BTreeMap::new();
+        for piece in pieces {
+            self.ctx.check()?;
+            let path = match piece {
+                Piece::Kept(i) => self.project.documents().path(*i),
+                Piece::Staged(path) => path.clone(),
+            };
+            let times = corpus::times_of(&frames::read_parquet(&path, Some(&["published_at"]))?, "published_at")?;
+            times.into_iter().flatten().for_each(|time| count(&mut documents, time.date()));
+        }
+        Ok(prices::calendar_facts(&by_date, &documents))
+    }
+}

@@ -1,0 +1,215 @@
+//! What a `[[source]]` table of the configuration says: where the files are, what they hold, and which column is what.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::ingest::mapping::{self, nearest};
+use crate::ingest::times::{self, TimeFormat};
+use inkstone_base::data::Kind;
+use inkstone_base::encoding::Charset;
+use inkstone_base::limits;
+
+/// Which of the project's tables a source fills.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Table {
+    /// News, reports, announcements, posts ([`inkstone_base::data::Document`]).
+    #[default]
+    Documents,
+    /// Daily prices ([`inkstone_market::PRICE_COLUMNS`]).
+    Prices,
+    /// The dated table of securities ([`inkstone_market::Security`]).
+    Securities,
+}
+
+impl Table {
+    /// The name used in configuration files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Documents => "documents",
+            Table::Prices => "prices",
+            Table::Securities => "securities",
+        }
+    }
+}
+
+/// How the records of a file are laid out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// By the file's extension; a `.json` file is an array or JSON lines by its first character.
+    #[default]
+    Auto,
+    /// Comma-separated values with a header row (RFC 4180); the delimiter may be changed.
+    Csv,
+    /// Tab-separated values with a header row.
+    Tsv,
+    /// One JSON object or array a line.
+    Jsonl,
+    /// One JSON array of objects or arrays.
+    Json,
+    /// Apache Parquet.
+    Parquet,
+    /// The first sheet of an Excel workbook (.xlsx, .xls), or the one that is named, with a header row.
+    Xlsx,
+    /// Text, one document a file; the file name without its extension is the document's id.
+    Txt,
+    /// PDF, one document a file; the file name is the document's id, here and below.
+    Pdf,
+    /// HTML, one document a file.
+    Html,
+    /// Word (.docx), one document a file.
+    Docx,
+}
+
+impl Format {
+    /// Whether a file is one document.
+    pub fn is_paper(self) -> bool {
+        matches!(self, Format::Txt | Format::Pdf | Format::Html | Format::Docx)
+    }
+}
+
+/// Where the value of one field comes from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Column {
+    /// The column of this name; for arrays of arrays its position, from `"0"`.
+    Name(String),
+    /// A date and a time of day from two columns.
+    DateTime {
+        /// Column of the date.
+        date: String,
+        /// Column of the time of day.
+        time: String,
+    },
+    /// A number and what it is multiplied by (lots of 100 shares, thousands of CNY).
+    Scaled {
+        /// Column of the number.
+        column: String,
+        /// The factor.
+        times: f64,
+    },
+    /// The first match of a regular expression (its first group, if it has one) in a column.
+    Pattern {
+        /// The regular expression.
+        pattern: String,
+        /// The column that is searched, or the field (`body`) that a column was mapped to.
+        r#in: String,
+    },
+    /// The same text for every row.
+    Value {
+        /// The text.
+        value: String,
+    },
+}
+
+impl Column {
+    /// The columns of the file that it speaks of.
+    pub(super) fn names(&self) -> Vec<&str> {
+        match self {
+            Column::Name(name) => vec![name],
+            Column::DateTime { date, time } => vec![date, time],
+            Column::Scaled { column, .. } => vec![column],
+            Column::Pattern { .. } | Column::Value { .. } => Vec::new(),
+        }
+    }
+}
+
+/// Fields and where their values come from; a field that is absent here is found by the usual names of its column.
+pub type Columns = BTreeMap<String, Column>;
+
+/// One `[[source]]` table: files of one shape.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Source {
+    /// Name of the source, unique; the first half of its documents' ids.
+    pub name: String,
+    /// A file, a folder (with all below it), or a pattern with `*`; relative to the configuration's folder.
+    pub path: String,
+    /// Which table the files fill.
+    pub table: Table,
+    /// Layout of the files.
+    pub format: Format,
+    /// Encoding (`utf-8`, `gbk`, `gb18030`, `big5`, `utf-16le`, `utf-16be`); absent: detected, file by file.
+    pub encoding: Option<String>,
+    /// Delimiter of a CSV, one ASCII character; absent: comma, or what the header row shows (tab, `;`, `|`).
+    pub delimiter: Option<String>,
+    /// Sheet of an Excel workbook; absent: the first.
+    pub sheet: Option<String>,
+    /// News, report, announcement or post.
+    pub kind: Kind,
+    /// Fields and their columns.
+    pub columns: Columns,
+    /// Format of the times as in `strftime` (`%Y年%m月%d日`), or `unix`, `unix_ms`, `excel`; absent: detected, value by value.
+    pub time_format: Option<String>,
+    /// The time of documents that have none (a corpus for text work only); absent: such documents are rejected.
+    pub published_at_default: Option<String>,
+}
+
+impl Source {
+    /// Everything wrong with the settings of this source, each line naming its key.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        let at = |key: &str| format!("[[source]] {:?}: {key}", self.name);
+        if self.name.is_empty() || self.name.contains(['/', '\\']) || self.name.contains(char::is_control) {
+            problems.push(format!("[[source]] name {:?}: give a name without slashes", self.name));
+        }
+        if self.path.is_empty() {
+            problems.push(format!("{} is empty: give a file, a folder or a pattern", at("path")));
+        }
+        if let Some(label) = &self.encoding
+            && Charset::for_label(label).is_none()
+        {
+            let known = "utf-8, gbk, gb18030, big5, utf-16le, utf-16be";
+            problems.push(format!("{} = {label:?} is not an encoding that is read here ({known})", at("encoding")));
+        }
+        if let Some(delimiter) = &self.delimiter
+            && !matches!(delimiter.as_bytes(), [b] if b.is_ascii() && !matches!(b, b'"' | b'\n' | b'\r'))
+        {
+            problems.push(format!("{} = {delimiter:?} is not one ASCII character", at("delimiter")));
+        }
+        if let Some(text) = &self.published_at_default
+            && times::parse(text).is_err()
+        {
+            problems.push(format!("{} = {text:?} is not a time (try 2024-03-01 15:00:00)", at("published_at_default")));
+        }
+        if let Err(error) = TimeFormat::from_setting(self.time_format.as_deref()) {
+            problems.push(format!("[[source]] {:?}: {error}", self.name));
+        }
+        for (field, column) in &self.columns {
+            let fields = mapping::fields(self.table);
+            if !fields.contains(&field.as_str()) {
+                let hint =
+                    nearest(field, fields.iter().copied()).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
+                problems.push(format!(
+                    "{} has no field {field:?} in the table {}{hint} (fields: {})",
+                    at("columns"),
+                    self.table.name(),
+                    fields.join(", ")
+                ));
+            }
+            if let Column::Pattern { pattern, .. } = column
+                && let Err(error) = limits::pattern(pattern)
+            {
+                problems.push(format!("{} {field}: {error}", at("columns")));
+            }
+        }
+        problems
+    }
+
+    /// Fails with all [`Source::problems`] of all sources, repeated names included.
+    pub(super) fn check_all(sources: &[Source]) -> Result<()> {
+        let mut problems: Vec<String> = sources.iter().flat_map(Source::problems).collect();
+        for (i, source) in sources.iter().enumerate() {
+            if sources[..i].iter().any(|other| other.name == source.name) {
+                problems.push(format!("[[source]] {:?}: another source has this name", source.name));
+            }
+        }
+        if !problems.is_empty() {
+            bail!("{}", problems.join("\n"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,407 @@
+//! Linking: which securities a document speaks of, and where it names them.
+//!
+//! One Aho-Corasick pass over title and body finds every name, alias and code of the dated security table. A match
+//! counts only if its row of the table holds on the document's date; the longest one wins; a name that is also a
+//! common word needs evidence (see the rules in `finder.rs`). A company's new name is unknown before its first day, so linking sees
+//! nothing of the future.
+//!
+//! Offsets are bytes into the clean field, half-open, on character boundaries.
+//!
+//! Useful for: codes per document, and masking names from models. Not for: deciding what a document about several
+//! companies says of each.
+
+mod finder;
+mod names;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::clean::clean_from_frame;
+use inkstone_base::code::Code;
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_market::Security;
+use inkstone_tables::corpus::{Parts, column};
+use inkstone_tables::frames;
+
+use inkstone_base::disk;
+use inkstone_tables::made;
+
+use finder::{Finder, Found};
+
+/// Changes whenever the same text would be linked differently, so that parts of an older version are not kept.
+const VERSION: u32 = 1;
+
+/// How names are told from words (`[link]`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Params {
+    /// Natural days for which a former name is still understood after the company gave it up. Default 730; 0 ends it
+    /// on the day.
+    pub former_name_days: u32,
+    /// Names that are common words besides the built-in list and besides all names of two characters: they count only
+    /// with evidence. Default none.
+    pub common_words: Vec<String>,
+    /// Names that never need evidence, such as a two-character brand that means nothing else. Default none.
+    pub plain_names: Vec<String>,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params { former_name_days: 730, common_words: Vec::new(), plain_names: Vec::new() }
+    }
+}
+
+/// What a link rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// The source gave the code.
+    Given,
+    /// The code stands in the text.
+    Code,
+    /// The name of that day.
+    Name,
+    /// An alias or a former name.
+    Alias,
+}
+
+impl Via {
+    const ALL: [Via; 4] = [Via::Given, Via::Code, Via::Name, Via::Alias];
+
+    /// The name used in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Via::Given => "given",
+            Via::Code => "code",
+            Via::Name => "name",
+            Via::Alias => "alias",
+        }
+    }
+}
+
+/// A text field of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Field {
+    /// The title.
+    Title,
+    /// The body.
+    Body,
+}
+
+impl Field {
+    /// The name used in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Field::Title => "title",
+            Field::Body => "body",
+        }
+    }
+}
+
+/// One mention of one security. A mention that may mean several securities is there once for each, all ambiguous.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Row of the document in its part.
+    pub row: u32,
+    /// The security.
+    pub code: Code,
+    /// Where it is mentioned; the title for given codes.
+    pub field: Field,
+    /// First byte of the mention; equal to `end` for given codes.
+    pub start: u32,
+    /// Byte after the mention.
+    pub end: u32,
+    /// What the link rests on.
+    pub via: Via,
+    /// Whether the same words name another security as well and nothing in the document decides.
+    pub ambiguous: bool,
+}
+
+/// Links the documents of `clean`; part `i` of `out` holds the links of part `i`, sorted by row, field and place. A part that was linked
+/// before, by the same rules and of the same text, is kept.
+pub fn run(clean: &Parts, securities: &[Security], out: &Parts, params: &Params, ctx: &Ctx) -> Result<Report> {
+    let finder = Finder::new(securities, params)?;
+    let files = clean.files()?;
+    let rules = Key::of_json(&(VERSION, securities, params));
+    let mut report = Report::new("link");
+    let (mut counts, mut kept) = (Counts::default(), 0u64);
+    for (part, file) in files.iter().enumerate() {
+        let of = Key::of_json(&(rules, disk::hash_file(file)?));
+        if let Some(counted) = made::stands::<Counts>(out, part, of) {
+            ctx.advance(counted.documents)?;
+            counts.merge(&counted);
+            kept += 1;
+            continue;
+        }
+        let docs = clean_from_frame(&frames::read_parquet(file, None)?)?;
+        let found: Vec<Found> = ctx.install(|| {
+            docs.par_iter()
+                .enumerate()
+                .map(|(row, doc)| {
+                    ctx.advance(1)?;
+                    Ok(finder.find(row as u32, &doc.document))
+                })
+                .collect::<Result<_>>()
+        })?;
+        let mut links = Vec::new();
+        let mut counted = Counts::default();
+        for found in found {
+            counted.add(&found);
+            links.extend(found.links);
+        }
+        out.write(part, &mut links_to_frame(&links)?)?;
+        made::note(out, part, of, &counted)?;
+        counts.merge(&counted);
+    }
+    made::truncate(out, files.len())?;
+    report.rows_in = counts.documents;
+    report.rows_out = counts.documents;
+    counts.tell(&finder, &mut report);
+    report.fact("parts_kept", kept);
+    Ok(report)
+}
+
+/// What the stage reports.
+#[derive(Default, Serialize, Deserialize)]
+struct Counts {
+    documents: u64,
+    linked: u64,
+    by_via: BTreeMap<Via, u64>,
+    ambiguous: BTreeMap<String, u64>,
+    refused: BTreeMap<String, u64>,
+    sources: u64,
+}
+
+impl Counts {
+    fn add(&mut self, found: &Found) {
+        self.documents += 1;
+        self.linked += u64::from(found.links.iter().any(|l| !l.ambiguous));
+        for via in Via::ALL {
+            *self.by_via.entry(via).or_default() += u64::from(found.links.iter().any(|l| l.via == via && !l.ambiguous));
+        }
+        self.sources += found.sources;
+        for name in &found.ambiguous {
+            *self.ambiguous.entry(name.clone()).or_default() += 1;
+        }
+        for name in &found.refused {
+            *self.refused.entry(name.clone()).or_default() += 1;
+        }
+    }
+
+    fn merge(&mut self, other: &Counts) {
+        let add = |to: &mut BTreeMap<String, u64>, from: &BTreeMap<String, u64>| {
+            from.iter().for_each(|(name, n)| *to.entry(name.clone()).or_default() += n);
+        };
+        self.documents += other.documents;
+        self.linked += other.linked;
+        other.by_via.iter().for_each(|(via, n)| *self.by_via.entry(*via).or_default() += n);
+        add(&mut self.ambiguous, &other.ambiguous);
+        add(&mut self.refused, &other.refused);
+        self.sources += other.sources;
+    }
+
+    fn tell(&self, finder: &Finder, report: &mut Report) {
+        report.fact("documents_linked", self.linked);
+        report.fact("documents_without_code", self.documents - self.linked);
+        for (via, documents) in &self.by_via {
+            report.fact(&format!("documents_by_{}", via.name()), documents);
+        }
+        report.fact("ambiguous_mentions", self.ambiguous.values().sum::<u64>());
+        report.fact("ambiguous_names", most(&self.ambiguous));
+        report.fact("refused_as_common_words", self.refused.values().sum::<u64>());
+        report.fact("refused_names", most(&self.refused));
+        report.fact("mentions_of_speaking_brokers", self.sources);
+        report.fact("patterns", finder.patterns());
+    }
+}
+
+/// The ten names counted most, most first.
+fn most(counts: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
+    let mut sorted: Vec<_> = counts.iter().map(|(name, &n)| (name.as_str(), n)).collect();
+    sorted.sort_by_key(|&(_, n)| std::cmp::Reverse(n));
+    sorted.truncate(10);
+    sorted
+}
+
+/// Links as a frame: `row code field start end via ambiguous`.
+pub fn links_to_frame(links: &[Link]) -> Result<DataFrame> {
+    let strings = |name: &str, get: &dyn Fn(&Link) -> String| -> Column {
+        let mut values: StringChunked = links.iter().map(|l| Some(get(l))).collect();
+        values.rename(name.into());
+        values.into_column()
+    };
+    let numbers = |name: &str, get: &dyn Fn(&Link) -> u32| -> Column {
+        Series::new(name.into(), links.iter().map(get).collect::<Vec<u32>>()).into_column()
+    };
+    frames::frame(vec![
+        numbers("row", &|l| l.row),
+        strings("code", &|l| l.code.as_str().to_owned()),
+        strings("field", &|l| l.field.name().to_owned()),
+        numbers("start", &|l| l.start),
+        numbers("end", &|l| l.end),
+        strings("via", &|l| l.via.name().to_owned()),
+        Series::new("ambiguous".into(), links.iter().map(|l| l.ambiguous).collect::<Vec<bool>>()).into_column(),
+    ])
+}
+
+/// Reads back [`links_to_frame`].
+pub fn links_from_frame(frame: &DataFrame) -> Result<Vec<Link>> {
+    let [row, start, end] =
+        [column(frame, "row")?.u32()?, column(frame, "start")?.u32()?, column(frame, "end")?.u32()?];
+    let [code, field, via] =
+        [column(frame, "code")?.str()?, column(frame, "field")?.str()?, column(frame, "via")?.str()?];
+    let ambiguous = column(frame, "ambiguous")?.bool()?;
+    (0..frame.height())
+        .map(|i| {
+            let find = || {
+                Some(Link {
+                    row: row.get(i)?,
+                    code: Code::canonical(code.get(i)?),
+                    field: [Field::Title, Field::Body].into_iter().find(|f| field.get(i) == Some(f.name()))?,
+                    start: start.get(i)?,
+                    end: end.get(i)?,
+                    via: Via::ALL.into_iter().find(|v| via.get(i) == Some(v.name()))?,
+                    ambiguous: ambiguous.get(i)?,
+                })
+            };
+            find().with_context(|| format!("row {i} of the table of links is incomplete"))
+        })
+        .collect()
+}
+
+/// The links of one part.
+pub fn links_of_part(path: &Path) -> Result<Vec<Link>> {
+    links_from_frame(&frames::read_parquet(path, None)?).with_context(|| format!("in {}", path.display()))
+}
+
+/// The securities that the document in `row` certainly speaks of, each once: given codes first, then by first mention.
+pub fn codes_of(links: &[Link], row: u32) -> Vec<Code> {
+    let mut codes: Vec<Code> = Vec::new();
+    for link in of_row(links, row).iter().filter(|l| !l.ambiguous) {
+        if !codes.contains(&link.code) {
+            codes.push(link.code.clone());
+        }
+    }
+    codes
+}
+
+/// Where the field of the document in `row` tells whom it speaks of, by name or code, ambiguous mentions included:
+/// byte ranges, ascending, apart from each other.
+pub fn name_spans(links: &[Link], row: u32, field: Field) -> Vec<Range<usize>> {
+    let mut spans: Vec<Range<usize>> = of_row(links, row)
+        .iter()
+        .filter(|l| l.field == field && l.start < l.end)
+        .map(|l| l.start as usize..l.end as usize)
+        .collect();
+    spans.sort_by_key(|s| (s.start, s.end));
+    spans.dedup_by(|next, span| {
+        let overlap = next.start < span.end;
+        if overlap {
+            span.end = span.end.max(next.end);
+        }
+        overlap
+    });
+    spans
+}
+
+/// The text with each span (of [`name_spans`]) replaced by `placeholder`.
+pub fn mask(text: &str, spans: &[Range<usize>], placeholder: &str) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut done = 0;
+    for span in spans {
+        masked.push_str(&text[done..span.start]);
+        masked.push_str(placeholder);
+        done = span.end;
+    }
+    masked.push_str(&text[done..]);
+    masked
+}
+
+/// The links of one row; links are sorted by row.
+fn of_row(links: &[Link], row: u32) -> &[Link] {
+    let start = links.partition_point(|l| l.row < row);
+    let end = links.partition_point(|l| l.row <= row);
+    &links[start..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean::{self, CleanDocument, clean_to_frame};
+    use inkstone_base::data::Document;
+
+    fn link(row: u32, code: &str, span: Range<u32>, ambiguous: bool) -> Link {
+        let (start, end) = (span.start, span.end);
+        let via = if start == end { Via::Given } else { Via::Name };
+        Link { row, code: Code::canonical(code), field: Field::Title, start, end, via, ambiguous }
+    }
+
+    #[test]
+    fn codes_spans_and_masks_of_a_row() {
+        let title = "远山科技与岚石股份";
+        let links = [
+            link(0, "600009.SH", 0..0, false),
+            link(1, "600001.SH", 0..12, false),
+            link(1, "600001.SH", 15..27, true),
+            link(1, "600002.SH", 15..27, true),
+            link(1, "600001.SH", 15..21, false),
+        ];
+        assert_eq!(codes_of(&links, 1), [Code::canonical("600001.SH")]);
+        assert_eq!(codes_of(&links, 2), []);
+        let spans = name_spans(&links, 1, Field::Title);
+        assert_eq!(spans, [0..12, 15..27]);
+        assert_eq!(mask(title, &spans, "[公司]"), "[公司]与[公司]");
+        assert!(name_spans(&links, 0, Field::Title).is_empty());
+    }
+
+    #[test]
+    fn links_survive_the_way_to_disk_and_the_stage_reports_what_it_refused() {
+        let document = |id: &str, title: &str| CleanDocument {
+            document: Document {
+                doc_id: id.into(),
+                title: title.into(),
+                published_at: "2024-01-02T10:00:00".parse().unwrap(),
+                ..Document::default()
+            },
+            text: inkstone_base::data::Key::of(title.as_bytes()),
+            first_mention: id.into(),
+            similarity: 0.0,
+        };
+        let docs = [document("a", "远山科技中标（600001）"), document("b", "行业前景"), document("c", "央行降准")];
+        let security =
+            |code: &str, name: &str| Security { name: name.into(), ..Security::unnamed(Code::canonical(code)) };
+        let dir = tempfile::tempdir().unwrap();
+        let (clean, out) = (Parts::new(dir.path().join("clean")), Parts::new(dir.path().join("links")));
+        clean.write(0, &mut clean_to_frame(&docs[..2]).unwrap()).unwrap();
+        clean.write(1, &mut clean_to_frame(&docs[2..]).unwrap()).unwrap();
+        let table = [security("600001.SH", "远山科技"), security("000004.SZ", "前景")];
+        let ctx = Ctx::new(2, 0).unwrap();
+        let report = run(&clean, &table, &out, &Params::default(), &ctx).unwrap();
+        let links = links_of_part(&out.path(0)).unwrap();
+        assert_eq!(links.iter().map(|l| (l.row, l.via)).collect::<Vec<_>>(), [(0, Via::Name), (0, Via::Code)]);
+        assert_eq!(links_of_part(&out.path(1)).unwrap(), []);
+        assert_eq!((report.rows_in, report.rows_out), (3, 3));
+        assert_eq!(report.facts["documents_linked"], 1);
+        assert_eq!(report.facts["refused_names"], serde_json::json!([["前景", 1]]));
+        // The second part changes, the first is not linked again, and the report speaks of both.
+        let mut facts = report.facts.clone();
+        clean.write(1, &mut clean_to_frame(&docs[..1]).unwrap()).unwrap();
+        let again = run(&clean, &table, &out, &Params::default(), &ctx).unwrap();
+        assert_eq!((&again.facts["parts_kept"], &again.facts["documents_linked"]), (&1.into(), &2.into()));
+        clean.write(1, &mut clean_to_frame(&docs[2..]).unwrap()).unwrap();
+        let back = run(&clean, &table, &out, &Params::default(), &ctx).unwrap();
+        facts["parts_kept"] = 1.into();
+        assert_eq!(back.facts, facts);
+        let other = run(&clean, &table[..1], &out, &Params::default(), &ctx).unwrap();
+        assert_eq!(other.facts["parts_kept"], 0, "other names, other links");
+        assert_eq!(clean::clean_from_frame(&frames::read_parquet(&clean.path(0), None).unwrap()).unwrap(), docs[..2]);
+    }
+}

@@ -1,0 +1,158 @@
+//! From what was observed of each cell to the findings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Result, ensure};
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+
+use super::findings::{Cell, Findings, mark_frontier};
+use super::labels::{Labelled, macro_f1};
+use super::params::Params;
+use crate::extract::Cost;
+use inkstone_base::bootstrap::{block_length, compare, draw, interval};
+use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
+
+/// Dates or documents below which nothing can be said.
+const LEAST: usize = 20;
+
+/// What was observed of one cell.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Observed {
+    /// Further figures of the cell.
+    pub figures: BTreeMap<String, f64>,
+    /// What it cost.
+    pub cost: Cost,
+    /// The set of the store that has what the model gave of each document.
+    pub set: Option<Key>,
+    /// Of factors: the dates with a RankIC, ascending, and that of each.
+    pub rank_ic: Vec<(NaiveDate, f64)>,
+    /// Of labels: the class called of each labelled document; none where it was not tested.
+    pub called: Vec<Option<u32>>,
+}
+
+/// Compares the cells of `findings`, each with what was observed of it; the first is the baseline. `labelled` are the documents of
+/// labels; none for factors.
+pub fn conclude(
+    findings: &mut Findings,
+    observed: &[Observed],
+    labelled: Option<&Labelled>,
+    params: &Params,
+    ctx: &Ctx,
+) -> Result<()> {
+    let (observations, figures, draws) = match labelled {
+        None => of_factors(observed, &findings.cells, params, ctx)?,
+        Some(labelled) => of_labels(observed, labelled, params, ctx)?,
+    };
+    findings.observations = observations as u64;
+    findings.block = block_of(observations, labelled.is_none(), params);
+    findings.draws = params.draws;
+    findings.confidence = params.confidence;
+    findings.baseline = 0;
+    let compared: Vec<usize> = (1..figures.len()).collect();
+    let comparisons = compare(&figures, &draws, 0, &compared, params.confidence);
+    for (number, cell) in findings.cells.iter_mut().enumerate() {
+        cell.figure = figures[number];
+        cell.interval = interval(draws.iter().map(|draw| draw[number]), params.confidence);
+        cell.against = number.checked_sub(1).map(|at| comparisons[at]);
+    }
+    mark_frontier(&mut findings.cells);
+    Ok(())
+}
+
+fn block_of(n: usize, factors: bool, params: &Params) -> usize {
+    let overlap = if factors { params.horizon } else { 1 };
+    if params.block > 0 { params.block.min(n) } else { block_length(n, overlap) }
+}
+
+/// Number of observations, figures of the cells, and their draws.
+type Drawn = (usize, Vec<f64>, Vec<Vec<f64>>);
+
+/// Mean RankIC on the dates that all cells have.
+fn of_factors(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &Ctx) -> Result<Drawn> {
+    let dates_of = |cell: &Observed| {
+        cell.rank_ic.iter().filter(|(_, ic)| !ic.is_nan()).map(|(date, _)| *date).collect::<BTreeSet<NaiveDate>>()
+    };
+    let mut dates = observed.first().map(dates_of).unwrap_or_default();
+    for cell in &observed[1..] {
+        let there = dates_of(cell);
+        dates.retain(|date| there.contains(date));
+    }
+    if dates.len() < LEAST {
+        let fewest = observed.iter().zip(cells).min_by_key(|(cell, _)| dates_of(cell).len());
+        let (count, name) = fewest.map_or((0, String::new()), |(cell, at)| {
+            (dates_of(cell).len(), format!("{} · {}", at.feature, at.strategy))
+        });
+        anyhow::bail!(
+            "experiment {:?}: only {} dates have a RankIC in all cells, {LEAST} are needed; {name} has the fewest, {count}. Lower              [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents",
+            params.name,
+            dates.len()
+        );
+    }
+    let series: Vec<Vec<f64>> = observed
+        .iter()
+        .map(|cell| cell.rank_ic.iter().filter(|(date, _)| dates.contains(date)).map(|(_, ic)| *ic).collect())
+        .collect();
+    let mean = |times: &[u32], series: &[f64]| {
+        times.iter().zip(series).map(|(&n, v)| f64::from(n) * v).sum::<f64>() / times.len() as f64
+    };
+    let n = dates.len();
+    let figures = series.iter().map(|series| mean(&vec![1; n], series)).collect();
+    let all = |times: &[u32]| series.iter().map(|series| mean(times, series)).collect();
+    Ok((n, figures, draw(n, block_of(n, true, params), params.draws, ctx, all)?))
+}
+
+/// Macro F1 of the documents that are tested, in the order of time.
+fn of_labels(observed: &[Observed], labelled: &Labelled, params: &Params, ctx: &Ctx) -> Result<Drawn> {
+    let tested: Vec<usize> =
+        (0..labelled.class.len()).filter(|&i| observed.iter().all(|cell| cell.called[i].is_some())).collect();
+    ensure!(
+        tested.len() >= LEAST,
+        "experiment {:?}: only {} documents with a label are tested, {LEAST} are needed",
+        params.name,
+        tested.len()
+    );
+    let class: Vec<u32> = tested.iter().map(|&i| labelled.class[i]).collect();
+    let called: Vec<Vec<u32>> =
+        observed.iter().map(|cell| tested.iter().filter_map(|&i| cell.called[i]).collect()).collect();
+    let n = tested.len();
+    let all = |times: &[u32]| {
+        called.iter().map(|called| macro_f1(times, &class, called, labelled.names.len())).collect::<Vec<f64>>()
+    };
+    Ok((n, all(&vec![1; n]), draw(n, block_of(n, false, params), params.draws, ctx, all)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(n: usize) -> Findings {
+        Findings { cells: vec![Cell::default(); n], ..Findings::default() }
+    }
+
+    #[test]
+    fn cells_are_compared_on_the_dates_that_all_have() {
+        let day = |i: u32| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + chrono::TimeDelta::days(i64::from(i));
+        let series = |from: u32, shift: f64| Observed {
+            rank_ic: (from..100).map(|i| (day(i), shift + f64::from(i % 7) / 100.0)).collect(),
+            ..Observed::default()
+        };
+        let mut findings = cells(3);
+        let mut gaps = series(10, 0.05);
+        gaps.rank_ic[3].1 = f64::NAN;
+        let observed = [series(0, 0.0), series(10, 0.0), gaps];
+        let ctx = Ctx::new(2, 1).unwrap();
+        let params = Params { name: "x".into(), draws: 200, ..Params::default() };
+        conclude(&mut findings, &observed, None, &params, &ctx).unwrap();
+        assert_eq!((findings.observations, findings.block), (89, 5));
+        let [base, same, better] = &findings.cells[..] else { panic!() };
+        assert!(base.against.is_none() && base.figure == same.figure);
+        assert_eq!(same.against.unwrap().difference, 0.0);
+        let found = better.against.unwrap();
+        assert!((found.difference - 0.05).abs() < 1e-12 && found.p_adjusted < 0.02, "{found:?}");
+        let short = [series(0, 0.0), series(85, 0.0), series(0, 0.0)];
+        let error = conclude(&mut cells(3), &short, None, &params, &ctx).unwrap_err().to_string();
+        assert!(error.contains("only 15 dates") && error.contains("fewest, 15"), "{error}");
+    }
+}

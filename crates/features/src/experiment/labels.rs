@@ -1,0 +1,249 @@
+//! How well labels are told: folds, predictions out of fold, and their figures.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, ensure};
+use chrono::{Days, NaiveDateTime};
+use serde_json::json;
+
+use super::params::Params;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_models::{
+    ClassReport, Csr, EstimatorParams, FoldFeatures, FoldParams, FoldRows, FoldsBy, Goal, Split, area_under_curve,
+    draw_folds, out_of_fold,
+};
+
+/// The documents that have a label, in the order of time.
+#[derive(Clone, Debug, Default)]
+pub struct Labelled {
+    /// Their numbers in the corpus, part after part.
+    pub documents: Vec<usize>,
+    /// The class of each.
+    pub class: Vec<u32>,
+    /// The classes.
+    pub names: Vec<String>,
+    /// When each was published.
+    pub times: Vec<NaiveDateTime>,
+    /// Documents of one group are never on both sides of a fold.
+    pub groups: Vec<u64>,
+    /// Which are the test, where that is given by their source.
+    pub test: Option<Vec<bool>>,
+    /// Which may not train, as their text is also in the test.
+    pub removed: Vec<bool>,
+}
+
+/// What was called, and how well.
+#[derive(Clone, Debug, Default)]
+pub struct Called {
+    /// The class called of each labelled document; none for those that train alone.
+    pub called: Vec<Option<u32>>,
+    /// What the model gave: log-odds of the second of two classes, else of the class called.
+    pub scores: Vec<f32>,
+    /// `macro_f1`, `accuracy`, `mcc`, and of two classes `auc`.
+    pub figures: BTreeMap<String, f64>,
+}
+
+impl Labelled {
+    /// The goal of an estimator.
+    pub fn goal(&self) -> Goal {
+        Goal::Classes { class: self.class.clone(), names: self.names.clone() }
+    }
+
+    /// What trains and what tests: the sources named, or folds of time. Documents of one moment cannot be parted by time; then
+    /// groups are spread over the folds.
+    pub fn splits(&self, params: &Params, seed: u64, report: &mut Report) -> Result<Vec<Split>> {
+        let allowed = |i: &usize| !self.removed[*i];
+        if let Some(test) = &self.test {
+            let (test, train): (Vec<usize>, Vec<usize>) = (0..self.class.len()).partition(|&i| test[i]);
+            let before = train.len();
+            let train: Vec<usize> = train.into_iter().filter(allowed).collect();
+            ensure!(
+                !train.is_empty() && !test.is_empty(),
+                "test_sources = {:?} leaves {} documents with a label to train and {} to test",
+                params.test_sources,
+                train.len(),
+                test.len()
+            );
+            report.fact("folds_by", "source");
+            return Ok(vec![Split { purged: 0, grouped: before - train.len(), train, test }]);
+        }
+        let mut days: Vec<_> = self.times.iter().map(NaiveDateTime::date).collect();
+        days.dedup();
+        let by = if days.len() >= 2 * params.folds { FoldsBy::Time } else { FoldsBy::Group };
+        report.fact("folds_by", by);
+        // A label that is known after the calendar ends is never known.
+        let label_days = Days::new(u64::from(params.label_days));
+        let known = |time: &NaiveDateTime| time.checked_add_days(label_days).unwrap_or(NaiveDateTime::MAX);
+        let rows = FoldRows {
+            groups: self.groups.clone(),
+            spans: self.times.iter().map(|time| (*time, known(time))).collect(),
+        };
+        let folds = FoldParams { folds: params.folds, by, embargo_days: params.embargo_days };
+        let splits =
+            draw_folds(&self.goal(), &rows, &folds, seed).context("the documents cannot be parted into folds")?;
+        let sizes: Vec<_> = splits
+            .iter()
+            .map(|s| json!({"train": s.train.len(), "test": s.test.len(), "purged": s.purged, "grouped": s.grouped}))
+            .collect();
+        report.fact("folds", sizes);
+        Ok(splits)
+    }
+
+    /// Calls each document's class by a model that did not see its fold.
+    pub fn call(&self, x: &impl FoldFeatures, splits: &[Split], params: &EstimatorParams, ctx: &Ctx) -> Result<Called> {
+        let goal = self.goal();
+        let scores = ctx.install(|| out_of_fold(x, &goal, None, splits, params, ctx))?;
+        let n = self.class.len();
+        let k = scores.len() / n.max(1);
+        let call = |row: &[f64]| match row {
+            row if row.iter().any(|v| v.is_nan()) => None,
+            &[score] => Some(u32::from(score > 0.0)),
+            row => (0..).zip(row).max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0))).map(|(c, _)| c),
+        };
+        let rows = || scores.chunks(k.max(1));
+        let called: Vec<Option<u32>> = rows().map(call).collect();
+        let tested: Vec<usize> = (0..n).filter(|&i| called[i].is_some()).collect();
+        let truth: Vec<u32> = tested.iter().map(|&i| self.class[i]).collect();
+        let said: Vec<u32> = tested.iter().filter_map(|&i| called[i]).collect();
+        let report = ClassReport::of(&truth, &said, &self.names);
+        let mut figures = BTreeMap::from([
+            ("macro_f1".to_owned(), report.macro_average.f1),
+            ("accuracy".to_owned(), report.accuracy),
+            ("mcc".to_owned(), report.mcc),
+        ]);
+        if k == 1 {
+            let of_tested: Vec<f64> = tested.iter().map(|&i| scores[i]).collect();
+            let second: Vec<bool> = truth.iter().map(|&c| c == 1).collect();
+            figures.extend(area_under_curve(&of_tested, &second).map(|auc| ("auc".to_owned(), auc)));
+        }
+        let shown = |(row, called): (&[f64], &Option<u32>)| match (row, called) {
+            (&[score], Some(_)) => score as f32,
+            (row, Some(c)) => row[*c as usize] as f32,
+            _ => f32::NAN,
+        };
+        Ok(Called { scores: rows().zip(&called).map(shown).collect(), called, figures })
+    }
+}
+
+/// Macro F1 of what was called, each document counting as often as it was drawn; of classes that are there or were called.
+pub(super) fn macro_f1(times: &[u32], class: &[u32], called: &[u32], classes: usize) -> f64 {
+    let (mut right, mut there, mut said) = (vec![0.0; classes], vec![0.0; classes], vec![0.0; classes]);
+    for ((&n, &c), &s) in times.iter().zip(class).zip(called) {
+        let n = f64::from(n);
+        there[c as usize] += n;
+        said[s as usize] += n;
+        if c == s {
+            right[c as usize] += n;
+        }
+    }
+    let f1 = |c: usize| 2.0 * right[c] / (there[c] + said[c]);
+    inkstone_base::stats::mean((0..classes).filter(|&c| there[c] + said[c] > 0.0).map(f1))
+}
+
+/// Dense rows, in units of the spread of the rows that train. A row without numbers is as the mean.
+pub struct DenseRows {
+    /// Values of a row.
+    pub dim: usize,
+    /// `[rows, dim]`.
+    pub data: Vec<f32>,
+}
+
+impl FoldFeatures for DenseRows {
+    fn count(&self) -> usize {
+        self.data.len() / self.dim
+    }
+
+    fn fold(&self, split: &Split) -> Result<(Csr, Csr)> {
+        let value = |row: usize, column: usize| f64::from(self.data[row * self.dim + column]);
+        let scales: Vec<(f64, f64)> = (0..self.dim)
+            .map(|column| {
+                let there: Vec<f64> =
+                    split.train.iter().map(|&row| value(row, column)).filter(|v| v.is_finite()).collect();
+                let spread = inkstone_base::stats::variance(&there, 0).sqrt();
+                (inkstone_base::stats::mean(there.into_iter()), if spread > 0.0 { spread } else { 1.0 })
+            })
+            .collect();
+        let rows = |rows: &[usize]| {
+            let mut x = Csr::new(self.dim);
+            for &row in rows {
+                let scaled = scales.iter().enumerate().map(|(column, (mean, spread))| {
+                    let scaled = (value(row, column) - mean) / spread;
+                    (column as u32, if scaled.is_finite() { scaled as f32 } else { 0.0 })
+                });
+                x.push_row(scaled);
+            }
+            x
+        };
+        Ok((rows(&split.train), rows(&split.test)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::NaiveDate;
+
+    use super::*;
+    use inkstone_models::Method;
+
+    fn labelled(n: usize) -> Labelled {
+        let day =
+            |i: usize| NaiveDate::from_ymd_opt(2024, 1, 1).unwrap().and_hms_opt(9, 0, 0).unwrap() + Days::new(i as u64);
+        Labelled {
+            documents: (0..n).collect(),
+            class: (0..n as u32).map(|i| u32::from(i % 3 == 0)).collect(),
+            names: vec!["down".into(), "up".into()],
+            times: (0..n).map(day).collect(),
+            groups: (0..n as u64).collect(),
+            test: None,
+            removed: vec![false; n],
+        }
+    }
+
+    #[test]
+    fn what_a_row_says_is_called_out_of_fold() {
+        let labelled = labelled(60);
+        let splits = labelled.splits(&Params::default(), 1, &mut Report::default()).unwrap();
+        assert_eq!(splits.len(), 5);
+        // The embargo keeps five days behind each fold out.
+        assert!(splits[0].purged > 0 && splits[0].train.iter().all(|&i| i > 16));
+        let ctx = Ctx::new(2, 1).unwrap();
+        let told: Vec<f32> = labelled.class.iter().map(|&c| 100.0 * c as f32).collect();
+        let params = EstimatorParams { method: Method::Logistic, ..EstimatorParams::default() };
+        let called = labelled.call(&DenseRows { dim: 1, data: told }, &splits, &params, &ctx).unwrap();
+        assert_eq!(called.figures["macro_f1"], 1.0);
+        assert_eq!(called.figures["auc"], 1.0);
+        let nothing = labelled.call(&DenseRows { dim: 1, data: vec![f32::NAN; 60] }, &splits, &params, &ctx).unwrap();
+        assert!(nothing.figures["macro_f1"] < 0.45, "where nothing is known the larger class is called");
+    }
+
+    #[test]
+    fn sources_part_training_from_test_and_shared_texts_do_not_train() {
+        let mut labelled = labelled(10);
+        labelled.test = Some((0..10).map(|i| i >= 6).collect());
+        labelled.removed[1] = true;
+        let splits = labelled.splits(&Params::default(), 1, &mut Report::default()).unwrap();
+        assert_eq!((splits[0].train.as_slice(), splits[0].test.as_slice()), (&[0, 2, 3, 4, 5][..], &[6, 7, 8, 9][..]));
+        labelled.test = Some(vec![false; 10]);
+        let error = labelled.splits(&Params::default(), 1, &mut Report::default()).unwrap_err().to_string();
+        assert!(error.contains("0 to test"), "{error}");
+    }
+
+    #[test]
+    fn a_class_that_no_training_part_has_is_named() {
+        let mut labelled = labelled(40);
+        labelled.class = (0..40).map(|i| u32::from(i >= 36)).collect();
+        let error = format!("{:#}", labelled.splits(&Params::default(), 1, &mut Report::default()).unwrap_err());
+        assert!(error.contains("\"up\"") && error.contains("fold 5"), "{error}");
+    }
+
+    #[test]
+    fn macro_f1_counts_documents_as_often_as_they_are_drawn() {
+        let (class, called) = ([0, 0, 1, 1], [0, 1, 1, 1]);
+        let report = ClassReport::of(&class, &called, &["a".into(), "b".into()]);
+        assert!((macro_f1(&[1; 4], &class, &called, 2) - report.macro_average.f1).abs() < 1e-12);
+        assert_eq!(macro_f1(&[1, 0, 2, 1], &class, &called, 2), 1.0);
+        // A class that is neither there nor called does not count.
+        assert_eq!(macro_f1(&[0, 0, 2, 1], &class, &called, 3), 1.0);
+    }
+}

@@ -1,0 +1,158 @@
+use chrono::{Days, NaiveDate, NaiveDateTime};
+
+use super::*;
+use crate::extract::Label;
+use crate::extract::tests::Corpus;
+use inkstone_base::data::{Key, Kind};
+use inkstone_market::Market;
+use inkstone_models::{InduceParams, SestmParams, WalkForward};
+use inkstone_onnx::OnnxParams;
+use inkstone_onnx::testing::{graph, has_library};
+use inkstone_text::DfLimit;
+
+type Text = (NaiveDateTime, Kind, &'static str, &'static str);
+
+const DAYS: u64 = 60;
+const BODIES: [&str; 2] = ["公司中标，订单增长。股东大会召开。", "公司亏损，业绩下滑。股东大会召开。"];
+
+fn day(t: u64) -> NaiveDate {
+    NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + Days::new(t)
+}
+
+/// Texts whose good and bad news come true, in parts of 20.
+fn learned(model: Model) -> (Corpus, Feature, Key) {
+    let said = |t: u64| (t * t / 3 % 2) as usize;
+    let mut prices = "date,code,open,close,vwap\n".to_owned();
+    let mut price = 100.0;
+    for t in 0..DAYS {
+        price *= if t >= 2 && said(t - 2) == 0 { 1.02 } else { 0.98 } + 0.0001 * (t % 7) as f64;
+        for (code, price) in [("600001.SH", price), ("000001.SZ", 10.0)] {
+            prices += &format!("{},{code},{price},{price},{price}\n", day(t));
+        }
+    }
+    let texts: Vec<Text> =
+        (0..DAYS).map(|t| (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", BODIES[said(t)])).collect();
+    let mut corpus = Corpus::new(0);
+    corpus.market = Some(Market::of_text(&prices, &[]).unwrap());
+    corpus.put(&texts, 20);
+    let feature = Feature {
+        name: "read".into(),
+        model,
+        label: Label { horizon: 1, ..Label::default() },
+        walk_forward: WalkForward { train_days: 30, test_days: 10, min_train_rows: 10, ..WalkForward::default() },
+        sestm: SestmParams { words: 4, kappa: DfLimit::Count(2), ..SestmParams::default() },
+        induce: InduceParams { min_df: DfLimit::Count(2), ..InduceParams::default() },
+        ..Feature::default()
+    };
+    let set = corpus.run(&feature).0;
+    (corpus, feature, set)
+}
+
+fn explained(
+    corpus: &Corpus,
+    feature: &Feature,
+    set: Key,
+    column: Option<&str>,
+    place: (usize, usize),
+) -> ExplainedText {
+    let kept = KeptRow::of(&corpus.store.set(&set).unwrap().unwrap(), place).unwrap();
+    corpus.with(None, |inputs| explain(feature, column, inputs, Some(&kept), place, &corpus.ctx)).unwrap()
+}
+
+#[test]
+fn words_of_every_model_that_learns_sum_to_the_score_that_is_kept() {
+    for model in [Model::Ridge, Model::Logistic, Model::Bayes, Model::Svm, Model::Boosted, Model::Induced, Model::Sestm]
+    {
+        let (corpus, feature, set) = learned(model);
+        // Part 2, row 5 is day 45, of the second fold.
+        let found = explained(&corpus, &feature, set, None, (2, 5));
+        assert_eq!(found.by, ExplainedBy::Words, "{model:?} {found:?}");
+        assert!((found.score - found.kept).abs() < 1e-5 && !found.note.1.contains("Note:"), "{model:?} {found:?}");
+        // Trees ask for words that the text lacks, too.
+        assert!(found.rest.abs() < 1e-6 || model == Model::Boosted, "{model:?}: {}", found.rest);
+        let moved = found.sentences.iter().any(|s| s.value != 0.0 && s.words.iter().all(|w| !w.places.is_empty()));
+        assert!(moved, "{model:?} {found:?}");
+        assert!(found.sentences[0].title && found.sentences[1].text.starts_with("公司"));
+        // Nothing scored the first days, and nothing is made up of them.
+        let before = explained(&corpus, &feature, set, None, (0, 3));
+        assert_eq!(before.by, ExplainedBy::Nothing);
+        assert!(before.note.1.contains("No fold scored this document"), "{before:?}");
+        assert!(before.sentences.iter().all(|s| s.value.is_nan() && s.words.is_empty()));
+    }
+}
+
+#[test]
+fn tone_words_stand_where_they_are() {
+    let corpus = Corpus::new(4);
+    let feature = Feature { name: "tone".into(), ..Feature::default() };
+    let set = corpus.run(&feature).0;
+    let of = |column, place| explained(&corpus, &feature, set, column, place);
+    let found = of(None, (1, 1));
+    assert_eq!((found.column.as_str(), found.by, found.sentences.len()), ("tone", ExplainedBy::Words, 3));
+    let last = &found.sentences[2];
+    let words: Vec<(&str, f32)> = last.words.iter().map(|w| (&last.text[w.places[0].clone()], w.degree)).collect();
+    assert!(words.contains(&("下滑", 1.5)) && words.iter().any(|w| w.0 == "亏损"), "{words:?}");
+    assert!(last.value < 0.0 && found.sentences[1].value == 0.0 && found.rest.abs() < 1e-6);
+    assert!((found.score - found.kept).abs() < 1e-6);
+    let positive = of(Some("positive"), (0, 0));
+    assert!(positive.score > 0.0 && positive.rest.abs() < 1e-6 && positive.kept == positive.score, "{positive:?}");
+    assert_eq!(of(Some("tokens"), (0, 0)).by, ExplainedBy::Nothing);
+    // A kind that is not read has nothing to explain.
+    let reports = Feature { kinds: vec![Kind::Report], ..feature.clone() };
+    let nothing = explained(&corpus, &reports, set, None, (0, 0));
+    assert!(nothing.sentences.is_empty() && nothing.note.1.contains("does not read documents of this kind"));
+}
+
+#[test]
+fn a_contextual_model_loses_what_is_left_out() {
+    if !has_library() {
+        return;
+    }
+    let corpus = Corpus::new(4);
+    let onnx = OnnxParams {
+        model: graph("bert"),
+        batch_tokens: 64,
+        fitted_until: NaiveDate::from_ymd_opt(2023, 12, 31),
+        ..OnnxParams::default()
+    };
+    let feature = Feature { name: "bert".into(), model: Model::Onnx, onnx, ..Feature::default() };
+    let set = corpus.run(&feature).0;
+    let found = explained(&corpus, &feature, set, Some("c3"), (1, 1));
+    assert_eq!(found.by, ExplainedBy::Omission);
+    assert!((found.score - found.kept).abs() < 1e-4, "{found:?}");
+    assert!(found.sentences.len() == 3 && found.sentences.iter().all(|s| s.value.is_finite() && s.words.is_empty()));
+    assert!(found.sentences.iter().any(|s| s.value != 0.0));
+}
+
+#[test]
+fn a_sentence_that_is_left_out_takes_its_bytes_with_it() {
+    use inkstone_corpus::structure::{Salience, Section, Sentence};
+    let sentence = |range| Sentence { range, section: Section::Body, boilerplate: false, salience: Salience::NONE };
+    let text = "题目\n一。二二。三。";
+    let reading = Reading {
+        key: Key::default(),
+        text: Some(text.into()),
+        title: 6,
+        windows: Vec::new(),
+        sentences: vec![sentence(0..6), sentence(7..13), sentence(13..22), sentence(22..28)],
+        draw: 0,
+        published_at: NaiveDateTime::default(),
+        first_mention: String::new(),
+        doc_id: String::new(),
+        codes: Vec::new(),
+    };
+    let cut = without(&reading, &(13..22));
+    assert_eq!((cut.text.as_deref(), cut.title), (Some("题目\n一。三。"), 6));
+    assert_eq!(cut.sentences.iter().map(|s| s.range.clone()).collect::<Vec<_>>(), [0..6, 7..13, 13..19]);
+    let cut = without(&reading, &(0..6));
+    assert_eq!((cut.text.as_deref(), cut.title), (Some("\n一。二二。三。"), 0));
+}
+
+#[test]
+fn what_cannot_be_explained_says_so() {
+    let corpus = Corpus::new(4);
+    let feature = Feature { name: "near".into(), model: Model::Surprise, ..Feature::default() };
+    let found = corpus.with(None, |inputs| explain(&feature, None, inputs, None, (0, 0), &corpus.ctx)).unwrap();
+    assert_eq!((found.by, found.sentences.len()), (ExplainedBy::Nothing, 2));
+    assert!(found.note.1.contains("no explanation by words for the model surprise"), "{:?}", found.note);
+}

@@ -1,0 +1,335 @@
+//! Models whose score is made of words: what each word gave, where it stands.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use anyhow::{Context, Result};
+use chrono::NaiveDate;
+use serde::Deserialize;
+
+use super::{ExplainedBy, ExplainedText, ExplainedWord, Texts};
+use crate::extract::counts::{analyzer, terms_of};
+use crate::extract::reading::Reading;
+use crate::extract::{Feature, Inputs, Model, regression};
+use inkstone_base::job::Ctx;
+use inkstone_models::{Fields, InducedLexicon, Lexicon, Sestm, SestmWord, TITLE_TEXT, ToneScale};
+use inkstone_text::Segmenter;
+
+/// How one side of a tone comes about.
+const SIDE: &str = "sum of the weights of this side, as numbers above 0";
+
+/// The units of the longest term.
+const LONGEST: usize = 8;
+
+/// Tone words in their places.
+pub(super) fn lexicon(
+    feature: &Feature,
+    reading: &Reading,
+    texts: &Texts<'_>,
+    (lexicon, segmenter): (&Lexicon, &Segmenter),
+    explained: &mut ExplainedText,
+) {
+    let (tokens, places) = tokens(texts.text, segmenter);
+    let (tone, hits) = (lexicon.tone(&tokens), lexicon.explain(&tokens));
+    let windowed = !reading.windows.is_empty();
+    let by = match feature.lexicon.scale {
+        _ if windowed => 1.0,
+        ToneScale::Balance => f64::from(tone.positive + tone.negative),
+        ToneScale::PerToken => f64::from(tone.tokens),
+    };
+    let (score, part): (f32, fn(f64, f64) -> f64) = match explained.column.as_str() {
+        "tone" => (tone.tone, |weight, by| weight / by),
+        "positive" => (tone.positive, |weight, _| weight.max(0.0)),
+        "negative" => (tone.negative, |weight, _| (-weight).max(0.0)),
+        _ => {
+            explained.note = (
+                "这一列是计数，没有哪个词比别的词更推动它。".into(),
+                "This column is a count: no word moves it more than another.".into(),
+            );
+            return;
+        }
+    };
+    let mut words = vec![Vec::new(); texts.ranges.len()];
+    for hit in hits {
+        let range = places[hit.token].start..places[hit.token + hit.tokens - 1].end;
+        let Some(number) = texts.ranges.iter().position(|s| s.start <= range.start && range.start < s.end) else {
+            continue;
+        };
+        let sentence = &texts.ranges[number];
+        let value = part(f64::from(hit.weight), by);
+        if value != 0.0 {
+            let place = range.start - sentence.start..range.end.min(sentence.end) - sentence.start;
+            words[number].push(ExplainedWord {
+                word: hit.word,
+                value,
+                places: vec![place],
+                negated: hit.negated,
+                degree: hit.degree,
+            });
+        }
+    }
+    texts.fill(words, explained);
+    explained.by = ExplainedBy::Words;
+    // A row of windows is not the row of the whole text: what words sum to here is not what is kept.
+    explained.score = if windowed { explained.sentences.iter().map(|s| s.value).sum() } else { f64::from(score) };
+    explained.formula = match (explained.column.as_str(), feature.lexicon.scale) {
+        _ if windowed => "weight of each tone word, negation and degree included",
+        ("positive" | "negative", _) => SIDE,
+        (_, ToneScale::Balance) => "(P - N) / (P + N): each word gives weight / (P + N), negation and degree included",
+        (_, ToneScale::PerToken) => "(P - N) / tokens: each word gives weight / tokens, negation and degree included",
+    }
+    .to_owned();
+    explained.note = match windowed {
+        false => (
+            "词典情感词按其所在位置列出，权重已含否定与程度；各词之和即得分。".into(),
+            "Tone words of the lexicon where they stand, weights with negation and degree; they sum to the score.".into(),
+        ),
+        true => (
+            "该文档按多个窗口打分后合并：这里列出全文各词的权重，其和不是保存的值。".into(),
+            "The document was scored in several windows that were put together: shown are the weights of the words of the whole \
+             text, which do not sum to the value that is kept."
+                .into(),
+        ),
+    };
+    if windowed {
+        explained.kept = f64::NAN;
+    }
+}
+
+/// The tokens of a text as a lexicon reads them ([`Lexicon::tokens`]), with their places.
+fn tokens<'t>(text: &'t str, segmenter: &Segmenter) -> (Vec<&'t str>, Vec<Range<usize>>) {
+    let (mut tokens, mut places) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        let begin = line.as_ptr() as usize - text.as_ptr() as usize;
+        segmenter.for_each_token(line, |token| {
+            tokens.push(token.text);
+            places.push(begin + token.start..begin + token.end);
+        });
+        tokens.push("\n");
+        places.push(begin + line.len()..begin + line.len());
+    }
+    (tokens, places)
+}
+
+/// The words of a fold, as sets keep them.
+#[derive(Deserialize)]
+struct Fold {
+    test: (NaiveDate, NaiveDate),
+    #[serde(default)]
+    lexicon: InducedLexicon,
+    #[serde(default)]
+    words: Vec<SestmWord>,
+    #[serde(default)]
+    lambda: f64,
+}
+
+/// Words of the fold that scored the document, which its set keeps.
+pub(super) fn of_fold(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    kept: Option<&serde_json::Value>,
+    reading: &Reading,
+    texts: &Texts<'_>,
+    segmenter: &Segmenter,
+    explained: &mut ExplainedText,
+) -> Result<()> {
+    let Some(kept) = kept else {
+        explained.note = no_set();
+        return Ok(());
+    };
+    let folds: Vec<Option<Fold>> = serde_json::from_value(kept.clone())
+        .with_context(|| format!("the words of feature {:?} are unreadable: compute it again", feature.name))?;
+    let day = day_of(feature, inputs, reading)?;
+    let tests = |fold: &&Fold| day.is_some_and(|day| fold.test.0 <= day && day <= fold.test.1);
+    let Some(fold) = folds.iter().rev().flatten().find(tests) else {
+        explained.note = no_fold();
+        return Ok(());
+    };
+    let analyzer = analyzer(feature, segmenter)?;
+    let terms: Vec<String> = terms_of(reading, feature, &analyzer).into_iter().map(|(term, _)| term).collect();
+    let parts = if feature.model == Model::Sestm {
+        let found = Sestm::of_words(&fold.words, fold.lambda).explain(&terms);
+        if explained.column != "score" {
+            explained.note = no_count();
+            return Ok(());
+        }
+        (explained.score, explained.formula) = (found.score, found.formula);
+        found.terms.into_iter().map(|part| (part.token, part.value)).collect()
+    } else {
+        let weights: BTreeMap<&str, f64> = fold.lexicon.words.iter().map(|w| (&*w.word, w.weight)).collect();
+        let mut found: BTreeMap<&str, f64> = BTreeMap::new();
+        for term in &terms {
+            if let Some(weight) = weights.get(term.as_str()) {
+                *found.entry(term).or_default() += weight;
+            }
+        }
+        let positive: f64 = found.values().filter(|weight| **weight > 0.0).sum();
+        let negative: f64 = -found.values().filter(|weight| **weight < 0.0).sum::<f64>();
+        let both = positive + negative;
+        let (score, part): (f64, &dyn Fn(f64) -> f64) = match explained.column.as_str() {
+            "tone" => (if both > 0.0 { (positive - negative) / both } else { 0.0 }, &|weight| weight / both),
+            "positive" => (positive, &|weight| weight.max(0.0)),
+            "negative" => (negative, &|weight| (-weight).max(0.0)),
+            _ => {
+                explained.note = no_count();
+                return Ok(());
+            }
+        };
+        explained.score = score;
+        explained.formula = match explained.column.as_str() {
+            "tone" => "(P - N) / (P + N): each word gives count x weight / (P + N)",
+            _ => SIDE,
+        }
+        .to_owned();
+        found.into_iter().map(|(word, weight)| (word.to_owned(), part(weight))).filter(|part| part.1 != 0.0).collect()
+    };
+    spread(parts, feature, texts, segmenter, explained)?;
+    explained.note = (
+        format!("所用词表来自检验期 {}..{} 的那一折；一个词的贡献平摊到它的各处。", fold.test.0, fold.test.1),
+        format!(
+            "Words of the fold that tests {}..{}; what a word gave is spread evenly over its places.",
+            fold.test.0, fold.test.1
+        ),
+    );
+    Ok(())
+}
+
+/// Words of the fold that scored the document, fitted once more.
+#[expect(clippy::too_many_arguments, reason = "what is explained, of what, and where it goes")]
+pub(super) fn refitted(
+    feature: &Feature,
+    inputs: &Inputs<'_>,
+    place: (usize, usize),
+    reading: &Reading,
+    texts: &Texts<'_>,
+    segmenter: &Segmenter,
+    explained: &mut ExplainedText,
+    ctx: &Ctx,
+) -> Result<()> {
+    // A document that no fold scored needs no reading of the corpus to be told so.
+    let day = day_of(feature, inputs, reading)?;
+    let found = match day {
+        Some(_) => regression::refit(feature, inputs, place, ctx)?,
+        None => None,
+    };
+    let Some(found) = found else {
+        explained.note = no_fold();
+        return Ok(());
+    };
+    (explained.score, explained.intercept) = (found.score, found.intercept);
+    explained.formula = match feature.model {
+        Model::Boosted => "score = mean of the trees + what each word adds along their paths; what the text lacks adds too, and is in the rest",
+        _ => "score = intercept + sum of weight x tf-idf of each word",
+    }
+    .to_owned();
+    spread(found.parts, feature, texts, segmenter, explained)?;
+    let (from, to) = found.test;
+    explained.note = (
+        format!("检验期 {from}..{to} 的那一折按同样的语料重新拟合一次；一个词的贡献平摊到它的各处。"),
+        format!(
+            "The fold that tests {from}..{to} was fitted once more on the same corpus; what a word gave is spread evenly over its \
+             places."
+        ),
+    );
+    Ok(())
+}
+
+/// The trading day of a document; none where it has none on the calendar.
+fn day_of(feature: &Feature, inputs: &Inputs<'_>, reading: &Reading) -> Result<Option<NaiveDate>> {
+    let market = inputs.market(feature)?;
+    let date = market.calendar().trade_date(reading.published_at, inputs.cutoff).ok();
+    Ok(date.map(|date| market.dates()[date]))
+}
+
+/// Gives each sentence its share of what words gave to the whole text, by how often they stand in it.
+fn spread(
+    parts: Vec<(String, f64)>,
+    feature: &Feature,
+    texts: &Texts<'_>,
+    segmenter: &Segmenter,
+    explained: &mut ExplainedText,
+) -> Result<()> {
+    let analyzer = analyzer(feature, segmenter)?;
+    let counts: Vec<BTreeMap<String, usize>> = texts
+        .ranges
+        .iter()
+        .map(|range| {
+            let sentence = &texts.text[range.clone()];
+            let fields = match texts.is_title(range) {
+                true => Fields { title: sentence, body: "" },
+                false => Fields::body(sentence),
+            };
+            let mut counts = BTreeMap::new();
+            analyzer.for_each_term(fields, &feature.tfidf, |term, title| {
+                let term = if title { format!("{TITLE_TEXT}{term}") } else { term.to_owned() };
+                *counts.entry(term).or_default() += 1;
+            });
+            counts
+        })
+        .collect();
+    let cut: Vec<Vec<(String, Range<usize>)>> =
+        texts.ranges.iter().map(|range| cut(&texts.text[range.clone()], segmenter)).collect();
+    let mut words = vec![Vec::new(); texts.ranges.len()];
+    for (term, value) in parts {
+        let all: usize = counts.iter().filter_map(|counts| counts.get(&term)).sum();
+        for (number, counts) in counts.iter().enumerate() {
+            let Some(&times) = counts.get(&term) else { continue };
+            let word = term.strip_prefix(TITLE_TEXT).unwrap_or(&term).to_owned();
+            let places = places(&word, &texts.text[texts.ranges[number].clone()], &cut[number]);
+            let value = value * times as f64 / all as f64;
+            words[number].push(ExplainedWord { word, value, places, negated: false, degree: 1.0 });
+        }
+    }
+    texts.fill(words, explained);
+    explained.by = ExplainedBy::Words;
+    Ok(())
+}
+
+/// The tokens of a sentence in lower case, with their places.
+fn cut(sentence: &str, segmenter: &Segmenter) -> Vec<(String, Range<usize>)> {
+    segmenter.tokens(sentence).into_iter().map(|t| (t.text.to_lowercase(), t.start..t.end)).collect()
+}
+
+/// Where a term stands: runs of tokens that make it, else wherever its characters do.
+fn places(term: &str, sentence: &str, tokens: &[(String, Range<usize>)]) -> Vec<Range<usize>> {
+    let wanted: String = term.to_lowercase().split_whitespace().collect();
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for first in 0..tokens.len() {
+        let mut joined = String::new();
+        for (token, place) in tokens[first..].iter().take(LONGEST) {
+            joined += token;
+            if joined == wanted {
+                found.push(tokens[first].1.start..place.end);
+            }
+            if joined.len() >= wanted.len() {
+                break;
+            }
+        }
+    }
+    if found.is_empty() && !wanted.is_empty() {
+        found = sentence.match_indices(term).map(|(at, found)| at..at + found.len()).collect();
+    }
+    found
+}
+
+fn no_set() -> (String, String) {
+    (
+        "特征库正被运行占用或没有这个特征的结果：运行结束后再看逐词解释。".into(),
+        "The feature store is in use by a run, or has no rows of this feature: look again when the run has ended."
+            .into(),
+    )
+}
+
+fn no_fold() -> (String, String) {
+    (
+        "没有哪一折为这篇文档打分（在首个检验期之前，或该折样本太少）。".into(),
+        "No fold scored this document: it lies before the first test window, or its fold had too few samples.".into(),
+    )
+}
+
+fn no_count() -> (String, String) {
+    (
+        "这一列是计数，没有哪个词比别的词更推动它。".into(),
+        "This column is a count: no word moves it more than another.".into(),
+    )
+}

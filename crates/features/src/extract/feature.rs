@@ -1,0 +1,261 @@
+//! One `[[feature]]`: its model, what it reads, and the parameters of all models, each as its model has them.
+
+use anyhow::{Result, ensure};
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+
+use super::samples::Label;
+use super::surprise::SurpriseParams;
+use super::vintages::{Trainer, VectorsParams, VintageParams, WindowFastText, WindowGlove};
+use inkstone_base::data::Kind;
+use inkstone_corpus::truncate::{Needs, Strategy};
+use inkstone_models::textnet::TextNetParams;
+use inkstone_models::{
+    BayesParams, BoostParams, ClassParams, ClassWeight, EstimatorParams, InduceParams, LabelForm, LexiconParams,
+    LinearParams, Method, PoolingParams, SestmParams, SvdParams, SvmLoss, VectorizerParams, WalkForward,
+    Word2vecParams, WordLimits, component_names,
+};
+use inkstone_onnx::{OnnxParams, Output};
+
+/// How a document becomes numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    /// Tone by a lexicon: columns `tone`, `positive`, `negative`, `tokens`.
+    #[default]
+    Lexicon,
+    /// TF-IDF: a sparse row over the vocabulary.
+    Tfidf,
+    /// Latent semantic analysis of TF-IDF rows: columns `c1`, `c2`, ..., the document's place on each component.
+    Lsa,
+    /// Walk-forward ridge regression of the label on TF-IDF: column `score`, in units of the label.
+    Ridge,
+    /// Walk-forward logistic regression, upper against lower labels: column `score`, log-odds.
+    Logistic,
+    /// Walk-forward naive Bayes, likewise.
+    Bayes,
+    /// A walk-forward linear support vector machine, likewise; without calibration the score is a margin.
+    Svm,
+    /// Walk-forward gradient-boosted trees, likewise.
+    Boosted,
+    /// Walk-forward SESTM: columns `score` (p - 1/2; 0 without screened words) and `words` (screened words in the document; 0 flags
+    /// that nothing is known of it).
+    Sestm,
+    /// Tone by a lexicon induced from the returns of past windows: columns `tone`, `positive`, `negative`, `words`.
+    Induced,
+    /// How improbable a document is to a language model of the documents before it: columns `surprise` (mean -log10
+    /// probability of a token), `oov` (share of tokens that are new), `tokens`.
+    Surprise,
+    /// Walk-forward word2vec: columns `c1`, `c2`, ..., the document's place among the vectors of the documents before it, and
+    /// `words`, how many of its words are known (0 flags that nothing is).
+    Word2vec,
+    /// Walk-forward GloVe, likewise.
+    Glove,
+    /// Walk-forward fastText, likewise; a word's vector is made of its characters' too.
+    FastText,
+    /// The same columns by the word vectors of a file.
+    Vectors,
+    /// A contextual model in the ONNX format: columns as its output has them, `c1`, `c2`, ... of a vector, or the labels of its head.
+    Onnx,
+    /// A walk-forward convolutional network on the words in their order, upper against lower labels: column `score`, log-odds.
+    TextCnn,
+    /// A walk-forward recurrent network, likewise.
+    TextRnn,
+}
+
+/// One `[[feature]]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Feature {
+    /// Name, by which factors refer to it.
+    pub name: String,
+    /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm`, `induced`, `surprise`, `word2vec`, `glove`,
+    /// `fasttext`, `vectors`, `onnx`, `textcnn` or `textrnn`.
+    pub model: Model,
+    /// Kinds of documents that are read; empty: all.
+    pub kinds: Vec<Kind>,
+    /// Which part of title and body the model reads: `none`, `head:512`, `tail:512 -boilerplate`, `sections:256c@rating,summary` ([`Strategy`]);
+    /// in tokens of the segmenter, for `onnx` in its own, or in characters.
+    pub truncate: Strategy,
+    /// Whether company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
+    /// from `sestm` and `induced`, which would list them among their words; shown to the others.
+    pub mask_names: Option<bool>,
+    /// For `lexicon`.
+    pub lexicon: LexiconParams,
+    /// For `tfidf`, `lsa` and all models that learn from returns but networks.
+    pub tfidf: VectorizerParams,
+    /// For `tfidf` and `lsa`: the last day of the documents that vocabulary, weights and components come from; none: all. A
+    /// factor refuses the values of earlier days. For `vectors` the last day of those that `pooling` is fitted on; none: as far as the
+    /// vectors' own text.
+    pub fit_until: Option<NaiveDate>,
+    /// For models that learn from returns ([`Feature::learns`]): windows of training and test.
+    pub walk_forward: WalkForward,
+    /// For `lsa`: dimensions and precision.
+    pub lsa: SvdParams,
+    /// For models that learn from returns: what is learned. The paper of `sestm` takes the return about the text, from the close
+    /// two days before it to the close of the day after: delay -2, price close, horizon 3.
+    pub label: Label,
+    /// For `ridge` and `induced`: the form of the label, `raw`, `winsorised` or `ranked`.
+    pub label_form: LabelForm,
+    /// For `ridge`, `logistic` and `svm`: penalty and solver.
+    pub linear: LinearParams,
+    /// For `logistic`, `bayes`, `svm`, `boosted`, `textcnn` and `textrnn`: which labels are up and down; for all but networks
+    /// calibration.
+    pub classes: ClassParams,
+    /// For `logistic`, `bayes`, `svm` and `boosted`: `none`, or `balanced` to let each class count alike.
+    pub class_weight: ClassWeight,
+    /// For `svm`: what a row on the wrong side costs, `squared-hinge` or `hinge`.
+    pub svm_loss: SvmLoss,
+    /// For `bayes`.
+    pub bayes: BayesParams,
+    /// For `boosted`.
+    pub boosted: BoostParams,
+    /// For `sestm`: screening and penalty.
+    pub sestm: SestmParams,
+    /// For `induced`: which words enter the lexicon.
+    pub induce: InduceParams,
+    /// For `surprise`: windows and model.
+    pub surprise: SurpriseParams,
+    /// For `word2vec`, `glove`, `fasttext`, `textcnn` and `textrnn`: which words of a window are known.
+    pub words: WordLimits,
+    /// For `word2vec`, `glove` and `fasttext`: windows of training.
+    pub vintages: VintageParams,
+    /// For `word2vec`.
+    pub word2vec: Word2vecParams,
+    /// For `glove`.
+    pub glove: WindowGlove,
+    /// For `fasttext`.
+    pub fasttext: WindowFastText,
+    /// For `vectors`: the file, and how far its text reaches.
+    pub vectors: VectorsParams,
+    /// For `onnx`: the model, and what is read of it.
+    pub onnx: OnnxParams,
+    /// For `word2vec`, `glove`, `fasttext` and `vectors`: how vectors of words become one of a document.
+    pub pooling: PoolingParams,
+    /// For `textcnn` and `textrnn`: the network and its training. Its `kind` is the model's.
+    pub textnet: TextNetParams,
+}
+
+impl Feature {
+    /// The columns of a dense row, in order; none for the sparse rows of `tfidf`, nor for `vectors` and `onnx`, whose files say them.
+    pub fn columns(&self) -> Vec<String> {
+        let named = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
+        match self.model {
+            Model::Lexicon => named(&["tone", "positive", "negative", "tokens"]),
+            Model::Tfidf | Model::Vectors | Model::Onnx => Vec::new(),
+            Model::Word2vec => placed(self.word2vec.dim),
+            Model::Glove => placed(self.glove.dim),
+            Model::FastText => placed(self.fasttext.dim),
+            Model::Lsa => component_names(self.lsa.dim),
+            Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => named(&["score"]),
+            Model::TextCnn | Model::TextRnn => named(&["score"]),
+            Model::Sestm => named(&["score", "words"]),
+            Model::Induced => named(&["tone", "positive", "negative", "words"]),
+            Model::Surprise => named(&["surprise", "oov", "tokens"]),
+        }
+    }
+
+    /// Fails where the parameters of the feature's model make no sense; the message begins with their section.
+    pub fn check(&self) -> Result<()> {
+        if let Some(trainer) = self.trainer() {
+            self.vintages.check()?;
+            trainer.check().map_err(|error| keys(trainer.name(), &error))?;
+            self.pooling.check(trainer.dim()).map_err(|error| keys("pooling", &error))?;
+        }
+        ensure!(
+            self.truncate.over().is_none() || matches!(self.model, Model::Lexicon | Model::Onnx),
+            "truncate = {:?}: rows of windows are put together for lexicon and onnx alone; other models read all of a text as it is",
+            self.truncate.to_string()
+        );
+        match self.model {
+            Model::Surprise => self.surprise.check(),
+            Model::Vectors => self.vectors.check(),
+            Model::Onnx => super::onnx::check(&self.onnx),
+            Model::TextCnn | Model::TextRnn => {
+                self.textnet.check().map_err(|error| keys("textnet", &error))?;
+                super::textnet::check(self)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What it must know of a document beside its text.
+    pub fn needs(&self) -> Needs {
+        let composed = Needs { sentences: self.model == Model::Onnx && self.onnx.compose > 0, ..Needs::default() };
+        self.truncate.needs().and(composed)
+    }
+
+    /// Whether a row has this column, as far as that can be said without the files that the feature reads.
+    pub fn has_column(&self, name: &str) -> bool {
+        let number = || name.strip_prefix('c')?.parse::<usize>().ok();
+        match self.model {
+            Model::Vectors => name == "words" || number().is_some_and(|number| number > 0),
+            Model::Onnx if self.onnx.output == Output::Embedding => number().is_some_and(|number| number > 0),
+            Model::Onnx => true,
+            _ => self.columns().iter().any(|column| column == name),
+        }
+    }
+
+    /// What trains the word vectors of a model that has vintages of them.
+    pub(super) fn trainer(&self) -> Option<Trainer> {
+        match self.model {
+            Model::Word2vec => Some(Trainer::Word2vec(self.word2vec.clone())),
+            Model::Glove => Some(Trainer::glove(&self.glove)),
+            Model::FastText => Some(Trainer::fasttext(&self.fasttext)),
+            _ => None,
+        }
+    }
+
+    /// Whether the model learns from returns.
+    pub fn learns(&self) -> bool {
+        use Model::{FastText, Glove, Lexicon, Lsa, Onnx, Surprise, Tfidf, Vectors, Word2vec};
+        !matches!(self.model, Lexicon | Tfidf | Lsa | Surprise | Word2vec | Glove | FastText | Vectors | Onnx)
+    }
+
+    /// Whether the model sees no company names and codes.
+    pub fn masks_names(&self) -> bool {
+        self.mask_names.unwrap_or(matches!(self.model, Model::Sestm | Model::Induced))
+    }
+
+    /// The estimator of a model that is one.
+    pub fn estimator(&self) -> Option<EstimatorParams> {
+        let method = match self.model {
+            Model::Ridge => Method::Ridge,
+            Model::Logistic => Method::Logistic,
+            Model::Bayes => Method::Bayes,
+            Model::Svm => Method::Svm,
+            Model::Boosted => Method::Boosted,
+            _ => return None,
+        };
+        Some(EstimatorParams {
+            method,
+            linear: self.linear.clone(),
+            svm_loss: self.svm_loss,
+            bayes: self.bayes.clone(),
+            boosted: self.boosted.clone(),
+            class_weight: self.class_weight,
+        })
+    }
+
+    pub(super) fn reads(&self, kind: Kind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+}
+
+/// Columns of places among vectors of so many values.
+pub(super) fn placed(dim: usize) -> Vec<String> {
+    let mut columns = component_names(dim);
+    columns.push("words".to_owned());
+    columns
+}
+
+/// What a model says of its flags, said of the keys of a section.
+fn keys(section: &str, error: &anyhow::Error) -> anyhow::Error {
+    let message = format!("{error:#}");
+    let key = |(i, part): (usize, &str)| {
+        let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(part.len());
+        let (flag, rest) = part.split_at(if i == 0 { 0 } else { end });
+        flag.replace('-', "_") + rest
+    };
+    anyhow::anyhow!("{section}: {}", message.split("--").enumerate().map(key).collect::<String>())
+}

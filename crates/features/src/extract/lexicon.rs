@@ -1,0 +1,164 @@
+//! Tone by a lexicon. A document's row depends on its own words alone, so finished parts are never computed again.
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::reading::{MASKED, dense_rows, join, key_of, read_part, whole};
+use super::{Feature, Inputs, VERSION, finish};
+use inkstone_base::data::{Document, Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_models::Lexicon;
+use inkstone_store::{RowKind, SetSpec, Store};
+use inkstone_text::{Entry, Segmenter, TokenizerParams, truncate_text};
+
+pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
+    let mut report = Report::new(&feature.name);
+    let (lexicon, segmenter) = open(feature, inputs.tokenizer, inputs.base)?;
+    let dim = feature.columns().len();
+    let spec = SetSpec {
+        name: feature.name.clone(),
+        kind: RowKind::Dense { dim },
+        params: json!({
+            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "lexicon": lexicon.key(),
+        }),
+        fitted_until: lexicon.fitted_until(),
+    };
+    let writer = store.writer(&spec)?;
+    let mut order = Vec::new();
+    let mut kept = 0u64;
+    for i in 0..inputs.clean.files()?.len() {
+        let readings = read_part(inputs, i, feature, &segmenter, ctx)?;
+        let key = key_of(&readings);
+        if writer.has(key)? {
+            kept += readings.len() as u64;
+        } else {
+            let tone = |text: &str, row: &mut [f32]| {
+                let tone = lexicon.tone(&Lexicon::tokens(text, &segmenter));
+                row.copy_from_slice(&[tone.tone, tone.positive, tone.negative, tone.tokens as f32]);
+            };
+            writer.put(key, &dense_rows(feature, &readings, dim, tone, ctx))?;
+        }
+        order.push(key);
+        report.rows_in += readings.len() as u64;
+        ctx.advance(readings.len() as u64)?;
+    }
+    report.rows_out = report.rows_in;
+    report.fact("lexicon_words", lexicon.size());
+    report.fact("kept_from_before", kept);
+    if !lexicon.lists().is_empty() {
+        report.fact("lists", lexicon.lists());
+    }
+    let set = finish(writer, &order, json!({"columns": feature.columns()}), &mut report)?;
+    Ok((set, report))
+}
+
+/// The lexicon of a feature, and the segmenter that knows its words.
+pub(super) fn open(feature: &Feature, tokenizer: &TokenizerParams, base: &Path) -> Result<(Lexicon, Segmenter)> {
+    let lexicon = Lexicon::new(&feature.lexicon, base)?;
+    // A tone word that the dictionary lacks would be cut in two and never found.
+    let words: Vec<Entry> = lexicon.words().map(Entry::word).collect();
+    let segmenter = Segmenter::with_words(tokenizer, base, &words)?;
+    Ok((lexicon, segmenter))
+}
+
+/// Finds the words that gave a document its tone.
+pub struct ToneWords {
+    feature: Feature,
+    lexicon: Lexicon,
+    segmenter: Segmenter,
+}
+
+impl ToneWords {
+    /// For a feature whose model is `lexicon`; relative paths are taken from `base`.
+    pub fn new(feature: &Feature, tokenizer: &TokenizerParams, base: &Path) -> Result<ToneWords> {
+        let (lexicon, segmenter) = open(feature, tokenizer, base)?;
+        Ok(ToneWords { feature: feature.clone(), lexicon, segmenter })
+    }
+
+    /// The tone words in the body of a cleaned document, as the feature reads it: bytes of the body, and the weight that each
+    /// adds, negation and degree included. `names` are the name spans of title and body.
+    pub fn in_body(&self, document: &Document, names: [&[Range<usize>]; 2]) -> Vec<(Range<usize>, f32)> {
+        if !self.feature.reads(document.kind) {
+            return Vec::new();
+        }
+        let whole = whole(document, names, &self.feature);
+        // What hangs on sentences is not known here: then all of it counts.
+        let truncation = self.feature.truncate.place().unwrap_or_default();
+        let kept = truncate_text(&whole, &self.segmenter, &truncation, 0);
+        let read = join(&whole, &kept);
+        let tokens = self.segmenter.tokens(&read);
+        let texts: Vec<&str> = tokens.iter().map(|t| t.text).collect();
+        // The body begins after the title and its line break.
+        let title = whole.len() - self.body_length(document, names[1]);
+        let place = |at: usize| Some(self.unmasked(in_whole(at, &kept)?.checked_sub(title)?, names[1]));
+        let found = self.lexicon.explain(&texts).into_iter().filter_map(|hit| {
+            let (first, last) = (tokens[hit.token], tokens[hit.token + hit.tokens - 1]);
+            Some((place(first.start)?..place(last.end)?, hit.weight))
+        });
+        found.collect()
+    }
+
+    fn body_length(&self, document: &Document, names: &[Range<usize>]) -> usize {
+        let masked = if self.feature.masks_names() { names } else { &[] };
+        masked.iter().fold(document.body.len(), |length, name| length + MASKED.len() - name.len())
+    }
+
+    /// The byte of the body that stands at `at` in the masked body.
+    fn unmasked(&self, at: usize, names: &[Range<usize>]) -> usize {
+        let mut place = at;
+        for name in names.iter().filter(|_| self.feature.masks_names()) {
+            if place <= name.start {
+                break;
+            }
+            place = place + name.len() - MASKED.len();
+        }
+        place
+    }
+}
+
+/// The byte of the whole text that stands at `at` in its kept parts, which are joined by line breaks.
+fn in_whole(at: usize, kept: &[Range<usize>]) -> Option<usize> {
+    let mut before = 0;
+    for part in kept {
+        if at <= before + part.len() {
+            return Some(part.start + at - before);
+        }
+        before += part.len() + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inkstone_base::data::Kind;
+
+    const BODY: &str = "瑞禾电气净利润大幅增长。瑞禾电气未出现亏损，但毛利率下滑。";
+    const NAME: &str = "瑞禾电气";
+
+    fn words(feature: Feature) -> Vec<(&'static str, bool)> {
+        let document = Document { title: "瑞禾电气增长".into(), body: BODY.into(), ..Document::default() };
+        let spans = |text: &str| text.match_indices(NAME).map(|(at, _)| at..at + NAME.len()).collect::<Vec<_>>();
+        let names = [spans(&document.title), spans(&document.body)];
+        let words = ToneWords::new(&feature, &TokenizerParams::default(), Path::new("")).unwrap();
+        let found = words.in_body(&document, [&names[0], &names[1]]);
+        found.into_iter().map(|(range, weight)| (&BODY[range], weight > 0.0)).collect()
+    }
+
+    #[test]
+    fn tone_words_are_found_in_the_body_whatever_was_masked_before_them() {
+        let expected = [("增长", true), ("亏损", true), ("下滑", false)];
+        assert_eq!(words(Feature::default()), expected);
+        assert_eq!(words(Feature { mask_names: Some(true), ..Feature::default() }), expected);
+    }
+
+    #[test]
+    fn only_what_the_feature_reads_has_tone_words() {
+        let truncate = "head+tail:1+3".parse().unwrap();
+        assert_eq!(words(Feature { truncate, mask_names: Some(true), ..Feature::default() }), [("下滑", false)]);
+        assert_eq!(words(Feature { kinds: vec![Kind::Report], ..Feature::default() }), []);
+    }
+}

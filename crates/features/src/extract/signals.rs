@@ -1,0 +1,281 @@
+//! Documents to signals: the rows of feature sets, tied to the securities and the trading day of their documents, and the number that
+//! each reading of a plan makes of them.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use chrono::{NaiveDate, NaiveDateTime};
+
+use super::rating;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_corpus::clean::{CleanDocument, clean_from_frame};
+use inkstone_corpus::link::{codes_of, links_of_part};
+use inkstone_lab::factor::{DocumentField, DocumentNode, Plan, Reading, Signal};
+use inkstone_market::{Cutoff, Market};
+use inkstone_models::FoldReport;
+use inkstone_store::{RowKind, Rows, Set, Values};
+use inkstone_tables::corpus::Parts;
+use inkstone_tables::frames;
+
+/// What the readings of a plan are made from.
+pub struct SignalSources<'a> {
+    /// The sets of the plan's features, in its order.
+    pub sets: &'a [Set<'a>],
+    /// The cleaned corpus.
+    pub clean: &'a Parts,
+    /// Its links.
+    pub links: &'a Parts,
+    /// Until when a text counts for its day.
+    pub cutoff: Cutoff,
+    /// Weights of sources; one that is not here weighs 1.
+    pub source_weights: &'a BTreeMap<String, f64>,
+}
+
+/// Reads the corpus once for all readings of a plan and gives the signals of all. Documents of which no reading takes anything are
+/// counted by the reason of the first.
+pub fn signals(plan: &Plan, sources: &SignalSources<'_>, market: &Market, ctx: &Ctx) -> Result<(Vec<Signal>, Report)> {
+    let mut report = Report::new("signals");
+    let mut signals = Vec::new();
+    if !plan.reads_documents() {
+        return Ok((signals, report));
+    }
+    ensure!(
+        sources.sets.len() == plan.features.len(),
+        "the plan reads {} features, but {} sets are there",
+        plan.features.len(),
+        sources.sets.len()
+    );
+    let columns = Columns::of(plan, sources.sets)?;
+    let fits: Vec<Fits> = sources.sets.iter().map(Fits::of).collect::<Result<_>>()?;
+    let used: Vec<Vec<usize>> = plan.readings.iter().map(features_of).collect();
+    let parts = sources.clean.files()?.len();
+    for set in sources.sets {
+        ensure!(
+            parts == set.header().batches.len(),
+            "the feature set has {} parts, the corpus {parts}: compute the features again (inkstone extract)",
+            set.header().batches.len(),
+        );
+    }
+    let mut batches: Vec<_> = sources.sets.iter().map(Set::batches).collect();
+    let mut number = 0;
+    for part in 0..parts {
+        let docs = clean_from_frame(&frames::read_parquet(&sources.clean.path(part), None)?)
+            .with_context(|| format!("cannot use {}", sources.clean.path(part).display()))?;
+        let mut rows = Vec::with_capacity(batches.len());
+        for batch in &mut batches {
+            let batch = batch.next().context("a feature set ends before the corpus")??;
+            ensure!(docs.len() == batch.len(), "part {part} has {} documents but {} rows", docs.len(), batch.len());
+            rows.push(batch);
+        }
+        let links = links_of_part(&sources.links.path(part))?;
+        for (row, doc) in docs.iter().enumerate() {
+            report.rows_in += 1;
+            let document = number;
+            number += 1;
+            let published_at = doc.document.published_at;
+            let date = match market.calendar().trade_date(published_at, sources.cutoff) {
+                Ok(date) => date,
+                Err(off) => {
+                    report.drop_rows(off.reason(), 1);
+                    continue;
+                }
+            };
+            let codes: Vec<u32> = codes_of(&links, row as u32)
+                .iter()
+                .filter_map(|code| market.index_of(code.as_str()).map(|code| code as u32))
+                .collect();
+            if codes.is_empty() {
+                report.drop_rows("about no security of the price table", 1);
+                continue;
+            }
+            let seen = Seen { rows: &rows, row, doc, columns: &columns, source_weights: sources.source_weights };
+            let mut refused = None;
+            let mut taken = false;
+            for (number, (reading, used)) in plan.readings.iter().zip(&used).enumerate() {
+                let (value, weight) = match seen.take(reading) {
+                    Ok(taken) => taken,
+                    Err(reason) => {
+                        refused = refused.or(Some(reason));
+                        continue;
+                    }
+                };
+                let day = market.dates()[date];
+                let known_at =
+                    used.iter().map(|&feature| fits[feature].known_at(published_at, day)).max().unwrap_or(published_at);
+                let first = doc.is_first();
+                let (date, reading) = (date as u32, number as u32);
+                let of = |&code: &u32| Signal { code, date, known_at, value, weight, first, document, reading };
+                signals.extend(codes.iter().map(of));
+                taken = true;
+            }
+            match (taken, refused) {
+                (false, Some(reason)) => report.drop_rows(reason, 1),
+                _ => report.rows_out += 1,
+            }
+        }
+        ctx.advance(docs.len() as u64)?;
+    }
+    report.fact("signals", signals.len());
+    Ok((signals, report))
+}
+
+/// Numbers of the features that a reading looks at.
+fn features_of(reading: &Reading) -> Vec<usize> {
+    let mut features = Vec::new();
+    let mut see = |feature: usize, _: Option<&str>| features.push(feature);
+    reading.value.each_column(&mut see);
+    reading.weight.each_column(&mut see);
+    features.sort_unstable();
+    features.dedup();
+    features
+}
+
+/// Places of the columns in their sets' rows.
+struct Columns(Vec<(usize, Option<String>, usize)>);
+
+impl Columns {
+    fn of(plan: &Plan, sets: &[Set<'_>]) -> Result<Columns> {
+        let mut wanted: Vec<(usize, Option<String>)> = Vec::new();
+        let mut see = |feature: usize, column: Option<&str>| {
+            let column = (feature, column.map(str::to_owned));
+            if !wanted.contains(&column) {
+                wanted.push(column);
+            }
+        };
+        for reading in &plan.readings {
+            reading.value.each_column(&mut see);
+            reading.weight.each_column(&mut see);
+        }
+        let place = |(feature, column): (usize, Option<String>)| {
+            let place = column_of(&sets[feature], column.as_deref())?;
+            Ok((feature, column, place))
+        };
+        Ok(Columns(wanted.into_iter().map(place).collect::<Result<_>>()?))
+    }
+
+    fn place(&self, feature: usize, column: Option<&str>) -> usize {
+        let found = self.0.iter().find(|(of, name, _)| *of == feature && name.as_deref() == column);
+        found.map_or(0, |(.., place)| *place)
+    }
+}
+
+/// One document with all that a reading may ask of it.
+struct Seen<'a> {
+    rows: &'a [Rows],
+    row: usize,
+    doc: &'a CleanDocument,
+    columns: &'a Columns,
+    source_weights: &'a BTreeMap<String, f64>,
+}
+
+impl Seen<'_> {
+    /// The value and weight of the document, or why it has none.
+    fn take(&self, reading: &Reading) -> Result<(f64, f64), &'static str> {
+        if !(reading.kinds.is_empty() || reading.kinds.contains(&self.doc.document.kind)) {
+            return Err("of a kind that is not counted");
+        }
+        let value = self.number(&reading.value);
+        if !value.is_finite() {
+            return Err("without a value");
+        }
+        let weight = self.number(&reading.weight);
+        if !weight.is_finite() || weight < 0.0 {
+            return Err("without a weight of 0 or more");
+        }
+        Ok((value, weight))
+    }
+
+    fn number(&self, node: &DocumentNode) -> f64 {
+        match node {
+            DocumentNode::Number(number) => *number,
+            DocumentNode::Column { feature, column } => {
+                let Values::Dense { dim, data } = &self.rows[*feature].values else { return f64::NAN };
+                f64::from(data[self.row * dim + self.columns.place(*feature, column.as_deref())])
+            }
+            DocumentNode::Field(field) => self.field(*field),
+            DocumentNode::Binary(op, left, right) => op.of(self.number(left), self.number(right)),
+            DocumentNode::Single(function, inner) => function.of(self.number(inner)),
+            DocumentNode::Clip(inner, low, high) => self.number(inner).clamp(*low, *high),
+        }
+    }
+
+    fn field(&self, field: DocumentField) -> f64 {
+        let document = &self.doc.document;
+        match field {
+            DocumentField::Rating => document.rating.as_deref().map_or(f64::NAN, rating::number),
+            DocumentField::Novelty => 1.0 - f64::from(self.doc.similarity),
+            DocumentField::Length => (document.title.chars().count() + document.body.chars().count()) as f64,
+            DocumentField::SourceWeight => self.source_weights.get(&document.source).copied().unwrap_or(1.0),
+        }
+    }
+}
+
+/// Until when the data reached that a set's models were fitted on.
+struct Fits {
+    /// Of the set as a whole.
+    whole: Option<NaiveDateTime>,
+    /// Of the walk-forward models, by the trading days that they scored.
+    folds: Vec<FoldReport>,
+}
+
+impl Fits {
+    fn of(set: &Set<'_>) -> Result<Fits> {
+        let header = set.header();
+        let folds = match header.meta.get("folds") {
+            Some(folds) => serde_json::from_value(folds.clone()).with_context(|| {
+                format!(
+                    "the folds of feature {:?} are unreadable: compute it again (inkstone extract)",
+                    header.spec.name
+                )
+            })?,
+            None => Vec::new(),
+        };
+        Ok(Fits { whole: header.spec.fitted_until, folds })
+    }
+
+    /// When the value of a text was known: when it was published and whatever gave the value had been fitted. Where test
+    /// windows overlap, the newest model gave it.
+    fn known_at(&self, published_at: NaiveDateTime, day: NaiveDate) -> NaiveDateTime {
+        let tests = |fold: &&FoldReport| fold.fitted_until.is_some() && fold.test.0 <= day && day <= fold.test.1;
+        let fold = self.folds.iter().rev().find(tests).and_then(|fold| fold.fitted_until);
+        [self.whole, fold].into_iter().flatten().fold(published_at, NaiveDateTime::max)
+    }
+}
+
+fn column_of(set: &Set<'_>, name: Option<&str>) -> Result<usize> {
+    let header = set.header();
+    if header.spec.kind == RowKind::Sparse {
+        bail!("a factor needs rows of a fixed size; {:?} is sparse", header.spec.name);
+    }
+    let Some(name) = name else { return Ok(0) };
+    let columns = header.meta["columns"].as_array().cloned().unwrap_or_default();
+    columns.iter().position(|c| c == name).with_context(|| {
+        let known: Vec<&str> = columns.iter().filter_map(|c| c.as_str()).collect();
+        format!("feature {:?} has no column {name:?}; it has {}", header.spec.name, known.join(", "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_known_when_text_and_model_are() {
+        let at = |day: u32, hour| NaiveDate::from_ymd_opt(2024, 3, day).unwrap().and_hms_opt(hour, 0, 0).unwrap();
+        let day = |day: u32| at(day, 0).date();
+        let fold = |first, last, until| FoldReport {
+            test: (day(first), day(last)),
+            fitted_until: until,
+            ..FoldReport::default()
+        };
+        let folds = vec![fold(4, 8, Some(at(1, 15))), fold(6, 12, Some(at(5, 15))), fold(11, 15, None)];
+        let fits = Fits { whole: None, folds };
+        assert_eq!(fits.known_at(at(1, 10), day(4)), at(1, 15), "the model of the fold came after the text");
+        assert_eq!(fits.known_at(at(5, 20), day(6)), at(5, 20));
+        assert_eq!(fits.known_at(at(5, 9), day(6)), at(5, 15), "of two folds the newer");
+        assert_eq!(fits.known_at(at(4, 9), day(11)), at(5, 15), "a fold passed over gave nothing");
+        let whole = Fits { whole: Some(at(20, 23)), folds: Vec::new() };
+        assert_eq!(whole.known_at(at(4, 9), day(4)), at(20, 23));
+    }
+}

@@ -1,0 +1,270 @@
+//! A corpus of a few lines, and what each model makes of it.
+
+use std::sync::Mutex;
+
+use chrono::{NaiveDate, NaiveDateTime};
+use serde_json::json;
+
+use super::*;
+use inkstone_base::code::Code;
+use inkstone_base::data::{Document, Kind};
+use inkstone_corpus::clean::{CleanDocument, clean_to_frame};
+use inkstone_corpus::link::{Field, Link, Via, links_to_frame};
+use inkstone_corpus::structure::{self, Measure};
+use inkstone_models::{Preset, SvdParams, VectorizerParams};
+use inkstone_store::Values;
+use inkstone_text::DfLimit;
+
+/// A corpus in a folder of its own, with a store beside it.
+pub(super) struct Corpus {
+    pub(super) dir: tempfile::TempDir,
+    pub(super) store: Store,
+    pub(super) ctx: Ctx,
+    pub(super) tokenizer: TokenizerParams,
+    pub(super) market: Option<Market>,
+}
+
+const TEXTS: [(&str, Kind, &str); 4] = [
+    ("远山中标大单", Kind::News, "远山公司中标，订单大幅增长。"),
+    ("远山被立案", Kind::News, "远山公司因违规被立案调查。"),
+    ("天气晴", Kind::Post, "今日天气晴朗。"),
+    ("远山点评", Kind::Report, "首段平平。业绩大幅下滑，亏损扩大。"),
+];
+
+impl Corpus {
+    /// The first `n` texts, two to a part.
+    pub(super) fn new(n: usize) -> Corpus {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("store")).unwrap();
+        let (ctx, tokenizer) = (Ctx::new(2, 1).unwrap(), TokenizerParams::default());
+        let corpus = Corpus { dir, store, ctx, tokenizer, market: None };
+        corpus.write(n);
+        corpus
+    }
+
+    fn parts(&self, name: &str) -> Parts {
+        Parts::new(self.dir.path().join(name))
+    }
+
+    fn write(&self, n: usize) {
+        let day = |i: usize| NaiveDate::from_ymd_opt(2024, 3, 1 + i as u32).unwrap().and_hms_opt(10, 0, 0).unwrap();
+        let texts = TEXTS[..n].iter().enumerate().map(|(i, &(title, kind, body))| (day(i), kind, title, body));
+        self.put(&texts.collect::<Vec<_>>(), 2);
+    }
+
+    /// Writes texts with their times, so many to a part.
+    pub(super) fn put(&self, texts: &[(NaiveDateTime, Kind, &str, &str)], to_a_part: usize) {
+        for (part, texts) in texts.chunks(to_a_part).enumerate() {
+            let mut links = Vec::new();
+            let mut docs = Vec::new();
+            for (row, &(published_at, kind, title, body)) in texts.iter().enumerate() {
+                let document = Document {
+                    doc_id: format!("t/{}", to_a_part * part + row),
+                    kind,
+                    title: title.into(),
+                    body: body.into(),
+                    published_at,
+                    ..Document::default()
+                };
+                for (field, text) in [(Field::Title, title), (Field::Body, body)] {
+                    if let Some(start) = text.find("远山") {
+                        let (start, end) = (start as u32, (start + "远山".len()) as u32);
+                        let code = Code::canonical("600001.SH");
+                        links.push(Link { row: row as u32, code, field, start, end, via: Via::Name, ambiguous: false });
+                    }
+                }
+                let first_mention = document.doc_id.clone();
+                docs.push(CleanDocument { text: Key::of(body.as_bytes()), document, first_mention, similarity: 0.0 });
+            }
+            self.parts("clean").write(part, &mut clean_to_frame(&docs).unwrap()).unwrap();
+            self.parts("links").write(part, &mut links_to_frame(&links).unwrap()).unwrap();
+        }
+    }
+
+    pub(super) fn run(&self, feature: &Feature) -> (Key, Report) {
+        self.try_run(feature).unwrap()
+    }
+
+    pub(super) fn try_run(&self, feature: &Feature) -> Result<(Key, Report)> {
+        self.run_sharing(feature, None)
+    }
+
+    /// Finds the sentences of all parts.
+    pub(super) fn structure(&self, measures: &[Measure]) {
+        let params = structure::Params { salience: measures.to_vec(), ..structure::Params::default() };
+        let (clean, out) = (self.parts("clean"), self.parts("structure"));
+        structure::run(&clean, &out, &params, &self.tokenizer, self.dir.path(), &self.ctx).unwrap();
+    }
+
+    pub(super) fn run_sharing(&self, feature: &Feature, shared: Option<&Mutex<Vec<Key>>>) -> Result<(Key, Report)> {
+        self.with(shared, |inputs| run(feature, inputs, &self.store, &self.ctx))
+    }
+
+    /// Does something with what features are computed from.
+    pub(super) fn with<T>(&self, shared: Option<&Mutex<Vec<Key>>>, work: impl FnOnce(&Inputs<'_>) -> T) -> T {
+        let (clean, links) = (self.parts("clean"), self.parts("links"));
+        work(&Inputs {
+            clean: &clean,
+            links: &links,
+            sentences: &self.parts("structure"),
+            corpus: Key::of(clean.files().unwrap().len().to_string().as_bytes()),
+            market: self.market.as_ref(),
+            prices: Key::default(),
+            cutoff: Cutoff::Close,
+            tokenizer: &self.tokenizer,
+            onnx: &inkstone_onnx::testing::section(),
+            base: self.dir.path(),
+            shared,
+        })
+    }
+
+    /// All dense rows.
+    pub(super) fn rows(&self, set: Key) -> Vec<Vec<f32>> {
+        let set = self.store.set(&set).unwrap().unwrap();
+        set.batches()
+            .flat_map(|rows| match rows.unwrap().values {
+                Values::Dense { dim, data } => data.chunks(dim).map(<[f32]>::to_vec).collect::<Vec<_>>(),
+                Values::Sparse { .. } => panic!("the set is sparse"),
+            })
+            .collect()
+    }
+
+    /// The first column of each dense row.
+    fn column(&self, set: Key) -> Vec<f32> {
+        self.rows(set).into_iter().map(|row| row[0]).collect()
+    }
+}
+
+fn tone() -> Feature {
+    Feature { name: "tone".into(), ..Feature::default() }
+}
+
+#[test]
+fn a_native_model_reads_what_any_strategy_keeps() {
+    let corpus = Corpus::new(4);
+    corpus.structure(&[Measure::Tfidf]);
+    // Of the windows of nine the last, 扩大。, is good news by itself.
+    let tone_of = |strategy: &str| {
+        let feature = Feature { truncate: strategy.parse().unwrap(), ..tone() };
+        corpus.column(corpus.run(&feature).0)[3]
+    };
+    for (strategy, expected) in [
+        ("head:8c", 0.0),
+        ("tail:5c", -1.0),
+        ("tail:5c +title", 0.0),
+        ("middle:4c", 0.0),
+        ("windows:9/9c@max", 1.0),
+        ("windows:9/9c@first", 0.0),
+        ("windows:9/9c@mean", 0.0),
+        ("sentences:12c@mean", -0.5),
+        ("tfidf:12c", -1.0),
+    ] {
+        assert_eq!(tone_of(strategy), expected, "{strategy}");
+    }
+    let windows = Feature { truncate: "windows:9".parse().unwrap(), model: Model::Ridge, ..tone() };
+    assert!(windows.check().unwrap_err().to_string().contains("lexicon and onnx alone"));
+}
+
+#[test]
+fn tone_reads_title_and_body_of_the_kinds_it_is_told_to() {
+    let corpus = Corpus::new(4);
+    let tones = corpus.column(corpus.run(&tone()).0);
+    assert_eq!((tones[0], tones[1], tones[2], tones[3]), (1.0, -1.0, 0.0, -1.0));
+    let news = corpus.column(corpus.run(&Feature { kinds: vec![Kind::News], ..tone() }).0);
+    assert_eq!(news.iter().map(|t| t.is_nan()).collect::<Vec<_>>(), [false, false, true, true]);
+}
+
+#[test]
+fn truncation_decides_what_is_read() {
+    let corpus = Corpus::new(4);
+    let head = Feature { truncate: "head:4".parse().unwrap(), ..tone() };
+    assert_eq!(corpus.column(corpus.run(&head).0)[3], 0.0, "the bad news of the last text stands at its end");
+    let tail = Feature { truncate: "tail:6".parse().unwrap(), ..tone() };
+    assert_eq!(corpus.column(corpus.run(&tail).0)[3], -1.0);
+}
+
+#[test]
+fn a_grown_corpus_computes_only_its_new_parts() {
+    let corpus = Corpus::new(2);
+    let (before, _) = corpus.run(&tone());
+    corpus.write(4);
+    let (after, report) = corpus.run(&tone());
+    assert_eq!(before, after, "the rows depend on the texts alone");
+    assert_eq!((report.rows_out, &report.facts["kept_from_before"]), (4, &2.into()));
+    assert_eq!(corpus.column(after).len(), 4);
+}
+
+#[test]
+fn names_are_hidden_from_a_model_that_must_not_know_them() {
+    let corpus = Corpus::new(4);
+    let words = |mask_names| {
+        let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+        let feature = Feature {
+            name: "w".into(),
+            model: Model::Tfidf,
+            mask_names: Some(mask_names),
+            tfidf,
+            ..Feature::default()
+        };
+        let (set, report) = corpus.run(&feature);
+        assert_eq!(report.facts["fitted_until"], "2024-03-04T10:00:00");
+        let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+        header.meta["vocabulary"].as_array().unwrap().iter().map(|w| w.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(words(false).iter().any(|w| w.contains("远山")));
+    assert!(!words(true).iter().any(|w| w.contains("远山")));
+}
+
+#[test]
+fn a_fit_that_ends_early_knows_nothing_of_later_texts() {
+    let corpus = Corpus::new(4);
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+    let fit_until = NaiveDate::from_ymd_opt(2024, 3, 2);
+    let feature = Feature { name: "w".into(), model: Model::Tfidf, fit_until, tfidf, ..Feature::default() };
+    let header = corpus.store.set(&corpus.run(&feature).0).unwrap().unwrap().header().clone();
+    assert_eq!(header.spec.fitted_until.unwrap().to_string(), "2024-03-02 10:00:00");
+    let words = header.meta["vocabulary"].to_string();
+    assert!(words.contains("中标") && !words.contains("天气"), "{words}");
+}
+
+#[test]
+fn lsa_places_every_document_by_what_was_known_when_it_was_fitted() {
+    let corpus = Corpus::new(4);
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+    let lsa = SvdParams { dim: 2, ..SvdParams::default() };
+    let fit_until = NaiveDate::from_ymd_opt(2024, 3, 2);
+    let feature = Feature { name: "l".into(), model: Model::Lsa, fit_until, tfidf, lsa, ..Feature::default() };
+    let (id, report) = corpus.run(&feature);
+    assert_eq!(report.facts["fitted_until"], "2024-03-02T10:00:00");
+    let set = corpus.store.set(&id).unwrap().unwrap();
+    assert_eq!(set.header().spec.fitted_until.unwrap().to_string(), "2024-03-02 10:00:00");
+    assert_eq!(set.header().meta["columns"], json!(["c1", "c2"]));
+    let first = corpus.column(id);
+    // The third text has no word of the first two; the fourth names the company.
+    assert_eq!((first.len(), first[2]), (4, 0.0));
+    assert!(first[0] != 0.0 && first[3] != 0.0);
+    let kinds = vec![Kind::News];
+    let news = corpus.column(corpus.run(&Feature { kinds, ..feature.clone() }).0);
+    assert_eq!(news.iter().map(|v| v.is_nan()).collect::<Vec<_>>(), [false, false, true, true]);
+    let lsa = SvdParams { dim: 3, ..SvdParams::default() };
+    let error = corpus.try_run(&Feature { lsa, ..feature }).unwrap_err().to_string();
+    assert!(error.contains("3 dimensions") && error.contains("2 documents"), "{error}");
+}
+
+#[test]
+fn event_words_keep_titles_apart_and_hashed_words_need_no_corpus() {
+    let corpus = Corpus::new(4);
+    let tfidf = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::preset(Preset::EventWords) };
+    let feature = Feature { name: "e".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let header = corpus.store.set(&corpus.run(&feature).0).unwrap().unwrap().header().clone();
+    let words = header.meta["vocabulary"].to_string();
+    assert!(words.contains("\"title:中标\"") && words.contains("\"亏损\"") && !words.contains("因"), "{words}");
+
+    let tfidf = VectorizerParams::preset(Preset::Shingles);
+    let feature = Feature { name: "s".into(), model: Model::Tfidf, tfidf, ..Feature::default() };
+    let corpus = Corpus::new(2);
+    let (before, report) = corpus.run(&feature);
+    assert_eq!((&report.facts["vocabulary"], &report.facts["fitted_until"]), (&(1 << 20).into(), &().into()));
+    corpus.write(4);
+    assert_eq!(corpus.run(&feature).0, before, "the rows depend on the texts alone");
+}

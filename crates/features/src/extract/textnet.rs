@@ -1,0 +1,222 @@
+//! A score for each document by a small network walked forward: words in their order in, the return that followed out.
+//!
+//! What the networks came to is kept in the set's meta under `networks`, fold by fold.
+
+use anyhow::{Context, Result, ensure};
+use rustc_hash::FxHashMap;
+use serde_json::json;
+
+use super::reading::Reading;
+use super::samples::{Sampled, some_fold_fitted};
+use super::{Feature, Inputs, Model, VERSION, finish};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::disk::{self, Scratch};
+use inkstone_base::job::Ctx;
+use inkstone_models::CalibrationForm;
+use inkstone_models::textnet::{NumberedTexts, TextNetKind, TextNetParams, net_walk};
+use inkstone_store::{RowKind, SetSpec, Store};
+use inkstone_text::Segmenter;
+
+/// Fails where the settings of a feature make no sense for a network.
+pub(super) fn check(feature: &Feature) -> Result<()> {
+    let (kind, params) = (feature.model, &feature.textnet);
+    ensure!(
+        params.kind == TextNetKind::default() || kind == Model::TextRnn,
+        "textnet.kind is {}, and the feature's model another; leave it out",
+        params.kind.name()
+    );
+    ensure!(
+        !params.fixed,
+        "textnet.fixed keeps given word vectors, and a feature's networks begin with none; leave it out"
+    );
+    ensure!(
+        feature.classes.calibrate == CalibrationForm::None,
+        "classes.calibrate is for logistic, bayes, svm and boosted; leave it out"
+    );
+    Ok(())
+}
+
+pub(super) fn run(
+    feature: &Feature,
+    kind: TextNetKind,
+    inputs: &Inputs<'_>,
+    store: &Store,
+    ctx: &Ctx,
+) -> Result<(Key, Report)> {
+    feature.check().with_context(|| format!("feature {:?}", feature.name))?;
+    let mut report = Report::new(&feature.name);
+    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
+    let cut = |reading: &Reading| -> Vec<String> {
+        let fields = reading.fields().unwrap_or_default();
+        let tokens = [fields.title, fields.body].map(|text| segmenter.tokens(text));
+        tokens.iter().flatten().map(|token| token.text.to_owned()).collect()
+    };
+    let mut scratch = Scratch::within(inputs.clean.folder())?;
+    let (mut numbers_of, mut ends): (FxHashMap<String, u32>, Vec<usize>) = Default::default();
+    let keep = |tokens: Vec<String>| {
+        let number = |token| {
+            let next = numbers_of.len() as u32;
+            *numbers_of.entry(token).or_insert(next)
+        };
+        let numbers: Vec<u32> = tokens.into_iter().map(number).collect();
+        ends.push(ends.last().copied().unwrap_or(0) + numbers.len());
+        scratch.write(bytemuck::cast_slice(&numbers))
+    };
+    let sampled = Sampled::read(feature, inputs, &segmenter, cut, keep, &mut report, ctx)?;
+    let map = scratch.map()?;
+    let mut words = vec![String::new(); numbers_of.len()];
+    numbers_of.into_iter().for_each(|(word, number)| words[number as usize] = word);
+    let texts = NumberedTexts { numbers: disk::numbers(map.as_ref()), ends: &ends, words: &words };
+
+    let dates = inputs.market(feature)?.dates();
+    let (walk, classes) = (&feature.walk_forward, &feature.classes);
+    let params = TextNetParams { kind, ..feature.textnet.clone() };
+    let folds = walk.folds(dates.len())?.len() as u64;
+    let mut walked = None;
+    ctx.stage(&format!("fit {}", feature.name), "folds", Some(folds), || {
+        let (found, report) = net_walk(&sampled.samples, &texts, dates, walk, &feature.words, classes, &params, ctx)?;
+        walked = Some(found);
+        Ok(report)
+    })?;
+    let walked = walked.context("a finished walk has scores")?;
+    some_fold_fitted(feature, &walked.folds)?;
+
+    let spec = SetSpec {
+        name: feature.name.clone(),
+        kind: RowKind::Dense { dim: 1 },
+        params: json!({
+            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
+            "prices": inputs.prices, "cutoff": inputs.cutoff, "seed": ctx.seed(),
+        }),
+        fitted_until: None,
+    };
+    let writer = store.writer(&spec)?;
+    let order = sampled.write(&writer, 1, |i| walked.scores.get(i..=i))?;
+    let scored = walked.scores.iter().filter(|score| !score.is_nan()).count() as u64;
+    report.rows_out = scored;
+    report.drop_rows("before the first test window", sampled.samples.len() as u64 - scored);
+    report.fact("words", words.len());
+    report.fact("folds", &walked.folds);
+    let meta = json!({"columns": feature.columns(), "folds": walked.folds, "networks": walked.nets});
+    Ok((finish(writer, &order, meta, &mut report)?, report))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{Days, NaiveDate, NaiveDateTime};
+
+    use super::*;
+    use crate::extract::tests::Corpus;
+    use crate::extract::{Label, Model};
+    use inkstone_base::data::Kind;
+    use inkstone_market::Market;
+    use inkstone_models::neural::FitParams;
+    use inkstone_models::{ClassParams, WalkForward, WordLimits};
+
+    type Text = (NaiveDateTime, Kind, &'static str, &'static str);
+
+    const DAYS: u64 = 90;
+    const BODIES: [&str; 4] =
+        ["订单没有减少，增加了。", "订单没有增加，减少了。", "本月订单增加，没有减少。", "本月订单减少，没有增加。"];
+
+    fn day(t: u64) -> NaiveDate {
+        NaiveDate::from_ymd_opt(2024, 1, 1).unwrap() + Days::new(t)
+    }
+
+    /// Which text a day has. The same words say two things by their order.
+    fn said(t: u64) -> usize {
+        (t as usize * 7 + t as usize / 5) % BODIES.len()
+    }
+
+    fn texts() -> Vec<Text> {
+        (0..DAYS).map(|t| (day(t).and_hms_opt(10, 0, 0).unwrap(), Kind::News, "远山", BODIES[said(t)])).collect()
+    }
+
+    /// What a text says comes true two days later; from day `torn` on prices do as they like.
+    fn market(torn: u64) -> Market {
+        let mut prices = "date,code,open,close,vwap\n".to_owned();
+        let mut price = 100.0;
+        for t in 0..DAYS {
+            let up = t >= 2 && if t < torn { said(t - 2).is_multiple_of(2) } else { t.is_multiple_of(3) };
+            price *= if up { 1.02 } else { 0.98 } + 0.0001 * (t % 7) as f64;
+            for (code, price) in [("600001.SH", price), ("000001.SZ", 10.0)] {
+                prices += &format!("{},{code},{price},{price},{price}\n", day(t));
+            }
+        }
+        Market::of_text(&prices, &[]).unwrap()
+    }
+
+    fn feature(model: Model) -> Feature {
+        let fit = FitParams { epochs: 30, batch: 10, lr: 0.02, held_out_share: 0.0, ..FitParams::default() };
+        Feature {
+            name: "read".into(),
+            model,
+            label: Label { horizon: 1, ..Label::default() },
+            walk_forward: WalkForward { train_days: 40, test_days: 10, min_train_rows: 20, ..WalkForward::default() },
+            classes: ClassParams { tail: 0.4, ..ClassParams::default() },
+            words: WordLimits { min_count: 2, max_words: 0 },
+            textnet: TextNetParams { dim: 4, maps: 4, hidden: 4, dropout: 0.0, fit, ..TextNetParams::default() },
+            ..Feature::default()
+        }
+    }
+
+    fn scores(texts: &[Text], torn: u64, model: Model, threads: usize) -> (Vec<f32>, Report) {
+        let mut corpus = Corpus::new(0);
+        (corpus.ctx, corpus.market) = (Ctx::new(threads, 1).unwrap(), Some(market(torn)));
+        corpus.put(texts, 20);
+        let (set, report) = corpus.run(&feature(model));
+        (corpus.rows(set).into_iter().map(|row| row[0]).collect(), report)
+    }
+
+    fn bits(scores: &[f32]) -> Vec<u32> {
+        scores.iter().map(|score| score.to_bits()).collect()
+    }
+
+    #[test]
+    fn what_words_in_their_order_foretold_is_foreseen() {
+        for model in [Model::TextCnn, Model::TextRnn] {
+            let (whole, report) = scores(&texts(), DAYS, model, 2);
+            assert!(whole[..40].iter().all(|score| score.is_nan()), "the first window has nothing before it");
+            assert_eq!((report.rows_out, report.dropped["before the first test window"]), (50, 40));
+            let right = (40..DAYS).filter(|&t| (whole[t as usize] > 0.0) == said(t).is_multiple_of(2)).count();
+            assert!(right >= 48, "{model:?}: {right} of 50, {whole:?}");
+            for threads in [1, 8] {
+                assert_eq!(bits(&scores(&texts(), DAYS, model, threads).0), bits(&whole), "{model:?}, {threads}");
+            }
+        }
+    }
+
+    #[test]
+    fn later_texts_and_prices_change_no_score() {
+        for model in [Model::TextCnn, Model::TextRnn] {
+            let whole = scores(&texts(), DAYS, model, 2).0;
+            for kept in [55u64, 70] {
+                let mut other = texts();
+                other[kept as usize..].iter_mut().for_each(|text| text.3 = "海外火灾停产，保险赔付核定，停产。");
+                let torn = scores(&other, kept, model, 2).0;
+                assert_eq!(bits(&torn[..kept as usize]), bits(&whole[..kept as usize]), "{model:?}, {kept}");
+                assert_ne!(bits(&torn[kept as usize..]), bits(&whole[kept as usize..]));
+            }
+        }
+    }
+
+    #[test]
+    fn windows_without_enough_to_learn_from_say_so() {
+        let mut corpus = Corpus::new(0);
+        corpus.market = Some(market(DAYS));
+        corpus.put(&texts(), 20);
+        let said = |change: fn(&mut Feature)| {
+            let mut feature = feature(Model::TextCnn);
+            change(&mut feature);
+            format!("{:#}", corpus.try_run(&feature).unwrap_err())
+        };
+        assert!(said(|f| f.walk_forward.min_train_rows = 60).contains("min_train_rows = 60"));
+        let error = said(|f| f.words.min_count = 500);
+        assert!(error.contains("occur at least 500 times") && error.contains("lower words.min_count"), "{error}");
+        assert!(said(|f| f.classes.calibrate = CalibrationForm::Sigmoid).contains("classes.calibrate is for"));
+        assert!(said(|f| f.classes.tail = 0.7).contains("tail = 0.7"));
+        corpus.market = None;
+        let error = format!("{:#}", corpus.try_run(&feature(Model::TextRnn)).unwrap_err());
+        assert!(error.contains("there is no price table"), "{error}");
+    }
+}

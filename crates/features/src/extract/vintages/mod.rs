@@ -1,0 +1,216 @@
+//! Documents as points among word vectors: vectors trained walk-forward, a vintage a step, or those of a file.
+//!
+//! Windows and steps are those of [`super::steps`]. Each vintage is trained on the documents of its window alone, and turned by orthogonal
+//! Procrustes to lie as near as it can to the vintage before it, so that columns keep their meaning over the years. The weights of words
+//! and the common part that documents are pooled with come from the same window.
+//!
+//! Columns: `c1`, `c2`, ..., the document's place; `words`, how many of its words are known (0: the place is the origin and says nothing).
+//! Memory is that of a part, the vocabulary, two vintages, and some bytes a document.
+
+mod given;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod trainer;
+mod window;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::documents::{Documents, Place};
+use super::steps::{Step, Steps, Window};
+use super::{Feature, Inputs, VERSION, finish};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_models::{Fields, Pooling, WordVectors};
+use inkstone_store::{RowKind, SetSpec, Store};
+use inkstone_text::Segmenter;
+use rows::WaitingRows;
+use window::Text;
+
+pub use given::VectorsParams;
+pub(super) use given::run as run_given;
+pub(super) use trainer::Trainer;
+pub use trainer::{WindowFastText, WindowGlove};
+
+/// Documents that one thread pools at once.
+const CHUNK: usize = 64;
+/// Documents whose rows are written at once.
+const ROUND: usize = 4096;
+
+/// When vectors are trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VintageParams {
+    /// Natural days before a step whose documents its vectors are trained on; 0 (default): all days before.
+    pub window_days: u32,
+    /// Natural days of a step, all valued by one vintage. Default: 91, a quarter.
+    pub refit_days: u32,
+    /// Documents of a window below which its step has no values. Default: 1000.
+    pub min_train_documents: usize,
+}
+
+impl Default for VintageParams {
+    fn default() -> VintageParams {
+        VintageParams { window_days: 0, refit_days: 91, min_train_documents: 1000 }
+    }
+}
+
+impl VintageParams {
+    fn steps(&self) -> Steps {
+        let VintageParams { window_days, refit_days, min_train_documents } = *self;
+        Steps { window_days, refit_days, min_train_documents }
+    }
+
+    /// Fails where these make no sense.
+    pub fn check(&self) -> Result<()> {
+        self.steps().check("vintages")
+    }
+}
+
+/// The terms of title and body, which the vectors are of.
+fn terms(segmenter: &Segmenter, fields: Fields<'_>) -> [Vec<String>; 2] {
+    [fields.title, fields.body].map(|text| segmenter.terms(text).into_iter().map(|term| term.into_owned()).collect())
+}
+
+pub(super) fn run(
+    feature: &Feature,
+    trainer: &Trainer,
+    inputs: &Inputs<'_>,
+    store: &Store,
+    ctx: &Ctx,
+) -> Result<(Key, Report)> {
+    let named = || format!("feature {:?}", feature.name);
+    feature.check().with_context(named)?;
+    let mut report = Report::new(&feature.name);
+    let segmenter = Segmenter::new(inputs.tokenizer, inputs.base)?;
+    let cut = |_: &str, fields: Fields<'_>| terms(&segmenter, fields);
+    let corpus = Documents::read(feature, inputs, &segmenter, cut, &mut report, ctx)?;
+    let folder = inputs.clean.folder();
+    let mut rows = WaitingRows::new(&corpus, trainer.dim() + 1, folder)?;
+    let mut windows = Vec::new();
+    ctx.stage(&format!("train {}", feature.name), trainer.unit(), planned(&corpus, trainer, feature), || {
+        windows = walk(&corpus, feature, trainer, &mut rows, folder, ctx).with_context(named)?;
+        let mut report = Report::new("train");
+        report.rows_in = corpus.places.len() as u64;
+        report.rows_out = rows.len();
+        Ok(report)
+    })?;
+    if rows.len() == 0 {
+        let most = windows.iter().map(|window| window.train_documents).max().unwrap_or(0);
+        bail!(
+            "{} has no values: of {} steps none has vintages.min_train_documents = {} documents before it with {} words of \
+             words.min_count = {}, the fullest has {most}; lower these, or the vectors' dim, or give more text",
+            named(),
+            windows.len(),
+            feature.vintages.min_train_documents,
+            trainer.dim(),
+            feature.words.min_count
+        );
+    }
+    let spec = SetSpec {
+        name: feature.name.clone(),
+        kind: RowKind::Dense { dim: trainer.dim() + 1 },
+        params: json!({
+            "version": VERSION, "feature": feature, "segmenter": segmenter.key(), "corpus": inputs.corpus,
+            "seed": ctx.seed(),
+        }),
+        fitted_until: None,
+    };
+    let writer = store.writer(&spec)?;
+    report.rows_out = rows.len();
+    let without = corpus.places.len() as u64 - rows.len();
+    report.drop_rows("with too little text in the window before (vintages.min_train_documents)", without);
+    report.fact("vintages", windows.iter().filter(|window| window.scored > 0).count());
+    report.fact("words", corpus.words.len());
+    let order = rows.write(&corpus, &writer, ctx)?;
+    ctx.advance(report.rows_in - report.rows_in / 2)?;
+    let meta = json!({"columns": feature.columns(), "windows": windows});
+    Ok((finish(writer, &order, meta, &mut report)?, report))
+}
+
+/// What the progress of all vintages counts up to, words that are not kept included.
+fn planned(corpus: &Documents, trainer: &Trainer, feature: &Feature) -> Option<u64> {
+    let steps = feature.vintages.steps();
+    let windows = steps.over(&corpus.places).filter(|step| steps.suffice(step.window.len()));
+    let tokens: u64 = windows.flat_map(|step| step.window).map(|place| place.tokens.len() as u64).sum();
+    Some(tokens * trainer.passes()?)
+}
+
+/// Trains vintage after vintage and gives the documents of their steps their rows.
+fn walk(
+    corpus: &Documents,
+    feature: &Feature,
+    trainer: &Trainer,
+    rows: &mut WaitingRows,
+    folder: &Path,
+    ctx: &Ctx,
+) -> Result<Vec<Window>> {
+    let steps = feature.vintages.steps();
+    let mut windows = Vec::new();
+    let mut before: Option<WordVectors> = None;
+    for Step { begin, window, documents } in steps.over(&corpus.places) {
+        let mut found = Window { from: begin, fitted_until: None, train_documents: window.len(), scored: 0 };
+        if steps.suffice(window.len()) {
+            let text = Text::of(corpus, window, &feature.words, folder, ctx)?;
+            let all: usize = window.iter().map(|place| place.tokens.len()).sum();
+            // Fewer words than dimensions span no space to be turned.
+            if text.words.len() > trainer.dim().max(1) {
+                let at = || {
+                    let (day, n, name) = (begin.date(), window.len(), trainer.name());
+                    format!(
+                        "the vintage of {day}, of {n} documents (flags are keys of [feature.{name}] or [feature.words])"
+                    )
+                };
+                let vectors = text.train(trainer, folder, ctx).with_context(at)?;
+                let vectors = match &before {
+                    Some(before) => ctx.install(|| vectors.aligned(before)).with_context(at)?,
+                    None => vectors,
+                };
+                let pooled = text.pooled(Some);
+                found.fitted_until = window.last().map(|place| place.time);
+                let pooling = Pooling::fit(vectors.clone(), &pooled, found.fitted_until, &feature.pooling, ctx)?;
+                pool(corpus, documents, &pooling, |number| text.place(number), rows, ctx)?;
+                found.scored = documents.len();
+                before = Some(vectors);
+            }
+            if let Some(passes) = trainer.passes() {
+                let trained = if found.scored > 0 { text.kept_tokens() } else { 0 };
+                ctx.advance((all as u64 - trained) * passes)?;
+            }
+        }
+        windows.push(found);
+    }
+    Ok(windows)
+}
+
+/// Gives documents their rows: their places, and how many words of each are known. `place` is the vector of a number of the corpus.
+fn pool(
+    corpus: &Documents,
+    documents: &[Place],
+    pooling: &Pooling,
+    place: impl Fn(u32) -> Option<u32> + Sync,
+    rows: &mut WaitingRows,
+    ctx: &Ctx,
+) -> Result<()> {
+    let chunk = |documents: &[Place]| -> Result<Vec<f32>> {
+        ctx.check()?;
+        let mut rows = Vec::with_capacity(documents.len() * (pooling.vectors().dim() + 1));
+        for document in documents {
+            let fields = corpus.fields(document).into_iter().flatten();
+            let words: Vec<u32> = fields.filter_map(|&number| place(number)).collect();
+            rows.extend(pooling.row_of(words.iter().copied()));
+            rows.push(words.len() as f32);
+        }
+        Ok(rows)
+    };
+    for documents in documents.chunks(ROUND) {
+        let made = ctx.install(|| documents.par_chunks(CHUNK).map(chunk).collect::<Result<Vec<Vec<f32>>>>())?;
+        rows.push(documents, &made.concat())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,294 @@
+//! Vintages on a small corpus of two themes: no value knows the future, columns keep their meaning, threads change no bit; and files of
+//! vectors, which must say what they have seen.
+
+use chrono::{Days, NaiveDate, NaiveDateTime, NaiveTime};
+
+use super::*;
+use crate::extract::Model;
+use crate::extract::tests::Corpus;
+use inkstone_base::data::Kind;
+use inkstone_models::textnet::TextNetKind;
+use inkstone_models::{Architecture, PoolingForm, PoolingParams, Training, VectorFormat, Word2vecParams, WordLimits};
+
+type Text = (NaiveDateTime, Kind, &'static str, &'static str);
+
+const BODIES: [&str; 8] = [
+    "公司订单增长，盈利扩大，产能满负荷。",
+    "公司盈利增长，订单饱满，产能扩大。",
+    "订单和盈利扩大，公司产能增长。",
+    "产能增长带来订单，公司盈利饱满。",
+    "股东减持股份，法院立案，罚款缴纳。",
+    "法院立案，股东缴纳罚款，股份冻结。",
+    "股份冻结，股东减持，法院判决罚款。",
+    "罚款判决公布，股东股份减持冻结。",
+];
+
+/// So many texts, four a day from a Monday in 2024.
+fn texts(n: usize) -> Vec<Text> {
+    let first = NaiveDate::from_ymd_opt(2024, 1, 1).unwrap();
+    // Steps through the bodies in an order that differs from week to week.
+    let body = |i: usize| BODIES[(i * 5 + i / 28) % BODIES.len()];
+    let at = |i: usize| (first + Days::new(i as u64 / 4)).and_hms_opt(9 + i as u32 % 4, 0, 0).unwrap();
+    (0..n).map(|i| (at(i), Kind::News, "", body(i))).collect()
+}
+
+fn feature(model: Model) -> Feature {
+    let word2vec = Word2vecParams { dim: 4, epochs: 20, sample: 0.0, ..Word2vecParams::default() };
+    Feature {
+        name: "places".into(),
+        model,
+        words: WordLimits { min_count: 2, max_words: 0 },
+        vintages: VintageParams { window_days: 28, refit_days: 7, min_train_documents: 50 },
+        word2vec,
+        glove: WindowGlove { window: 5, dim: 4, epochs: 10, ..WindowGlove::default() },
+        fasttext: WindowFastText { dim: 4, epochs: 3, bucket: 1000, sample: 1.0, ..WindowFastText::default() },
+        ..Feature::default()
+    }
+}
+
+fn rows(texts: &[Text], feature: &Feature, threads: usize) -> (Vec<Vec<f32>>, Report) {
+    let mut corpus = Corpus::new(0);
+    corpus.ctx = Ctx::new(threads, 1).unwrap();
+    corpus.put(texts, 10);
+    let (set, report) = corpus.run(feature);
+    (corpus.rows(set), report)
+}
+
+fn bits(rows: &[Vec<f32>]) -> Vec<Vec<u32>> {
+    rows.iter().map(|row| row.iter().map(|value| value.to_bits()).collect()).collect()
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(&x, &y)| f64::from(x) * f64::from(y)).sum()
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+#[test]
+fn later_texts_and_threads_change_no_value() {
+    let texts = texts(280);
+    for model in [Model::Word2vec, Model::Glove, Model::FastText] {
+        let feature = feature(model);
+        let (whole, report) = rows(&texts, &feature, 2);
+        assert_eq!(report.rows_out as usize, whole.iter().filter(|row| !row[0].is_nan()).count());
+        assert!(report.rows_out > 200, "{report:?}");
+        for threads in [1, 8] {
+            assert_eq!(bits(&rows(&texts, &feature, threads).0), bits(&whole), "{model:?} on {threads} threads");
+        }
+        // A future of other words, and none at all; a step's own texts do not train its vectors either.
+        for kept in [100, 150, 200] {
+            let mut other = texts.clone();
+            other[kept..].iter_mut().for_each(|text| text.3 = "海外子公司火灾停产，保险赔付核定。");
+            assert_eq!(bits(&rows(&other, &feature, 2).0[..kept]), bits(&whole[..kept]), "{model:?}, {kept}");
+            assert_eq!(bits(&rows(&texts[..kept], &feature, 2).0), bits(&whole[..kept]), "{model:?}, {kept}");
+        }
+    }
+}
+
+#[test]
+fn the_order_of_the_files_is_not_the_order_of_time() {
+    let texts = texts(140);
+    let feature = feature(Model::Word2vec);
+    let straight = rows(&texts, &feature, 2).0;
+    let mut back = texts.clone();
+    back.reverse();
+    let mut turned = rows(&back, &feature, 2).0;
+    turned.reverse();
+    assert_eq!(bits(&turned), bits(&straight));
+}
+
+#[test]
+fn columns_keep_their_meaning_from_vintage_to_vintage() {
+    let texts = texts(280);
+    let mut feature = feature(Model::Word2vec);
+    feature.pooling = PoolingParams { form: PoolingForm::Mean, ..PoolingParams::default() };
+    let rows = rows(&texts, &feature, 2).0;
+    let (mut pairs, mut sum, mut least) = (0, 0.0, 1.0f64);
+    for (i, row) in rows.iter().enumerate().filter(|(_, row)| !row[0].is_nan()) {
+        // The same text a step or more later, among other vectors.
+        for j in (i + 28..rows.len()).filter(|&j| texts[j].3 == texts[i].3) {
+            let alike = cosine(&row[..4], &rows[j][..4]);
+            (pairs, sum, least) = (pairs + 1, sum + alike, least.min(alike));
+        }
+    }
+    let mean = sum / f64::from(pairs);
+    assert!(pairs > 1000 && mean > 0.85 && least > 0.5, "{pairs} pairs, alike {mean}, the least {least}");
+}
+
+#[test]
+fn a_vintage_is_turned_and_nothing_else() {
+    let texts = texts(280);
+    let mut feature = feature(Model::Word2vec);
+    // Four full weeks train; of the last texts alone only the last week has a vintage, with none before to be turned to.
+    feature.vintages.min_train_documents = 112;
+    feature.pooling = PoolingParams { form: PoolingForm::Mean, ..PoolingParams::default() };
+    let (whole, last) = (rows(&texts, &feature, 2).0, rows(&texts[140..], &feature, 2).0);
+    assert!(last[..112].iter().all(|row| row[0].is_nan()));
+    let place = |row: &Vec<f32>| row[..4].to_vec();
+    let turned: Vec<Vec<f32>> = whole[252..].iter().map(place).collect();
+    let plain: Vec<Vec<f32>> = last[112..].iter().map(place).collect();
+    for i in 0..28 {
+        for j in 0..=i {
+            let (a, b) = (dot(&turned[i], &turned[j]), dot(&plain[i], &plain[j]));
+            assert!((a - b).abs() < 1e-4 * (1.0 + b.abs()), "{a} {b}");
+        }
+    }
+    let before = |places: &[Vec<f32>]| {
+        let alike = (0..28).flat_map(|i| {
+            let same: Vec<usize> = (224..252).filter(|&j| texts[j].3 == texts[252 + i].3).collect();
+            same.into_iter().map(|j| cosine(&places[i], &whole[j][..4])).collect::<Vec<f64>>()
+        });
+        let alike: Vec<f64> = alike.collect();
+        alike.iter().sum::<f64>() / alike.len() as f64
+    };
+    let (turned, plain) = (before(&turned), before(&plain));
+    assert!(turned > 0.95 && turned > plain + 0.01, "{turned}, without turning {plain}");
+}
+
+#[test]
+fn texts_before_the_first_vintage_have_no_row_and_unknown_words_say_so() {
+    let mut texts = texts(140);
+    texts[139].3 = "海外火灾停产。";
+    let (rows, report) = rows(&texts, &feature(Model::Word2vec), 2);
+    // Two weeks have less than fifty texts before them: 0 and 28.
+    let without = rows.iter().position(|row| !row[0].is_nan()).unwrap();
+    assert_eq!(without, 56);
+    assert_eq!(report.dropped["with too little text in the window before (vintages.min_train_documents)"], 56);
+    assert_eq!(rows[139], [0.0; 5]);
+    assert!(rows[138][4] >= 6.0 && rows[138].len() == 5);
+    assert_eq!(report.facts["vintages"], 3);
+}
+
+#[test]
+fn meta_says_what_each_vintage_has_seen() {
+    let corpus = Corpus::new(0);
+    corpus.put(&texts(140), 10);
+    let (set, _) = corpus.run(&feature(Model::Word2vec));
+    let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+    let windows = header.meta["windows"].as_array().unwrap();
+    assert_eq!(windows.len(), 5);
+    assert_eq!(windows[1]["fitted_until"], json!(null));
+    assert_eq!(
+        (&windows[2]["from"], &windows[2]["fitted_until"]),
+        (&json!("2024-01-15T00:00:00"), &json!("2024-01-14T12:00:00"))
+    );
+    assert_eq!(header.meta["columns"], json!(["c1", "c2", "c3", "c4", "words"]));
+}
+
+#[test]
+fn text_that_cannot_be_learned_from_is_told() {
+    let refused = |texts: &[Text], feature: &Feature| {
+        let corpus = Corpus::new(0);
+        corpus.put(texts, 10);
+        format!("{:#}", corpus.try_run(feature).unwrap_err())
+    };
+    let error = refused(&texts(40), &feature(Model::Word2vec));
+    assert!(error.contains("min_train_documents = 50") && error.contains("the fullest has 28"), "{error}");
+    let mut rare = feature(Model::Glove);
+    rare.words.min_count = 1000;
+    assert!(refused(&texts(140), &rare).contains("words.min_count = 1000"));
+    let check = |change: fn(&mut Feature)| {
+        let mut feature = feature(Model::Word2vec);
+        change(&mut feature);
+        feature.check().unwrap_err().to_string()
+    };
+    assert!(check(|f| f.vintages.refit_days = 0).contains("vintages.refit_days is 0"));
+    assert!(check(|f| f.word2vec.dim = 0).contains("word2vec: dim is 0"));
+    assert!(check(|f| f.word2vec.architecture = Architecture::Dm).contains("word2vec: architecture dm and dbow"));
+    assert!(check(|f| f.word2vec.min_lr = 0.0).contains("to min_lr 0"));
+    assert!(check(|f| f.pooling.components = 4).contains("pooling: 4 common directions"));
+    assert!(check(|f| (f.model, f.glove.window) = (Model::Glove, 0)).contains("glove: window is 0"));
+    assert!(check(|f| (f.model, f.fasttext.dim) = (Model::FastText, 0)).contains("fasttext: "));
+    assert!(check(|f| f.model = Model::Vectors).contains("vectors.file is missing"));
+    assert!(check(|f| (f.model, f.textnet.dropout) = (Model::TextCnn, 1.0)).contains("textnet: dropout 1"));
+    assert!(check(|f| (f.model, f.textnet.fixed) = (Model::TextRnn, true)).contains("textnet.fixed"));
+    let kind = check(|f| (f.model, f.textnet.kind) = (Model::TextCnn, TextNetKind::TextRnn));
+    assert!(kind.contains("textnet.kind is textrnn"), "{kind}");
+}
+
+/// Vectors of two words that were trained until a time.
+fn two(fitted_until: Option<NaiveDateTime>) -> WordVectors {
+    let words = ["订单", "罚款"].map(Box::from).to_vec();
+    let training = Training { method: "word2vec".into(), fitted_until, ..Training::default() };
+    WordVectors::new(words, vec![2, 1], 2, vec![1.0, 0.5, -1.0, 0.0], training).unwrap()
+}
+
+fn given(form: PoolingForm) -> Feature {
+    let pooling = PoolingParams { form, ..PoolingParams::default() };
+    let mut feature = Feature { name: "places".into(), model: Model::Vectors, pooling, ..Feature::default() };
+    feature.vectors.file = "v.vec".into();
+    feature
+}
+
+#[test]
+fn a_file_must_say_what_its_vectors_have_seen() {
+    let corpus = Corpus::new(0);
+    corpus.put(&texts(40), 10);
+    let path = corpus.dir.path().join("v.vec");
+    two(None).export(&path, VectorFormat::Text).unwrap();
+    let mut feature = given(PoolingForm::Mean);
+    let error = format!("{:#}", corpus.try_run(&feature).unwrap_err());
+    assert!(error.contains("v.vec does not say how far") && error.contains("set vectors.fitted_until"), "{error}");
+    let day = |day| NaiveDate::from_ymd_opt(2024, 1, day).unwrap();
+    feature.vectors.fitted_until = Some(day(3));
+    let (set, report) = corpus.run(&feature);
+    let header = corpus.store.set(&set).unwrap().unwrap().header().clone();
+    assert_eq!(header.spec.fitted_until.unwrap(), day(3).and_hms_opt(23, 59, 59).unwrap());
+    assert_eq!(header.meta["columns"], json!(["c1", "c2", "words"]));
+    assert_eq!((report.rows_out, &report.facts["known_words"]), (40, &json!(2)));
+    let segmenter = Segmenter::new(&corpus.tokenizer, corpus.dir.path()).unwrap();
+    let mut met = [0; 3];
+    for (row, text) in corpus.rows(set).iter().zip(texts(40)) {
+        let terms = segmenter.terms(text.3);
+        let (expected, kind) = match (terms.iter().any(|t| t == "订单"), terms.iter().any(|t| t == "罚款")) {
+            (true, _) => ([1.0, 0.5, 1.0], 0),
+            (_, true) => ([-1.0, 0.0, 1.0], 1),
+            _ => ([0.0, 0.0, 0.0], 2),
+        };
+        assert_eq!(row[..], expected, "{terms:?}");
+        met[kind] += 1;
+    }
+    assert!(met.iter().all(|&n| n > 0), "{met:?}");
+}
+
+#[test]
+fn a_model_of_this_program_says_it_itself() {
+    let corpus = Corpus::new(0);
+    corpus.put(&texts(40), 10);
+    let path = corpus.dir.path().join("v.vec");
+    let seen = NaiveDate::from_ymd_opt(2024, 1, 4).unwrap().and_time(NaiveTime::MIN);
+    let own = Segmenter::new(&corpus.tokenizer, corpus.dir.path()).unwrap().key();
+    two(Some(seen)).save(&path, &json!({"key": own})).unwrap();
+    let mut feature = given(PoolingForm::Tfidf);
+    let (set, _) = corpus.run(&feature);
+    // Weights come from the texts until then, which change nothing of when a value is known.
+    assert_eq!(corpus.store.set(&set).unwrap().unwrap().header().spec.fitted_until, Some(seen));
+    feature.fit_until = NaiveDate::from_ymd_opt(2024, 1, 6);
+    let (set, _) = corpus.run(&feature);
+    let until = corpus.store.set(&set).unwrap().unwrap().header().spec.fitted_until.unwrap();
+    assert_eq!(until.to_string(), "2024-01-06 12:00:00");
+    let said = |feature: &Feature| format!("{:#}", corpus.try_run(feature).unwrap_err());
+    feature.fit_until = NaiveDate::from_ymd_opt(2023, 1, 6);
+    assert!(said(&feature).contains("no document is known by 2023-01-06 23:59:59 that pooling.form = \"tfidf\""));
+    feature.vectors.fitted_until = NaiveDate::from_ymd_opt(2024, 1, 2);
+    assert!(said(&feature).contains("was trained on text until 2024-01-04 00:00:00"));
+    two(Some(seen)).save(&path, &json!({"key": Key::of(b"other words")})).unwrap();
+    assert!(said(&given(PoolingForm::Mean)).contains("words cut otherwise than [tokenizer] cuts them"));
+}
+
+#[test]
+fn later_texts_change_no_place_among_given_vectors() {
+    let place = |texts: &[Text]| {
+        let corpus = Corpus::new(0);
+        corpus.put(texts, 10);
+        two(None).export(&corpus.dir.path().join("v.vec"), VectorFormat::Binary).unwrap();
+        let mut feature = given(PoolingForm::Sif);
+        feature.vectors.fitted_until = NaiveDate::from_ymd_opt(2024, 1, 5);
+        corpus.rows(corpus.run(&feature).0)
+    };
+    let (long, short) = (place(&texts(80)), place(&texts(30)));
+    assert_eq!(bits(&long[..30]), bits(&short));
+    assert!(long.iter().any(|row| row[0] != 0.0));
+}

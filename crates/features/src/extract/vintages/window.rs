@@ -1,0 +1,138 @@
+//! The text of a window as numbers of its words, in a scratch file, and the word vectors that are trained on it.
+
+use std::path::Path;
+
+use anyhow::Result;
+use memmap2::Mmap;
+
+use super::super::documents::{Documents, Place};
+use super::trainer::Trainer;
+use inkstone_base::disk::{self, Scratch};
+use inkstone_base::job::Ctx;
+use inkstone_models::{
+    CooccurrenceParams, Corpus, DOCUMENT, Dictionary, END, PairCounter, PairWeighting, Pairs, PooledText, Training,
+    Word2vec, WordLimits, WordVectors, train_words,
+};
+
+/// Stands for a word that is not kept.
+const LEFT_OUT: u32 = u32::MAX - 2;
+
+/// Documents numbered between two looks at whether to stop.
+const CHUNK: usize = 1024;
+
+/// A window's text.
+pub(super) struct Text {
+    /// Kept words, the most frequent first.
+    pub(super) words: Vec<Box<str>>,
+    counts: Vec<u64>,
+    /// Occurrences of all words, those that are not kept included.
+    tokens: u64,
+    documents: u64,
+    /// The number of each word of the corpus among the kept ones.
+    places: Vec<u32>,
+    map: Option<Mmap>,
+}
+
+impl Text {
+    /// Numbers the documents of a window; a scratch file is made in `folder`.
+    pub(super) fn of(
+        corpus: &Documents,
+        window: &[Place],
+        limits: &WordLimits,
+        folder: &Path,
+        ctx: &Ctx,
+    ) -> Result<Text> {
+        let mut all = vec![0u64; corpus.words.len()];
+        for documents in window.chunks(CHUNK) {
+            ctx.check()?;
+            let numbers = documents.iter().flat_map(|place| corpus.fields(place)).flatten();
+            numbers.for_each(|&number| all[number as usize] += 1);
+        }
+        let kept = limits.choose(&all, &corpus.words);
+        let mut places = vec![LEFT_OUT; corpus.words.len()];
+        (0..).zip(&kept).for_each(|(place, &number)| places[number as usize] = place);
+        let mut scratch = Scratch::within(folder)?;
+        let mut numbers = Vec::new();
+        for documents in window.chunks(CHUNK) {
+            ctx.check()?;
+            numbers.clear();
+            for place in documents {
+                for field in corpus.fields(place).into_iter().filter(|field| !field.is_empty()) {
+                    let known = field.iter().map(|&number| places[number as usize]);
+                    numbers.extend(known.filter(|&place| place != LEFT_OUT));
+                    numbers.push(END);
+                }
+                numbers.push(DOCUMENT);
+            }
+            scratch.write(bytemuck::cast_slice(&numbers))?;
+        }
+        Ok(Text {
+            words: kept.iter().map(|&number| corpus.words[number as usize].as_str().into()).collect(),
+            counts: kept.iter().map(|&number| all[number as usize]).collect(),
+            tokens: all.iter().sum(),
+            documents: window.len() as u64,
+            places,
+            map: scratch.map()?,
+        })
+    }
+
+    /// The kept word that a number of the corpus stands for.
+    pub(super) fn place(&self, number: u32) -> Option<u32> {
+        Some(self.places[number as usize]).filter(|&place| place != LEFT_OUT)
+    }
+
+    /// The text for a pooling of vectors; `place` gives that of each kept word.
+    pub(super) fn pooled<P: Fn(u32) -> Option<u32> + Sync>(
+        &self,
+        place: P,
+    ) -> PooledText<'_, impl Fn(u32) -> Option<u32> + Sync> {
+        PooledText {
+            numbers: self.numbers(),
+            end: DOCUMENT,
+            place: move |number| if number < LEFT_OUT { place(number) } else { None },
+            tokens: self.tokens,
+            documents: self.documents,
+        }
+    }
+
+    /// Vectors of the kept words.
+    pub(super) fn train(&self, trainer: &Trainer, folder: &Path, ctx: &Ctx) -> Result<WordVectors> {
+        let values = match trainer {
+            Trainer::Word2vec(params) => {
+                let Text { words, counts, documents, .. } = self;
+                let corpus = Corpus { words, counts, numbers: self.numbers(), documents: *documents };
+                let mut training = Word2vec::new(corpus, params, ctx.seed())?;
+                training.finish(None, ctx)?;
+                training.vectors()
+            }
+            Trainer::Glove(window, params) => {
+                let counting = CooccurrenceParams {
+                    window: *window,
+                    weighting: PairWeighting::Harmonic,
+                    ..CooccurrenceParams::default()
+                };
+                let counts = PairCounter::count(self.words.len(), self.sequences(), &counting, folder, ctx)?;
+                Pairs::new(&counts, params, folder, ctx)?.train(params, None, ctx)?.values
+            }
+            Trainer::FastText(params) => {
+                let words = self.words.iter().cloned().zip(self.counts.iter().copied()).collect();
+                let dictionary = Dictionary::new(words, Vec::new(), self.counts.iter().sum(), params)?;
+                train_words(dictionary, || self.sequences(), params, None, ctx)?.0.word_vectors()
+            }
+        };
+        WordVectors::new(self.words.clone(), self.counts.clone(), trainer.dim(), values, Training::default())
+    }
+
+    /// Words that training passes over, all passes together.
+    pub(super) fn kept_tokens(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    fn numbers(&self) -> &[u32] {
+        disk::numbers(self.map.as_ref())
+    }
+
+    fn sequences(&self) -> impl Iterator<Item = &[u32]> {
+        self.numbers().split(|&number| number >= DOCUMENT).filter(|sequence| !sequence.is_empty())
+    }
+}

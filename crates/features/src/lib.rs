@@ -1,0 +1,7 @@
+//! From documents to features: every model of text run over the corpus into the store ([`extract`]), experiments on truncation and reading
+//! ([`experiment`]), and the same models on plain files ([`plain`]).
+
+pub mod experiment;
+pub mod extract;
+pub mod inspect;
+pub mod plain;

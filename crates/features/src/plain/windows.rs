@@ -1,0 +1,50 @@
+//! Word vectors by the ranking of windows, on plain files.
+//!
+//! Title and text of a document are apart: no window reaches from one into the other.
+
+use std::path::Path;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::neural::Vocabulary;
+use super::numbered::{Kept, Numbered, Reading};
+use super::{Cutter, Lines};
+use inkstone_base::data::{Key, Report};
+use inkstone_base::job::Ctx;
+use inkstone_models::checkpoint::Checkpoint;
+use inkstone_models::neural::{WindowParams, rank_windows};
+use inkstone_models::{Training, WordVectors};
+
+/// What `train` calls it.
+pub const METHOD: &str = "cw";
+
+/// Trains word vectors on all lines and writes them to `output`. An interrupted training leaves a checkpoint beside it, from which
+/// the same training goes on. The report has `documents`, `tokens`, `vocabulary`, `fitted_until`, `epochs`.
+pub fn train(
+    lines: &mut Lines,
+    cutter: &Cutter,
+    vocabulary: Vocabulary,
+    params: &WindowParams,
+    output: &Path,
+    ctx: &Ctx,
+) -> Result<(WordVectors, Report)> {
+    params.check()?;
+    let kept = Kept { min_count: vocabulary.min_count, max_words: vocabulary.max_words };
+    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, output, ctx)?;
+    let text = Key::of(bytemuck::cast_slice(corpus.numbers()));
+    let what = json!({"network": params, "seed": ctx.seed(), "words": corpus.words, "text": text});
+    let checkpoint = Checkpoint::of(output, &what)?;
+    let (values, epochs) = rank_windows(corpus.numbers(), corpus.words.len(), params, Some(&checkpoint), ctx)?;
+    report.fact("epochs", &epochs);
+    let training = Training {
+        method: METHOD.to_owned(),
+        documents: corpus.documents,
+        fitted_until: corpus.fitted_until,
+        params: json!({"network": params, "epochs": epochs}),
+    };
+    let vectors = WordVectors::new(corpus.words, corpus.counts, params.dim, values, training)?;
+    vectors.save(output, cutter.spec())?;
+    checkpoint.remove()?;
+    Ok((vectors, report))
+}

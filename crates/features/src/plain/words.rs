@@ -1,0 +1,116 @@
+//! The words of a model with vectors, made ready to be looked up and compared.
+
+use std::borrow::Cow;
+
+use anyhow::{Context, Result};
+use rustc_hash::FxHashMap;
+
+use super::Fitted;
+use inkstone_base::job::Ctx;
+use inkstone_models::Nearest;
+
+/// Known words that a message proposes for an unknown one.
+const PROPOSED: usize = 5;
+
+/// Vectors under their words.
+pub struct WordRows<'m> {
+    /// The words.
+    pub words: &'m [Box<str>],
+    /// `[words, dim]`, row by row.
+    pub vectors: Cow<'m, [f32]>,
+    /// Values of a vector.
+    pub dim: usize,
+}
+
+/// A word that was looked up.
+pub(super) struct Found<'w> {
+    /// Where it stands among the words; none when its vector was made of its characters.
+    pub(super) place: Option<usize>,
+    pub(super) vector: Cow<'w, [f32]>,
+}
+
+/// A model's words.
+pub(super) struct Words<'m> {
+    model: &'m dyn Fitted,
+    /// All of them, in the order of the model.
+    pub(super) all: &'m [Box<str>],
+    /// Values of a vector.
+    pub(super) dim: usize,
+    /// Their vectors.
+    pub(super) nearest: Nearest<'m>,
+    places: FxHashMap<&'m str, usize>,
+}
+
+impl<'m> Words<'m> {
+    pub(super) fn of(model: &'m dyn Fitted, ctx: &Ctx) -> Result<Words<'m>> {
+        let WordRows { words, vectors, dim } = model.words().with_context(|| {
+            format!(
+                "a {} model has no word vectors; give one of word2vec, glove, fasttext, ppmi, lsa, cw, nnlm, lbl or rnnlm \
+                 (inkstone train word2vec), or vectors in a format of word2vec or fastText",
+                model.name()
+            )
+        })?;
+        let places = words.iter().map(AsRef::as_ref).zip(0..).collect();
+        let nearest = ctx.install(|| Nearest::new(vectors, dim))?;
+        Ok(Words { model, all: words, dim, nearest, places })
+    }
+
+    /// A word of the model, or one that it can make a vector for.
+    pub(super) fn find(&self, word: &str) -> Option<Found<'_>> {
+        if let Some(&place) = self.places.get(word) {
+            return Some(Found { place: Some(place), vector: Cow::Borrowed(self.nearest.row(place)) });
+        }
+        self.model.made_vector(word).map(|vector| Found { place: None, vector: Cow::Owned(vector) })
+    }
+
+    /// The same; a word without a vector is an error that proposes others.
+    pub(super) fn get(&self, word: &str) -> Result<Found<'_>> {
+        self.find(word).with_context(|| unknown(word, self.all))
+    }
+}
+
+/// What a model knows of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// It has the word.
+    Listed,
+    /// It makes the word's vector of its characters.
+    Made,
+    /// It does not know it; these are written most alike, the most alike first.
+    Unknown(Vec<String>),
+}
+
+/// Looks a word up among those of a model; none where the model has no words.
+pub fn look_up(model: &dyn Fitted, word: &str) -> Option<Known> {
+    let known = model.words()?.words;
+    Some(if known.iter().any(|known| **known == *word) {
+        Known::Listed
+    } else if model.made_vector(word).is_some() {
+        Known::Made
+    } else {
+        Known::Unknown(alike(word, known).into_iter().map(str::to_owned).collect())
+    })
+}
+
+/// The known words that are written most alike.
+fn alike<'w>(word: &str, known: &'w [Box<str>]) -> Vec<&'w str> {
+    let length = word.chars().count();
+    let mut alike: Vec<(usize, usize, &str)> = known
+        .iter()
+        .enumerate()
+        .map(|(i, known)| (strsim::osa_distance(word, known), i, known.as_ref()))
+        .filter(|(distance, ..)| *distance < length)
+        .collect();
+    alike.sort_unstable();
+    alike.into_iter().take(PROPOSED).map(|(.., known)| known).collect()
+}
+
+/// Proposes the known words that are written most alike.
+fn unknown(word: &str, known: &[Box<str>]) -> String {
+    let alike = alike(word, known);
+    let way_out = match alike.is_empty() {
+        true => "train with a lower --min-df or --min-count, or on more text".to_owned(),
+        false => format!("did you mean {}?", alike.join(", ")),
+    };
+    format!("the model knows no word {word:?}; {way_out}")
+}

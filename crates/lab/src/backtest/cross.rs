@@ -1,0 +1,336 @@
+//! Pairing each date's values with the returns that follow, after refusing what was not known in time.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use chrono::{NaiveDate, NaiveDateTime};
+use rayon::prelude::*;
+
+use crate::backtest::{Params, Preset, Refusal, Weights, layers};
+use crate::factor::Factor;
+use inkstone_base::job::Ctx;
+use inkstone_base::stats::{mean, std};
+use inkstone_market::{Gate, Market, Panel, Tradability};
+
+/// alphalens's `filter_zscore`: returns further than this many standard deviations from their name's mean are left out.
+const ALPHALENS_OUTLIER: f64 = 20.0;
+
+/// Examples of refused values that are kept.
+const EXAMPLES: usize = 5;
+
+/// The values of one date that were known in time, with their returns. All lists run over the same names.
+pub(super) struct Cross {
+    /// Number of the factor's date.
+    pub t: usize,
+    /// Number of the date of the trade.
+    pub entry: usize,
+    /// Numbers of the codes, ascending.
+    pub names: Vec<u32>,
+    /// Values of the factor.
+    pub values: Vec<f64>,
+    /// Quantile from 1 (lowest), 0 for none.
+    pub quantiles: Vec<u16>,
+    /// Returns, `[horizons][names]`; NaN where there is none or the name could not be bought.
+    pub returns: Vec<Vec<f64>>,
+}
+
+impl Cross {
+    /// Whether a name has a return at any horizon.
+    pub(super) fn has_return(&self, k: usize) -> bool {
+        self.returns.iter().any(|column| !column[k].is_nan())
+    }
+
+    /// Weight of a name within its layer before the weights are made to sum to 1; NaN where it is not known.
+    pub(super) fn weight(&self, k: usize, market: &Market, params: &Params) -> f64 {
+        match params.weights {
+            Weights::Equal => 1.0,
+            Weights::Cap => market.market_cap(self.t, self.names[k] as usize),
+        }
+    }
+
+    /// The cross of some of the names, without quantiles.
+    pub(super) fn part(&self, places: &[usize]) -> Cross {
+        let of = |column: &[f64]| places.iter().map(|&k| column[k]).collect::<Vec<f64>>();
+        Cross {
+            t: self.t,
+            entry: self.entry,
+            names: places.iter().map(|&k| self.names[k]).collect(),
+            values: of(&self.values),
+            quantiles: Vec::new(),
+            returns: self.returns.iter().map(|column| of(column)).collect(),
+        }
+    }
+}
+
+/// Prices as a backtest sees them.
+pub(super) struct Prices<'a> {
+    market: &'a Market,
+    tradability: &'a Tradability,
+    /// Number of the code that is the benchmark and no name to be traded.
+    pub benchmark: Option<usize>,
+    /// Prices from which returns are made.
+    returns: &'a Panel,
+    /// Whether gates are looked at.
+    gated: bool,
+    /// Bounds of admissible returns, `[horizons][codes]`.
+    bounds: Vec<Vec<(f64, f64)>>,
+}
+
+/// What became of the values.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub values: u64,
+    pub late: u64,
+    pub examples: Vec<(NaiveDate, String, NaiveDateTime, NaiveDateTime)>,
+    pub dropped: BTreeMap<&'static str, u64>,
+    pub blocked: BTreeMap<&'static str, u64>,
+    /// Returns by horizon, and those among them that end on a day without a price.
+    pub ends: BTreeMap<usize, (u64, u64)>,
+}
+
+impl Tally {
+    fn merge(&mut self, other: Tally) {
+        self.values += other.values;
+        self.late += other.late;
+        let room = EXAMPLES.saturating_sub(self.examples.len());
+        self.examples.extend(other.examples.into_iter().take(room));
+        other.dropped.into_iter().for_each(|(reason, n)| *self.dropped.entry(reason).or_default() += n);
+        other.blocked.into_iter().for_each(|(reason, n)| *self.blocked.entry(reason).or_default() += n);
+        for (horizon, (returns, stale)) in other.ends {
+            let mine = self.ends.entry(horizon).or_default();
+            (mine.0, mine.1) = (mine.0 + returns, mine.1 + stale);
+        }
+    }
+
+    /// Fails when the alignment itself is wrong: too many values were known too late.
+    pub(super) fn check_alignment(&self, params: &Params) -> Result<()> {
+        if params.lookahead_allowed() || self.late as f64 <= params.max_refused * self.values as f64 {
+            return Ok(());
+        }
+        let (date, code, known, begins) = &self.examples[0];
+        bail!(
+            "{} of {} values ({:.1} %) were not known before the return they are paired with began, more than the limit of \
+             {:.1} % ([backtest] max_refused): the value of {code} on {date} was known at {known}, its return begins at \
+             {begins} (delay = {}, price = {}). Values of a date are known by its close: trade later ([backtest] delay = 1), or \
+             look at the effect of the leak on purpose ([backtest] allow_lookahead = true)",
+            self.late,
+            self.values,
+            100.0 * self.late as f64 / self.values as f64,
+            100.0 * params.max_refused,
+            params.delay_days(),
+            params.traded_price().name(),
+        );
+    }
+
+    /// The refusals, unless look-ahead was allowed.
+    pub(super) fn refusal(&self, params: &Params) -> Refusal {
+        if params.lookahead_allowed() {
+            return Refusal::default();
+        }
+        Refusal { values: self.late, examples: self.examples.clone() }
+    }
+}
+
+impl<'a> Prices<'a> {
+    pub(super) fn new(
+        factor: &Factor,
+        market: &'a Market,
+        tradability: &'a Tradability,
+        params: &Params,
+    ) -> Result<Prices<'a>> {
+        let returns = match params.preset {
+            // alphalens fills prices forward; the default holds what it cannot sell at its last close.
+            Preset::Default | Preset::Alphalens => tradability.marks(),
+            Preset::Qlib => market.price(params.traded_price())?,
+        };
+        let gated = params.preset == Preset::Default;
+        let benchmark = params.check(market)?;
+        let mut prices = Prices { market, tradability, benchmark, returns, gated, bounds: Vec::new() };
+        if params.preset == Preset::Alphalens {
+            prices.bounds = params.horizons.iter().map(|&h| prices.outlier_bounds(factor, params, h)).collect();
+        }
+        Ok(prices)
+    }
+
+    /// Simple return of name `i` from date `from` to date `to`; NaN when there is no price at either end.
+    pub(super) fn simple_return(&self, i: usize, from: usize, to: usize) -> f64 {
+        if to >= self.returns.dates().len() {
+            return f64::NAN;
+        }
+        self.returns.at(to, i) / self.returns.at(from, i) - 1.0
+    }
+
+    /// Return of a held name from date `e` to the next, at what it was worth on either.
+    pub(super) fn held_return(&self, i: usize, e: usize) -> f64 {
+        let (before, after) = (self.mark(e, i), self.mark(e + 1, i));
+        // Nothing is left of a share whose delisting cost all.
+        if before == 0.0 { 0.0 } else { after / before - 1.0 }
+    }
+
+    /// What a held share is worth.
+    pub(super) fn mark(&self, e: usize, i: usize) -> f64 {
+        self.tradability.marks().at(e, i)
+    }
+
+    /// Whether a name is delisted on a date; never by the rules of other packages, which hold its last price.
+    pub(super) fn delisted(&self, e: usize, i: usize) -> bool {
+        self.gated && self.market.delisted(i).is_some_and(|gone| gone <= e)
+    }
+
+    /// What can be done with a name; without gates, anything that has a price.
+    pub(super) fn gate(&self, t: usize, i: usize) -> Gate {
+        match self.gated {
+            true => self.tradability.gate(t, i),
+            false if self.returns.at(t, i).is_nan() => Gate::Shut,
+            false => Gate::Free,
+        }
+    }
+
+    fn outlier_bounds(&self, factor: &Factor, params: &Params, horizon: usize) -> Vec<(f64, f64)> {
+        let days = self.returns.dates().len();
+        let dates: Vec<usize> = (0..days).filter(|&t| factor.values.row(t).iter().any(|v| !v.is_nan())).collect();
+        let bound = |i: usize| {
+            let series: Vec<f64> = dates
+                .iter()
+                .filter_map(|&t| params.entry(t, days))
+                .map(|entry| self.simple_return(i, entry, entry + horizon))
+                .collect();
+            let (centre, spread) = (mean(series.iter().copied()), ALPHALENS_OUTLIER * std(&series));
+            if spread.is_nan() { (f64::NEG_INFINITY, f64::INFINITY) } else { (centre - spread, centre + spread) }
+        };
+        (0..self.returns.codes().len()).map(bound).collect()
+    }
+
+    pub(super) fn forward(&self, i: usize, entry: usize, h: usize, horizon: usize) -> f64 {
+        let value = self.simple_return(i, entry, entry + horizon);
+        match self.bounds.get(h).map(|bounds| bounds[i]) {
+            Some((low, high)) if value < low || value > high => f64::NAN,
+            _ => value,
+        }
+    }
+}
+
+/// The crosses of all dates that have one, ascending, and what became of the values.
+pub(super) fn pair(
+    factor: &Factor,
+    market: &Market,
+    prices: &Prices,
+    params: &Params,
+    ctx: &Ctx,
+) -> Result<(Vec<Cross>, Tally)> {
+    let days = market.dates().len();
+    let paired: Vec<(Option<Cross>, Tally)> = ctx.install(|| {
+        let date = |t: usize| {
+            ctx.advance(1)?;
+            Ok(pair_date(factor, market, prices, params, t))
+        };
+        (0..days).into_par_iter().map(date).collect::<Result<_>>()
+    })?;
+    let mut crosses = Vec::new();
+    let mut tally = Tally::default();
+    for (cross, part) in paired {
+        crosses.extend(cross);
+        tally.merge(part);
+    }
+    Ok((crosses, tally))
+}
+
+/// Why nothing could be bought; none where it could.
+pub(super) fn blocked(gate: Gate) -> Option<&'static str> {
+    match gate {
+        Gate::Shut => Some("not traded on the day of entry"),
+        Gate::LockedUp => Some("locked at the upper limit on the day of entry"),
+        Gate::OnePriceUp => Some("one price all day, the upper limit, on the day of entry"),
+        Gate::New => Some("listed for too few days on the day of entry"),
+        Gate::Free | Gate::LockedDown | Gate::OnePriceDown => None,
+    }
+}
+
+/// The cross of date `t`, if it has one, and what became of its values.
+pub(super) fn pair_date(
+    factor: &Factor,
+    market: &Market,
+    prices: &Prices,
+    params: &Params,
+    t: usize,
+) -> (Option<Cross>, Tally) {
+    let mut tally = Tally::default();
+    let row = factor.values.row(t);
+    let there = row.iter().filter(|v| !v.is_nan()).count() as u64;
+    tally.values = there;
+    if there == 0 {
+        return (None, tally);
+    }
+    let Some(entry) = params.entry(t, market.dates().len()) else {
+        tally.dropped.insert("no trading day to enter on", there);
+        return (None, tally);
+    };
+    let begins = params.begins(market, entry);
+    let horizons = params.horizons.len();
+    let mut cross =
+        Cross { t, entry, names: vec![], values: vec![], quantiles: vec![], returns: vec![vec![]; horizons] };
+    let mut unused = 0;
+    let drop = |tally: &mut Tally, reason| *tally.dropped.entry(reason).or_default() += 1;
+    for (i, &value) in row.iter().enumerate().filter(|(_, v)| !v.is_nan()) {
+        if prices.benchmark == Some(i) {
+            drop(&mut tally, "value of the benchmark");
+            continue;
+        }
+        let known_at = factor.known_at(t, i);
+        if known_at.is_none_or(|known_at| known_at >= begins) {
+            tally.late += 1;
+            if tally.examples.len() < EXAMPLES {
+                let code = market.codes()[i].to_string();
+                tally.examples.push((market.dates()[t], code, known_at.unwrap_or(begins), begins));
+            }
+            if !params.lookahead_allowed() {
+                drop(&mut tally, "not known before the return begins");
+                continue;
+            }
+        }
+        let gate = prices.gate(entry, i);
+        let returns: Vec<f64> = match gate.can_buy() {
+            true => params.horizons.iter().enumerate().map(|(h, &n)| prices.forward(i, entry, h, n)).collect(),
+            false => vec![f64::NAN; horizons],
+        };
+        let lost = match params.preset {
+            Preset::Alphalens => returns.iter().any(|r| r.is_nan()),
+            _ => returns.iter().all(|r| r.is_nan()),
+        };
+        if lost {
+            let blocked = blocked(gate);
+            if let Some(blocked) = blocked {
+                *tally.blocked.entry(blocked).or_default() += 1;
+            }
+            drop(&mut tally, blocked.unwrap_or("no later price at a horizon"));
+            if params.preset == Preset::Alphalens {
+                continue;
+            }
+            unused += 1;
+        }
+        for (&horizon, _) in params.horizons.iter().zip(&returns).filter(|(_, r)| !r.is_nan()) {
+            let ends = tally.ends.entry(horizon).or_default();
+            ends.0 += 1;
+            ends.1 += u64::from(prices.gate(entry + horizon, i) == Gate::Shut);
+        }
+        cross.names.push(i as u32);
+        cross.values.push(value);
+        cross.returns.iter_mut().zip(returns).for_each(|(column, r)| column.push(r));
+    }
+    let usable = cross.names.len() - unused;
+    if usable == 0 {
+        return (None, tally);
+    }
+    if usable < params.names_needed() {
+        tally.dropped.insert("date with too few names", usable as u64);
+        return (None, tally);
+    }
+    match layers::assign(&cross, market, params) {
+        Some(quantiles) => cross.quantiles = quantiles,
+        None => {
+            tally.dropped.insert("date whose quantiles have no distinct edges", usable as u64);
+            return (None, tally);
+        }
+    }
+    (Some(cross), tally)
+}

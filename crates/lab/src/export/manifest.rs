@@ -1,0 +1,124 @@
+//! The manifest that stands beside every export: what the files are, and what they were made from.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+use anyhow::{Context, Result, bail};
+use chrono::{NaiveDate, NaiveDateTime};
+use serde::{Deserialize, Serialize};
+
+use super::Params;
+use crate::backtest::Outcome;
+use inkstone_base::data::Key;
+use inkstone_base::disk;
+
+/// What the caller knows of where the factors come from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Parameters of all stages before.
+    pub parameters: serde_json::Value,
+    /// Content hashes of what went in, by name.
+    pub inputs: BTreeMap<String, Key>,
+    /// The stages in the order in which they ran; none for an export of tables that came from elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageNote>,
+    /// The seed.
+    pub seed: u64,
+    /// In words, when a factor's value counts as known.
+    pub known_at: String,
+    /// Versions of what shaped the result (`jieba-rs`, dictionaries); this program's own is added.
+    pub versions: BTreeMap<String, String>,
+    /// Where each contextual model ran, by stage: device, nodes by provider, version of the library.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ran: BTreeMap<String, serde_json::Value>,
+    /// When the export was made. Left out by default, so that the same content makes the same bytes.
+    pub created: Option<NaiveDateTime>,
+}
+
+/// A stage that a factor came through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageNote {
+    /// Its name.
+    pub stage: String,
+    /// Hash of everything that it depends on: parameters, what it read, version of the code.
+    pub key: Key,
+    /// Hash of what it made.
+    pub output: Key,
+}
+
+/// A file of an export.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileEntry {
+    /// Path below the export's folder, with `/`.
+    pub path: String,
+    /// Rows, lines or values.
+    pub rows: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// BLAKE3 of the file, 64 hexadecimal digits, as `b3sum` prints it.
+    pub blake3: String,
+}
+
+/// How a backtest's figures are to be read.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BacktestNote {
+    /// The factor.
+    pub factor: String,
+    /// The alignment in words.
+    pub alignment: String,
+    /// Whether values were paired with returns that had begun before they were known.
+    pub lookahead: bool,
+    /// Values refused because they were not known in time.
+    pub refused: u64,
+    /// First and last date with a value.
+    pub dates: Option<(NaiveDate, NaiveDate)>,
+}
+
+impl BacktestNote {
+    pub(super) fn of(outcome: &Outcome) -> BacktestNote {
+        let dates = &outcome.coverage.dates;
+        BacktestNote {
+            factor: outcome.factor.clone(),
+            alignment: outcome.alignment_in_words(),
+            lookahead: outcome.lookahead,
+            refused: outcome.refused.values,
+            dates: dates.first().copied().zip(dates.last().copied()),
+        }
+    }
+}
+
+/// `manifest.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Where the content comes from.
+    #[serde(flatten)]
+    pub provenance: Provenance,
+    /// What was asked of the export.
+    pub export: Params,
+    /// Names of the factors.
+    pub factors: Vec<String>,
+    /// The backtests.
+    pub backtests: Vec<BacktestNote>,
+    /// Every file but this one, sorted by path.
+    pub files: Vec<FileEntry>,
+}
+
+impl Manifest {
+    /// Reads a manifest.
+    pub fn read(path: &Path) -> Result<Manifest> {
+        // A manifest of before there were seals tells of a run as well as any.
+        let manifest: Manifest = disk::read_unsealed_json(path)
+            .with_context(|| format!("{} is no manifest of an export (manifest.json in its folder)", path.display()))?;
+        let within = |file: &FileEntry| Path::new(&file.path).components().all(|c| matches!(c, Component::Normal(_)));
+        if let Some(file) = manifest.files.iter().find(|file| !within(file)) {
+            bail!("{} names {:?}, which is outside of its folder: no export wrote it", path.display(), file.path);
+        }
+        Ok(manifest)
+    }
+
+    pub(super) fn new(provenance: &Provenance, params: &Params) -> Manifest {
+        let mut provenance = provenance.clone();
+        provenance.versions.insert("inkstone".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+        Manifest { provenance, export: params.clone(), factors: Vec::new(), backtests: Vec::new(), files: Vec::new() }
+    }
+}

@@ -1,0 +1,94 @@
+//! The functions of the language, in one table.
+
+use crate::factor::Aggregate;
+
+/// A function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Function {
+    /// Makes one number of the documents, or of the days, of a look-back.
+    Aggregate(Aggregate),
+    /// Of single numbers.
+    Abs,
+    /// -1, 0 or 1.
+    Sign,
+    /// Square root; none of numbers below 0.
+    Sqrt,
+    /// Natural logarithm; none of numbers that are not above 0.
+    Log,
+    /// ln(1 + x); none of numbers that are not above -1.
+    Log1p,
+    /// e to the power of x.
+    Exp,
+    /// Pulled in to the bounds.
+    Clip,
+    /// The value so many trading days before.
+    Lag,
+    /// The value less that of so many trading days before.
+    Delta,
+    /// Average ranks among the names of the date, spread evenly over [-1, 1].
+    Rank,
+    /// Less the mean, by the standard deviation (ddof 1) of the names of the date.
+    Zscore,
+    /// Less the mean of the names of the date.
+    Demean,
+    /// What a regression on the other arguments leaves, by least squares with an intercept over the names of the date.
+    Residual,
+    /// A number for the names that traded on the date and have no value.
+    Fill,
+}
+
+/// Names, and how each function is called.
+pub(super) const FUNCTIONS: [(&str, Function, &str); 21] = [
+    ("mean", Function::Aggregate(Aggregate::Mean), "mean(x, days = 5, decay = 0.95)"),
+    ("sum", Function::Aggregate(Aggregate::Sum), "sum(x, days = 5)"),
+    ("count", Function::Aggregate(Aggregate::Count), "count(days = 5, kinds = report)"),
+    ("max", Function::Aggregate(Aggregate::Max), "max(x, days = 5)"),
+    ("min", Function::Aggregate(Aggregate::Min), "min(x, days = 5)"),
+    ("last", Function::Aggregate(Aggregate::Last), "last(x, days = 5)"),
+    ("std", Function::Aggregate(Aggregate::Std), "std(x, days = 20)"),
+    ("abs", Function::Abs, "abs(x)"),
+    ("sign", Function::Sign, "sign(x)"),
+    ("sqrt", Function::Sqrt, "sqrt(x)"),
+    ("log", Function::Log, "log(x)"),
+    ("log1p", Function::Log1p, "log1p(x)"),
+    ("exp", Function::Exp, "exp(x)"),
+    ("clip", Function::Clip, "clip(x, low, high)"),
+    ("lag", Function::Lag, "lag(x, days)"),
+    ("delta", Function::Delta, "delta(x, days)"),
+    ("rank", Function::Rank, "rank(x)"),
+    ("zscore", Function::Zscore, "zscore(x)"),
+    ("demean", Function::Demean, "demean(x)"),
+    ("residual", Function::Residual, "residual(y, x, ...)"),
+    ("fill", Function::Fill, "fill(x, number)"),
+];
+
+impl Function {
+    pub(super) fn named(name: &str) -> Option<Function> {
+        FUNCTIONS.iter().find(|(known, ..)| *known == name).map(|(_, function, _)| *function)
+    }
+
+    /// How it is called, for messages.
+    pub(super) fn usage(self) -> &'static str {
+        FUNCTIONS.iter().find(|(_, function, _)| *function == self).map_or("", |(.., usage)| usage)
+    }
+
+    /// Whether it is of single numbers.
+    pub(super) fn is_single(self) -> bool {
+        use Function::{Abs, Exp, Log, Log1p, Sign, Sqrt};
+        matches!(self, Abs | Sign | Sqrt | Log | Log1p | Exp)
+    }
+
+    /// Of one number; NaN where there is none, or where it is not of single numbers.
+    pub fn of(self, x: f64) -> f64 {
+        match self {
+            Function::Abs => x.abs(),
+            Function::Sign if x == 0.0 => 0.0,
+            Function::Sign => x.signum(),
+            Function::Sqrt => x.sqrt(),
+            Function::Log if x > 0.0 => x.ln(),
+            Function::Log1p if x > -1.0 => x.ln_1p(),
+            Function::Exp => x.exp(),
+            _ => f64::NAN,
+        }
+    }
+}

@@ -1,0 +1,594 @@
+//! An expression made ready: what is read of documents, and what is done with the days that come of it.
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{Function, Named, Node, Operator, RESERVED, Setting};
+use crate::factor::params::{Aggregate, Control, Decay, LookbackUnit, Params};
+use inkstone_base::data::Kind;
+
+/// What a part of an expression has a number for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Everything: it is a number.
+    Constant,
+    /// A document.
+    Document,
+    /// A date and code.
+    Day,
+}
+
+/// A number of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DocumentNode {
+    /// The same for all.
+    Number(f64),
+    /// A column (the first if none is named) of the plan's feature of this number.
+    Column { feature: usize, column: Option<String> },
+    /// What is known of the document itself.
+    Field(DocumentField),
+    /// Of two numbers.
+    Binary(Operator, Box<DocumentNode>, Box<DocumentNode>),
+    /// Of one number.
+    Single(Function, Box<DocumentNode>),
+    /// Pulled in to bounds.
+    Clip(Box<DocumentNode>, f64, f64),
+}
+
+impl DocumentNode {
+    /// Shows every column of a feature in it.
+    pub fn each_column(&self, see: &mut impl FnMut(usize, Option<&str>)) {
+        match self {
+            DocumentNode::Number(_) | DocumentNode::Field(_) => {}
+            DocumentNode::Column { feature, column } => see(*feature, column.as_deref()),
+            DocumentNode::Binary(_, left, right) => {
+                left.each_column(see);
+                right.each_column(see);
+            }
+            DocumentNode::Single(_, inner) | DocumentNode::Clip(inner, ..) => inner.each_column(see),
+        }
+    }
+}
+
+/// What is known of a document beside its features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentField {
+    /// Its rating from -2 (sell) to 2 (buy).
+    Rating,
+    /// 1 less its similarity to the first document of its story: 1 of a first mention, 0 of an exact repeat.
+    Novelty,
+    /// Characters of its text.
+    Length,
+    /// The weight of its source.
+    SourceWeight,
+}
+
+/// What is known of a market on a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::factor) enum MarketField {
+    /// The opening price.
+    Open,
+    /// The closing price.
+    Close,
+    /// The average price.
+    Vwap,
+    /// Shares traded.
+    Volume,
+    /// Market capitalisation.
+    Cap,
+}
+
+/// Names and what they stand for.
+const DOCUMENT_FIELDS: [(&str, DocumentField); 4] = [
+    ("rating", DocumentField::Rating),
+    ("novelty", DocumentField::Novelty),
+    ("length", DocumentField::Length),
+    ("source_weight", DocumentField::SourceWeight),
+];
+
+const MARKET_FIELDS: [(&str, MarketField); 5] = [
+    ("open", MarketField::Open),
+    ("close", MarketField::Close),
+    ("vwap", MarketField::Vwap),
+    ("volume", MarketField::Volume),
+    ("cap", MarketField::Cap),
+];
+
+/// A look-back and how much each day of it weighs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// Days, that of the value included.
+    pub days: usize,
+    /// Which days are counted.
+    pub unit: LookbackUnit,
+    /// Weight by age.
+    pub decay: Decay,
+}
+
+/// What is read of documents and how days are made of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The number of a document.
+    pub value: DocumentNode,
+    /// What it weighs.
+    pub weight: DocumentNode,
+    /// What is made of several.
+    pub aggregate: Aggregate,
+    /// Over which days.
+    pub window: Window,
+    /// Kinds that count; empty: all.
+    pub kinds: Vec<Kind>,
+    /// Whether only the first document of a story counts.
+    pub first_only: bool,
+}
+
+/// A number of a date and code.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::factor) enum DayNode {
+    /// The same for all.
+    Number(f64),
+    /// The plan's reading of this number.
+    Documents(usize),
+    /// Of the price table.
+    Market(MarketField),
+    /// The plan's factor of this number.
+    Factor(usize),
+    /// Of two numbers.
+    Binary(Operator, Box<DayNode>, Box<DayNode>),
+    /// Of one number.
+    Single(Function, Box<DayNode>),
+    /// Pulled in to bounds.
+    Clip(Box<DayNode>, f64, f64),
+    /// Of the days of a look-back.
+    Rolling(Aggregate, Window, Box<DayNode>),
+    /// The value so many trading days before.
+    Lag(usize, Box<DayNode>),
+    /// Among the names of the date: ranks, z-scores or differences to the mean.
+    Across(Function, Box<DayNode>),
+    /// What a regression leaves.
+    Residual(Box<DayNode>, Vec<DayNode>),
+    /// With a number where there was none.
+    Fill(f64, Box<DayNode>),
+}
+
+/// A factor's expression and those of its controls, made ready.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Names of the features that are read.
+    pub features: Vec<String>,
+    /// Names of the factors that are read.
+    pub(in crate::factor) factors: Vec<String>,
+    /// What is read of documents.
+    pub readings: Vec<Reading>,
+    /// The value.
+    pub(in crate::factor) value: DayNode,
+    /// What is regressed out beside industry and size: as written, and made ready.
+    pub(in crate::factor) controls: Vec<(String, DayNode)>,
+}
+
+impl Plan {
+    /// Makes the expressions of a factor ready. Fails on what makes no sense, saying where.
+    pub fn new(params: &Params) -> Result<Plan> {
+        ensure!(
+            !params.expression.is_empty(),
+            "expression is missing: write what the factor is made of, at the simplest the name of a [[feature]]"
+        );
+        let mut maker = Maker { params, features: Vec::new(), factors: Vec::new(), readings: Vec::new() };
+        let value = maker.days(&params.expression.root).context("in expression")?;
+        let mut controls = Vec::new();
+        for control in &params.neutralise {
+            if let Control::Expression(expression) = control {
+                let node =
+                    maker.days(&expression.root).with_context(|| format!("in neutralise, {:?}", expression.text))?;
+                controls.push((expression.text.clone(), node));
+            }
+        }
+        let Maker { features, factors, readings, .. } = maker;
+        Ok(Plan { features, factors, readings, value, controls })
+    }
+
+    /// Names of the features whose sets are read, in the order in which they are asked for.
+    pub fn features(&self) -> &[String] {
+        &self.features
+    }
+
+    /// Names of the factors that must have been built before.
+    pub fn factors(&self) -> &[String] {
+        &self.factors
+    }
+
+    /// Whether the corpus is read at all.
+    pub fn reads_documents(&self) -> bool {
+        !self.readings.is_empty()
+    }
+
+    /// Of each reading, in the order in which signals number them: the features whose numbers it takes, by their places in
+    /// [`Plan::features`], and whether it counts the first document of a story alone.
+    pub fn readings(&self) -> Vec<(Vec<usize>, bool)> {
+        let of = |reading: &Reading| {
+            let mut features = Vec::new();
+            for node in [&reading.value, &reading.weight] {
+                node.each_column(&mut |feature, _| features.push(feature));
+            }
+            features.sort_unstable();
+            features.dedup();
+            (features, reading.first_only)
+        };
+        self.readings.iter().map(of).collect()
+    }
+}
+
+struct Maker<'a> {
+    params: &'a Params,
+    features: Vec<String>,
+    factors: Vec<String>,
+    readings: Vec<Reading>,
+}
+
+/// A part of the tree made ready, at the lowest level that it can be.
+enum Part {
+    Constant(f64),
+    Document(DocumentNode),
+    Day(DayNode),
+}
+
+impl Part {
+    fn level(&self) -> Level {
+        match self {
+            Part::Constant(_) => Level::Constant,
+            Part::Document(_) => Level::Document,
+            Part::Day(_) => Level::Day,
+        }
+    }
+}
+
+/// The number of a name in a list, to which it is added if it is new.
+fn number_of(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
+}
+
+fn field<T: Copy>(fields: &[(&str, T)], room: &str, column: Option<&str>, at: usize) -> Result<T> {
+    let known: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
+    let known = known.join(", ");
+    let column = column.with_context(|| {
+        format!("{room} at sign {at} stands alone: name what of it, as {room}.{}; there are: {known}", fields[0].0)
+    })?;
+    let found = fields.iter().find(|(name, _)| *name == column);
+    found.map(|(_, field)| *field).with_context(|| format!("{room} at sign {at} has no {column:?}; there are: {known}"))
+}
+
+impl Maker<'_> {
+    fn part(&mut self, node: &Node) -> Result<Part> {
+        match node {
+            Node::Number(number) => Ok(Part::Constant(*number)),
+            Node::Name { room, column, at } => self.name(room, column.as_deref(), *at),
+            Node::Negative(inner) => {
+                let inner = self.part(inner)?;
+                combined(Operator::Times, Part::Constant(-1.0), inner, 0)
+            }
+            Node::Binary { op, left, right, at } => {
+                let (left, right) = (self.part(left)?, self.part(right)?);
+                combined(*op, left, right, *at)
+            }
+            Node::Call { function, arguments, options, at } => {
+                let made = self.call(*function, arguments, options);
+                made.with_context(|| format!("{} at sign {at}", function.usage()))
+            }
+        }
+    }
+
+    fn name(&mut self, room: &str, column: Option<&str>, at: usize) -> Result<Part> {
+        Ok(match room {
+            "document" => Part::Document(DocumentNode::Field(field(&DOCUMENT_FIELDS, room, column, at)?)),
+            "market" => Part::Day(DayNode::Market(field(&MARKET_FIELDS, room, column, at)?)),
+            "factor" => {
+                let name = column.with_context(|| format!("factor at sign {at}: name one, as in factor.heat"))?;
+                Part::Day(DayNode::Factor(number_of(&mut self.factors, name)))
+            }
+            feature => Part::Document(DocumentNode::Column {
+                feature: number_of(&mut self.features, feature),
+                column: column.map(str::to_owned),
+            }),
+        })
+    }
+
+    /// The tree as numbers of days; what is of documents is aggregated as the factor says.
+    fn days(&mut self, node: &Node) -> Result<DayNode> {
+        let part = self.part(node)?;
+        self.as_days(part)
+    }
+
+    fn as_days(&mut self, part: Part) -> Result<DayNode> {
+        Ok(match part {
+            Part::Constant(number) => DayNode::Number(number),
+            Part::Day(node) => node,
+            Part::Document(value) => {
+                let reading = self.reading(value, self.params.aggregate, &[])?;
+                self.add(reading)
+            }
+        })
+    }
+
+    fn add(&mut self, reading: Reading) -> DayNode {
+        let number = self.readings.iter().position(|known| *known == reading).unwrap_or_else(|| {
+            self.readings.push(reading);
+            self.readings.len() - 1
+        });
+        DayNode::Documents(number)
+    }
+
+    fn call(&mut self, function: Function, arguments: &[Node], options: &[Named]) -> Result<Part> {
+        if let Function::Aggregate(aggregate) = function {
+            return self.aggregation(aggregate, arguments, options);
+        }
+        if let Some(option) = options.first() {
+            bail!("{:?} at sign {} is no option of it", option.name, option.at);
+        }
+        if function.is_single() {
+            let [argument] = arguments else { bail!("it takes one number, not {}", arguments.len()) };
+            return Ok(match self.part(argument)? {
+                Part::Constant(number) => Part::Constant(function.of(number)),
+                Part::Document(node) => Part::Document(DocumentNode::Single(function, Box::new(node))),
+                Part::Day(node) => Part::Day(DayNode::Single(function, Box::new(node))),
+            });
+        }
+        let days = match function {
+            Function::Clip => {
+                let [argument, Node::Number(low), Node::Number(high)] = arguments else {
+                    bail!("it takes a number and two bounds, as clip(x, -3, 3)");
+                };
+                ensure!(low <= high, "its lower bound {low} lies above its upper {high}");
+                return Ok(match self.part(argument)? {
+                    Part::Constant(number) => Part::Constant(number.clamp(*low, *high)),
+                    Part::Document(node) => Part::Document(DocumentNode::Clip(Box::new(node), *low, *high)),
+                    Part::Day(node) => Part::Day(DayNode::Clip(Box::new(node), *low, *high)),
+                });
+            }
+            Function::Lag | Function::Delta => {
+                let [argument, Node::Number(days)] = arguments else {
+                    bail!("it takes a number and trading days, as lag(x, 5)");
+                };
+                let days = whole(*days, "its days")?;
+                let node = self.days(argument)?;
+                let before = DayNode::Lag(days, Box::new(node.clone()));
+                match function {
+                    Function::Lag => before,
+                    _ => DayNode::Binary(Operator::Minus, Box::new(node), Box::new(before)),
+                }
+            }
+            Function::Residual => {
+                let [of, on @ ..] = arguments else { bail!("it takes what is explained, then what explains it") };
+                ensure!(!on.is_empty(), "it takes what is explained, then what explains it");
+                let of = self.days(of)?;
+                DayNode::Residual(Box::new(of), on.iter().map(|node| self.days(node)).collect::<Result<_>>()?)
+            }
+            Function::Fill => {
+                let [argument, Node::Number(number)] = arguments else {
+                    bail!("it takes what is filled and the number, as fill(x, 0)");
+                };
+                DayNode::Fill(*number, Box::new(self.days(argument)?))
+            }
+            _ => {
+                let [argument] = arguments else { bail!("it takes one number, not {}", arguments.len()) };
+                DayNode::Across(function, Box::new(self.days(argument)?))
+            }
+        };
+        Ok(Part::Day(days))
+    }
+
+    fn aggregation(&mut self, aggregate: Aggregate, arguments: &[Node], options: &[Named]) -> Result<Part> {
+        let part = match arguments {
+            [] if aggregate == Aggregate::Count => Part::Document(DocumentNode::Number(1.0)),
+            [argument] => self.part(argument)?,
+            _ => bail!("it takes one number, not {}", arguments.len()),
+        };
+        Ok(Part::Day(match part {
+            Part::Constant(number) if aggregate == Aggregate::Count => {
+                let reading = self.reading(DocumentNode::Number(number), aggregate, options)?;
+                self.add(reading)
+            }
+            Part::Constant(number) => bail!("{number} is the same for all documents: there is nothing to aggregate"),
+            Part::Document(value) => {
+                let reading = self.reading(value, aggregate, options)?;
+                self.add(reading)
+            }
+            Part::Day(node) => {
+                let window = self.rolling(aggregate, options)?;
+                DayNode::Rolling(aggregate, window, Box::new(node))
+            }
+        }))
+    }
+
+    /// A look-back over days: its length must be said.
+    fn rolling(&self, aggregate: Aggregate, options: &[Named]) -> Result<Window> {
+        let mut window = Window { days: 0, unit: LookbackUnit::Trading, decay: Decay::None };
+        for option in options {
+            if !set_window(&mut window, option)? {
+                bail!(
+                    "{:?} at sign {} is of documents, but what is aggregated is of days already; days, natural_days and decay \
+                     are possible",
+                    option.name,
+                    option.at
+                );
+            }
+        }
+        ensure!(window.days > 0, "say over how many days, as in days = 20");
+        check_decay(aggregate, window.decay)?;
+        Ok(window)
+    }
+
+    fn reading(&mut self, value: DocumentNode, aggregate: Aggregate, options: &[Named]) -> Result<Reading> {
+        let params = self.params;
+        let mut reading = Reading {
+            value,
+            weight: DocumentNode::Number(1.0),
+            aggregate,
+            window: Window { days: params.lookback, unit: params.lookback_unit, decay: params.decay },
+            kinds: params.kinds.clone(),
+            first_only: params.first_only,
+        };
+        if !aggregate.weighs() {
+            reading.window.decay = Decay::None;
+        }
+        let mut weighed = (!params.weight.is_empty()).then_some(&params.weight.root).filter(|_| aggregate.weighs());
+        for option in options {
+            match (option.name.as_str(), &option.value) {
+                _ if set_window(&mut reading.window, option)? => {}
+                ("kinds", Setting::Words(words)) => {
+                    let kind = |word: &String| {
+                        serde_json::from_value(serde_json::Value::String(word.clone()))
+                            .with_context(|| format!("{word:?} is no kind; there are: news report announcement post"))
+                    };
+                    reading.kinds = words.iter().map(kind).collect::<Result<_>>()?;
+                }
+                ("first", Setting::Words(words)) if matches!(words[0].as_str(), "true" | "false") => {
+                    reading.first_only = words[0] == "true";
+                }
+                ("weight", Setting::Expression(node)) => weighed = Some(node),
+                (name, _) => bail!(
+                    "{name:?} at sign {} is no option, or not of such a value; there are: days, natural_days, decay, kinds, \
+                     first, weight",
+                    option.at
+                ),
+            }
+        }
+        if let Some(node) = weighed {
+            ensure!(aggregate.weighs(), "it takes one document, so a weight has no effect");
+            reading.weight = match self.part(node).context("in weight")? {
+                Part::Constant(number) => DocumentNode::Number(number),
+                Part::Document(node) => node,
+                Part::Day(_) => bail!("a weight is of documents, not of days"),
+            };
+        }
+        check_decay(aggregate, reading.window.decay)?;
+        Ok(reading)
+    }
+}
+
+/// Puts an option of the look-back in; whether it was one.
+fn set_window(window: &mut Window, option: &Named) -> Result<bool> {
+    match (option.name.as_str(), &option.value) {
+        ("days", Setting::Number(days)) => {
+            (window.days, window.unit) = (whole(*days, "days")?, LookbackUnit::Trading);
+        }
+        ("natural_days", Setting::Number(days)) => {
+            (window.days, window.unit) = (whole(*days, "natural_days")?, LookbackUnit::Natural);
+        }
+        ("decay", Setting::Number(rate)) => {
+            ensure!(*rate > 0.0 && *rate <= 1.0, "decay = {rate}: a rate a day lies above 0 and is at most 1");
+            window.decay = Decay::Exponential(*rate);
+        }
+        ("decay", Setting::Words(words)) if words == &["linear"] => window.decay = Decay::Linear,
+        ("decay", Setting::Words(words)) if words == &["none"] => window.decay = Decay::None,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn check_decay(aggregate: Aggregate, decay: Decay) -> Result<()> {
+    ensure!(
+        decay == Decay::None || aggregate.weighs(),
+        "decay weighs means, sums, counts and deviations; max, min and last take one value"
+    );
+    Ok(())
+}
+
+fn whole(number: f64, what: &str) -> Result<usize> {
+    ensure!(number >= 1.0 && number.fract() == 0.0 && number <= 1e6, "{what} = {number}: give a whole number from 1");
+    Ok(number as usize)
+}
+
+fn combined(op: Operator, left: Part, right: Part, at: usize) -> Result<Part> {
+    let document = |part: Part| match part {
+        Part::Constant(number) => Box::new(DocumentNode::Number(number)),
+        Part::Document(node) => Box::new(node),
+        Part::Day(_) => unreachable!("levels were compared"),
+    };
+    let day = |part: Part| match part {
+        Part::Constant(number) => Box::new(DayNode::Number(number)),
+        Part::Day(node) => Box::new(node),
+        Part::Document(_) => unreachable!("levels were compared"),
+    };
+    Ok(match (left.level(), right.level()) {
+        (Level::Constant, Level::Constant) => {
+            let (Part::Constant(left), Part::Constant(right)) = (left, right) else { unreachable!("levels say so") };
+            Part::Constant(op.of(left, right))
+        }
+        (Level::Document | Level::Constant, Level::Document | Level::Constant) => {
+            Part::Document(DocumentNode::Binary(op, document(left), document(right)))
+        }
+        (Level::Day | Level::Constant, Level::Day | Level::Constant) => {
+            Part::Day(DayNode::Binary(op, day(left), day(right)))
+        }
+        _ => bail!(
+            "the operator at sign {at} stands between a number of documents and one of days: aggregate the former, as in mean(x)"
+        ),
+    })
+}
+
+/// Fails on names that no feature may have.
+pub fn check_feature_name(name: &str) -> Result<()> {
+    ensure!(!RESERVED.contains(&name), "{name:?} means something else in expressions of factors; choose another name");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(text: &str) -> Result<Plan> {
+        Plan::new(&Params { name: "f".to_owned(), expression: text.parse()?, ..Params::default() })
+    }
+
+    fn error(text: &str) -> String {
+        format!("{:#}", plan(text).unwrap_err())
+    }
+
+    #[test]
+    fn what_is_of_documents_is_aggregated_as_the_factor_says() {
+        let plan = plan("tone.positive - tone.negative").unwrap();
+        assert_eq!((plan.features(), &plan.value), (&["tone".to_owned()][..], &DayNode::Documents(0)));
+        let reading = &plan.readings[0];
+        assert_eq!((reading.aggregate, reading.window.days, reading.first_only), (Aggregate::Mean, 5, true));
+        assert!(matches!(&reading.value, DocumentNode::Binary(Operator::Minus, ..)));
+    }
+
+    #[test]
+    fn the_same_reading_is_done_once() {
+        let plan =
+            plan("mean(tone) / (1 + mean(tone)) - mean(tone, days = 60) + 0 * count(kinds = news + report)").unwrap();
+        assert_eq!(plan.readings.len(), 3);
+        assert_eq!(plan.readings[1].window.days, 60);
+        assert_eq!(plan.readings[2].kinds, [Kind::News, Kind::Report]);
+    }
+
+    #[test]
+    fn controls_and_factors_are_part_of_the_plan() {
+        let params = Params {
+            expression: "residual(factor.heat, log(market.cap)) + rank(tone)".parse().unwrap(),
+            neutralise: vec![Control::Size, "fill(count(kinds = report), 0)".parse().unwrap()],
+            ..Params::default()
+        };
+        let plan = Plan::new(&params).unwrap();
+        assert_eq!((plan.factors(), plan.controls.len(), plan.readings.len()), (&["heat".to_owned()][..], 1, 2));
+        assert!(matches!(plan.controls[0].1, DayNode::Fill(0.0, _)));
+    }
+
+    #[test]
+    fn levels_do_not_mix_and_options_are_checked() {
+        assert!(error("tone + market.close").contains("operator at sign 6"), "{}", error("tone + market.close"));
+        assert!(error("mean(market.close)").contains("over how many days"));
+        assert!(error("mean(market.close, days = 3, kinds = news)").contains("is of days already"));
+        assert!(error("mean(tone, kinds = blog)").contains("news report announcement post"));
+        assert!(error("max(tone, decay = 0.9)").contains("max, min and last"));
+        assert!(error("mean(tone, days = 2.5)").contains("whole number"));
+        assert!(error("mean(tone, weight = market.close)").contains("not of days"));
+        assert!(error("document.mood").contains("has no \"mood\"; there are: rating"), "{}", error("document.mood"));
+        assert!(error("lag(tone)").contains("lag(x, days)"));
+        assert!(error("mean(2)").contains("the same for all"));
+        assert!(error("").contains("expression is missing"));
+        assert!(check_feature_name("market").is_err() && check_feature_name("tone").is_ok());
+    }
+}

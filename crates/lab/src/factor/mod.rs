@@ -1,0 +1,219 @@
+//! From scores of documents to a factor: one value per date and code, with the time at which it was known.
+//!
+//! A factor is an [`Expression`] over columns of features, prices and other factors. Documents fall on trading dates by
+//! [`inkstone_market::Calendar::trade_date`]; a cell takes those of its look-back, weighs them by age and aggregates them. Then each
+//! date's cross-section is winsorised, filled, neutralised and standardised, in this order, each step if asked for. No news is
+//! NaN, never 0, unless it is filled. A processed value was scaled by all values of its date, so it counts as known when the last of
+//! them was.
+//!
+//! Useful for: any number per document. Not for: pairing it with returns (that is `backtest`).
+
+mod aggregate;
+mod evaluate;
+mod expression;
+mod grid;
+mod params;
+#[cfg(test)]
+mod parity;
+mod process;
+mod signals;
+mod table;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use chrono::NaiveDateTime;
+use rayon::prelude::*;
+
+pub use expression::{DocumentField, DocumentNode, Reading, check_feature_name};
+pub use expression::{Expression, Function, Plan};
+pub use params::{Aggregate, Control, Decay, Fill, LookbackUnit, Params, Standardise, Winsorise};
+pub use signals::{signals_from_frame, signals_to_frame};
+pub use table::Factor;
+pub use trace::{ReadingTrace, Share, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+
+use evaluate::{World, day_is_over, evaluate, seconds};
+use grid::Grid;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+use inkstone_market::{CLOSE, Cutoff, Market, Panel};
+
+/// What one document says about one security.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Signal {
+    /// Number of the code in the market.
+    pub code: u32,
+    /// Number of the trading date that the document belongs to.
+    pub date: u32,
+    /// When the value was known: the latest of the publication and of the data that its model was fitted on.
+    pub known_at: NaiveDateTime,
+    /// The value.
+    pub value: f64,
+    /// What it weighs beside others.
+    pub weight: f64,
+    /// Whether the document is the first of its story and no repeat.
+    pub first: bool,
+    /// Number of the document in the corpus.
+    pub document: u32,
+    /// Number of the reading of the plan that took it, from 0 in the order of the expression.
+    pub reading: u32,
+}
+
+impl Signal {
+    /// What the first document of its story says in the first reading, weighing 1.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn of(code: u32, date: u32, known_at: NaiveDateTime, value: f64) -> Signal {
+        Signal { code, date, known_at, value, weight: 1.0, first: true, document: 0, reading: 0 }
+    }
+}
+
+/// What a factor is built from.
+pub struct Inputs<'a> {
+    /// Dates, codes, prices and dated facts.
+    pub market: &'a Market,
+    /// Until when a text counts for its day.
+    pub cutoff: Cutoff,
+    /// The signals of all readings of the plan, in any order.
+    pub signals: &'a [Signal],
+    /// The plan's factors, in its order.
+    pub factors: &'a [&'a Factor],
+}
+
+/// Builds a factor.
+pub fn build(plan: &Plan, inputs: &Inputs<'_>, params: &Params, ctx: &Ctx) -> Result<(Factor, Report)> {
+    params.validate()?;
+    let market = inputs.market;
+    ensure!(
+        inputs.factors.len() == plan.factors.len(),
+        "factor {:?} is made of {} factors; it was given {}",
+        params.name,
+        plan.factors.len(),
+        inputs.factors.len()
+    );
+    for factor in inputs.factors {
+        ensure!(
+            factor.values.dates() == market.dates() && factor.values.codes() == market.codes(),
+            "factor {:?} is not on the dates and codes of this price table; build it anew",
+            factor.name
+        );
+    }
+    let mut report = Report::new("factor");
+    let mut readings = Vec::with_capacity(plan.readings.len());
+    for (number, reading) in plan.readings.iter().enumerate() {
+        let signals = inputs.signals.iter().filter(|signal| signal.reading as usize == number);
+        readings.push(aggregate_documents(reading, signals, market, &mut report, ctx)?);
+    }
+    report.rows_out = report.rows_in - report.dropped_rows();
+    let world = World { market, cutoff: inputs.cutoff, readings: &readings, factors: inputs.factors };
+    let value = evaluate(&plan.value, &world, ctx).with_context(|| format!("factor {:?}", params.name))?;
+    let controls: Vec<(&str, Grid)> = plan
+        .controls
+        .iter()
+        .map(|(text, node)| Ok((text.as_str(), evaluate(node, &world, ctx)?)))
+        .collect::<Result<_>>()
+        .with_context(|| format!("factor {:?}", params.name))?;
+    drop(readings);
+    let mut factor = Factor::of_grid(&params.name, market, value);
+    let notes = process_dates(&mut factor, &controls, inputs, params, ctx)?;
+
+    let (cells, names, covered) = factor.counts();
+    report.fact("cells", cells);
+    report.fact("dates_with_values", covered);
+    report.fact("mean_names_per_date", if covered > 0 { cells as f64 / covered as f64 } else { 0.0 });
+    report.fact("names", names);
+    for (note, n) in notes {
+        report.fact(&note, n);
+    }
+    Ok((factor, report))
+}
+
+/// The days that come of a reading's documents; what of them does not count goes into the report by reason.
+fn aggregate_documents<'a>(
+    reading: &Reading,
+    signals: impl Iterator<Item = &'a Signal>,
+    market: &Market,
+    report: &mut Report,
+    ctx: &Ctx,
+) -> Result<Grid> {
+    let (days, width) = (market.dates().len(), market.codes().len());
+    let mut by_code: Vec<Vec<Signal>> = vec![Vec::new(); width];
+    for signal in signals {
+        report.rows_in += 1;
+        if signal.code as usize >= width || signal.date as usize >= days {
+            bail!(
+                "a signal names date {} and code {}, but the market has {days} dates and {width} codes",
+                signal.date,
+                signal.code
+            );
+        }
+        if !signal.value.is_finite() {
+            report.drop_rows("no score", 1);
+        } else if reading.first_only && !signal.first {
+            report.drop_rows("repeat of an earlier document", 1);
+        } else if market.life(signal.code as usize).is_none_or(|(_, last)| (signal.date as usize) > last) {
+            report.drop_rows("security without prices from then on", 1);
+        } else {
+            by_code[signal.code as usize].push(*signal);
+        }
+    }
+    let columns: Vec<Vec<aggregate::Cell>> = ctx.install(|| {
+        let column = |(i, mut signals): (usize, Vec<Signal>)| {
+            ctx.advance(1)?;
+            Ok(aggregate::column(&mut signals, market, i, reading))
+        };
+        by_code.into_par_iter().enumerate().map(column).collect::<Result<_>>()
+    })?;
+    let mut grid = Grid::empty(market);
+    for (i, column) in columns.into_iter().enumerate() {
+        for cell in column {
+            let place = cell.date * width + i;
+            grid.values[place] = cell.value;
+            grid.known[place] = table::seconds_up(cell.known_at);
+            grid.documents[place] = cell.documents;
+        }
+    }
+    Ok(grid)
+}
+
+/// Processes every date of a factor; gives what there was to note, counted.
+fn process_dates(
+    factor: &mut Factor,
+    controls: &[(&str, Grid)],
+    inputs: &Inputs<'_>,
+    params: &Params,
+    ctx: &Ctx,
+) -> Result<BTreeMap<String, u64>> {
+    let market = inputs.market;
+    let days = market.dates().len();
+    let controls: Vec<(&str, &Grid)> = controls.iter().map(|(name, grid)| (*name, grid)).collect();
+    let processed: Vec<process::Row> = ctx.install(|| {
+        let row = |t: usize| {
+            ctx.check()?;
+            Ok(process::row(factor.raw.row(t), t, market, params, &controls))
+        };
+        (0..days).into_par_iter().map(row).collect::<Result<_>>()
+    })?;
+    let by_size = params.neutralise.contains(&Control::Size);
+    let mut notes: BTreeMap<String, u64> = BTreeMap::new();
+    let mut values = Panel::empty(market.dates().clone(), market.codes().clone());
+    let mut others = vec![i64::MIN; days];
+    for (t, row) in processed.into_iter().enumerate() {
+        let enters = |i: usize| !row.values[i].is_nan();
+        let of_controls = controls.iter().map(|(_, grid)| grid.latest(t, enters)).max();
+        let of_size = by_size.then(|| seconds(market.dates()[t], CLOSE));
+        let of_fill = row.filled.then(|| day_is_over(market, inputs.cutoff, t));
+        others[t] = [of_controls, of_size, of_fill].into_iter().flatten().max().unwrap_or(i64::MIN);
+        values.row_mut(t).copy_from_slice(&row.values);
+        for (note, n) in row.notes {
+            *notes.entry(note).or_default() += n;
+        }
+    }
+    factor.values = values;
+    if params.looks_across() {
+        (0..days).for_each(|t| factor.know_together(t, others[t]));
+    }
+    Ok(notes)
+}

@@ -1,0 +1,76 @@
+//! The signals of a factor as a table, kept beside it: what was read of which document, for whoever looks behind a value.
+//!
+//! Columns `reading, date, code, document` are numbers: of the reading in the expression, of the date and code in the market, of the
+//! document in the corpus.
+
+use anyhow::{Context, Result, ensure};
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+
+use super::Signal;
+use inkstone_tables::corpus::{column, times_column, times_of};
+use inkstone_tables::frames;
+
+/// Signals as a table, a row each.
+pub fn signals_to_frame(signals: &[Signal]) -> Result<DataFrame> {
+    let whole = |name: &str, of: fn(&Signal) -> u32| {
+        Series::new(name.into(), signals.iter().map(of).collect::<Vec<u32>>()).into_column()
+    };
+    let real = |name: &str, of: fn(&Signal) -> f64| {
+        Series::new(name.into(), signals.iter().map(of).collect::<Vec<f64>>()).into_column()
+    };
+    frames::frame(vec![
+        whole("reading", |s| s.reading),
+        whole("date", |s| s.date),
+        whole("code", |s| s.code),
+        whole("document", |s| s.document),
+        times_column("known_at", signals.iter().map(|s| Some(s.known_at)))?,
+        real("value", |s| s.value),
+        real("weight", |s| s.weight),
+        Series::new("first".into(), signals.iter().map(|s| s.first).collect::<Vec<bool>>()).into_column(),
+    ])
+}
+
+/// Reads [`signals_to_frame`]'s table.
+pub fn signals_from_frame(frame: &DataFrame) -> Result<Vec<Signal>> {
+    let whole = |name: &str| -> Result<Vec<u32>> {
+        let values: Vec<u32> = column(frame, name)?.u32()?.iter().flatten().collect();
+        ensure!(values.len() == frame.height(), "column {name} has empty fields");
+        Ok(values)
+    };
+    let real = |name: &str| -> Result<Vec<f64>> {
+        Ok(column(frame, name)?.f64()?.iter().map(|value| value.unwrap_or(f64::NAN)).collect())
+    };
+    let (readings, dates, codes, documents) = (whole("reading")?, whole("date")?, whole("code")?, whole("document")?);
+    let (known, values, weights) = (times_of(frame, "known_at")?, real("value")?, real("weight")?);
+    let firsts = column(frame, "first")?.bool()?.clone();
+    (0..frame.height())
+        .map(|row| {
+            Ok(Signal {
+                code: codes[row],
+                date: dates[row],
+                known_at: known[row].with_context(|| format!("row {row} has no known_at"))?,
+                value: values[row],
+                weight: weights[row],
+                first: firsts.get(row).unwrap_or(false),
+                document: documents[row],
+                reading: readings[row],
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::NaiveDate;
+
+    use super::*;
+
+    #[test]
+    fn signals_come_back_from_their_table() {
+        let at = NaiveDate::from_ymd_opt(2024, 3, 1).unwrap().and_hms_opt(14, 59, 59).unwrap();
+        let second = Signal { first: false, document: 7, reading: 1, weight: 0.5, ..Signal::of(3, 4, at, -1.5) };
+        let signals = [Signal::of(1, 2, at, 0.25), second];
+        assert_eq!(signals_from_frame(&signals_to_frame(&signals).unwrap()).unwrap(), signals);
+        assert!(signals_from_frame(&signals_to_frame(&[]).unwrap()).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,212 @@
+//! A factor and its table: `date, code, value, raw, documents, known_at`, sorted by date, then code.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use chrono::{DateTime, NaiveDateTime};
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+
+use super::grid::Grid;
+use inkstone_base::code::Code;
+use inkstone_base::data::Report;
+use inkstone_market::table::{CODE_NAMES, DATE_NAMES, codes, dates, find, numbers, read_table, require, times};
+use inkstone_market::{CLOSE, Market, Panel, dates_column};
+use inkstone_tables::corpus::times_column;
+use inkstone_tables::frames;
+
+/// Values by date and code on a market's axes, each with the time at which it was known.
+#[derive(Clone, Debug)]
+pub struct Factor {
+    /// The name.
+    pub name: String,
+    /// Processed values, which the backtest uses; NaN where there is none.
+    pub values: Panel,
+    /// Values as aggregated, before processing; NaN too where processing filled a value in.
+    pub raw: Panel,
+    /// Seconds since 1970 of the Shanghai wall clock, `[dates, codes]`; meaningless where there is no value.
+    known_at: Vec<i64>,
+    documents: Vec<u32>,
+}
+
+impl Factor {
+    /// A factor without values on the axes of the market.
+    pub fn empty(name: &str, market: &Market) -> Factor {
+        let panel = Panel::empty(market.dates().clone(), market.codes().clone());
+        let cells = market.dates().len() * market.codes().len();
+        Factor {
+            name: name.to_owned(),
+            values: panel.clone(),
+            raw: panel,
+            known_at: vec![0; cells],
+            documents: vec![0; cells],
+        }
+    }
+
+    /// Sets the raw and the processed value of a cell.
+    pub fn put(&mut self, t: usize, i: usize, value: f64, known_at: NaiveDateTime, documents: u32) {
+        self.raw.set(t, i, value);
+        self.values.set(t, i, value);
+        let cell = t * self.raw.codes().len() + i;
+        self.known_at[cell] = seconds_up(known_at);
+        self.documents[cell] = documents;
+    }
+
+    /// A factor of what was computed, not processed yet.
+    pub(super) fn of_grid(name: &str, market: &Market, grid: Grid) -> Factor {
+        let raw = Panel::from_values(market.dates().clone(), market.codes().clone(), grid.values);
+        Factor { name: name.to_owned(), values: raw.clone(), raw, known_at: grid.known, documents: grid.documents }
+    }
+
+    /// Raises the time of all processed values of a date to the latest among them and `others`: each was scaled by all the others.
+    pub(super) fn know_together(&mut self, t: usize, others: i64) {
+        let width = self.raw.codes().len();
+        let cells = t * width..(t + 1) * width;
+        let processed = |cell: &usize| !self.values.at(t, cell % width).is_nan();
+        let own = |cell: &usize| !self.raw.at(t, cell % width).is_nan();
+        let latest = cells.clone().filter(processed).filter(own).map(|cell| self.known_at[cell]).max();
+        let latest = latest.map_or(others, |latest| latest.max(others));
+        for cell in cells.filter(processed).collect::<Vec<_>>() {
+            self.known_at[cell] = latest;
+        }
+    }
+
+    fn is_empty_at(&self, t: usize, i: usize) -> bool {
+        self.raw.at(t, i).is_nan() && self.values.at(t, i).is_nan()
+    }
+
+    /// When the value of a cell was known, to the second; `None` where there is none.
+    pub fn known_at(&self, t: usize, i: usize) -> Option<NaiveDateTime> {
+        if self.is_empty_at(t, i) {
+            return None;
+        }
+        DateTime::from_timestamp(self.known_at[t * self.raw.codes().len() + i], 0).map(|time| time.naive_utc())
+    }
+
+    /// Documents that went into a cell; 0 also where the factor came as a table without counts.
+    pub fn documents(&self, t: usize, i: usize) -> u32 {
+        self.documents[t * self.raw.codes().len() + i]
+    }
+
+    /// Values, names with a value, and dates with a value.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        let width = self.values.codes().len();
+        let mut seen = vec![false; width];
+        let (mut cells, mut covered) = (0, 0);
+        for t in 0..self.values.dates().len() {
+            let before = cells;
+            for (seen, _) in seen.iter_mut().zip(self.values.row(t)).filter(|(_, v)| !v.is_nan()) {
+                *seen = true;
+                cells += 1;
+            }
+            covered += usize::from(cells > before);
+        }
+        (cells, seen.iter().filter(|s| **s).count(), covered)
+    }
+
+    /// The factor as a long table, one row per value; `value` is null where processing left none, `raw` where it filled one in.
+    pub fn to_frame(&self) -> Result<DataFrame> {
+        let (days, width) = (self.raw.dates().len(), self.raw.codes().len());
+        let cells: Vec<(usize, usize)> =
+            (0..days).flat_map(|t| (0..width).map(move |i| (t, i))).filter(|&(t, i)| !self.is_empty_at(t, i)).collect();
+        let codes: Vec<&str> = cells.iter().map(|&(_, i)| self.raw.codes()[i].as_str()).collect();
+        let some = |v: f64| (!v.is_nan()).then_some(v);
+        let values: Vec<Option<f64>> = cells.iter().map(|&(t, i)| some(self.values.at(t, i))).collect();
+        let raw: Vec<Option<f64>> = cells.iter().map(|&(t, i)| some(self.raw.at(t, i))).collect();
+        let documents: Vec<u32> = cells.iter().map(|&(t, i)| self.documents(t, i)).collect();
+        frames::frame(vec![
+            dates_column("date", cells.iter().map(|&(t, _)| Some(self.raw.dates()[t])))?,
+            Series::new("code".into(), codes).into_column(),
+            Series::new("value".into(), values).into_column(),
+            Series::new("raw".into(), raw).into_column(),
+            Series::new("documents".into(), documents).into_column(),
+            times_column("known_at", cells.iter().map(|&(t, i)| self.known_at(t, i)))?,
+        ])
+    }
+
+    /// A factor of anybody's long table: a date, a code and a column `value` (or `factor`, `score`, the factor's name, or the
+    /// only other column). Rows that the market has no date or code for are counted and left out.
+    ///
+    /// Without a column `known_at` a value counts as known at 15:00:00 of its date: after that day's close, before any later
+    /// price. A date that stands for "traded on this day" must be given its `known_at`.
+    pub fn from_frame(frame: &DataFrame, name: &str, market: &Market) -> Result<(Factor, Report)> {
+        let (date_column, code_column) = (require(frame, &DATE_NAMES)?, require(frame, &CODE_NAMES)?);
+        let known_column = find(frame, &["known_at"]);
+        let value_column = match find(frame, &["value", "factor", "score", name]) {
+            Some(column) => column,
+            None => {
+                let rest: Vec<_> = frame
+                    .columns()
+                    .iter()
+                    .filter(|c| ![date_column.name(), code_column.name()].contains(&c.name()) && c.name() != "known_at")
+                    .collect();
+                let [only] = rest[..] else {
+                    bail!(
+                        "which column is the factor? name it \"value\"; the columns are {:?}",
+                        frame.get_column_names()
+                    );
+                };
+                only
+            }
+        };
+        let (row_dates, row_codes, values) = (dates(date_column)?, codes(code_column)?, numbers(value_column)?);
+        let raw = find(frame, &["raw"]).map(numbers).transpose()?;
+        let documents = find(frame, &["documents"]).map(numbers).transpose()?;
+        let known = known_column.map(times).transpose()?;
+
+        let mut report = Report::new("factor");
+        report.rows_in = values.len() as u64;
+        let mut factor = Factor::empty(name, market);
+        for row in 0..values.len() {
+            let raw = raw.as_ref().map_or(values[row], |raw| raw[row]);
+            if raw.is_nan() && values[row].is_nan() {
+                report.drop_rows("no value", 1);
+                continue;
+            }
+            let Some(i) = market.index_of(row_codes[row].as_str()) else {
+                report.drop_rows("code not in the price table", 1);
+                continue;
+            };
+            let Some(t) = market.calendar().index_of(row_dates[row]) else {
+                report.drop_rows("date not in the price table", 1);
+                continue;
+            };
+            if !factor.is_empty_at(t, i) {
+                bail!("{} has two values on {}; keep one per date and code", row_codes[row], row_dates[row]);
+            }
+            let known_at = known.as_ref().and_then(|known| known[row]).unwrap_or(row_dates[row].and_time(CLOSE));
+            factor.put(t, i, raw, known_at, documents.as_ref().map_or(0, |documents| documents[row] as u32));
+            factor.values.set(t, i, values[row]);
+            report.rows_out += 1;
+        }
+        if row_codes.is_empty() {
+            bail!(
+                "it has no rows, so there is nothing to test: no document gave it a value (of a learned feature: too few \
+                 training samples, see walk_forward.min_train_rows)"
+            );
+        }
+        if report.rows_out == 0 {
+            bail!(
+                "no row of the factor meets the price table ({:?}): the factor has codes like {:?}, the prices like {:?}; \
+                 write codes and dates in one style",
+                report.dropped,
+                row_codes.first().map(Code::as_str),
+                market.codes().first().map(|c| c.as_str())
+            );
+        }
+        report.fact("known_at", if known.is_some() { "given" } else { "taken as 15:00:00 of the date" });
+        Ok((factor, report))
+    }
+
+    /// Reads [`Factor::from_frame`]'s table from a Parquet or delimited file; the name is the file's.
+    pub fn read(path: &Path, market: &Market) -> Result<(Factor, Report)> {
+        let name = path.file_stem().and_then(|s| s.to_str()).unwrap_or("factor");
+        Factor::from_frame(&read_table(path)?, name, market)
+            .with_context(|| format!("the factor table {}", path.display()))
+    }
+}
+
+/// Whole seconds, rounded up: a fraction of a second may not make a value known earlier.
+pub(super) fn seconds_up(time: NaiveDateTime) -> i64 {
+    let time = time.and_utc();
+    time.timestamp() + i64::from(time.timestamp_subsec_nanos() > 0)
+}

@@ -1,0 +1,152 @@
+//! The research ledger: every backtest that ran, and what a result is worth after so many looks.
+//!
+//! Whoever tries a hundred factors finds a good one. [`record`] keeps each trial, and says of it what is left when all of them are
+//! counted: the deflated Sharpe ratio, the probability of overfitting, the rate of false discoveries. The same trial run again is a
+//! repetition, not a new look. Deleting an entry takes its name, parameters and figures; that it was tried, and with what result, stays and
+//! counts (`chain`). What is recorded or deleted later never makes an earlier result look better (`tally`).
+
+mod book;
+mod chain;
+mod discovery;
+mod entry;
+mod overfitting;
+#[cfg(test)]
+mod reference;
+mod sharpe;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::backtest::nan;
+use inkstone_base::data::Key;
+use inkstone_base::disk::{self, Room};
+
+pub use book::{Book, BookTrial};
+pub use chain::Ledger;
+pub use discovery::{benjamini_hochberg, benjamini_yekutieli};
+pub use entry::{Deletion, Details, Entry, Figures, Kind, Series, Trial};
+pub use overfitting::{Overfitting, overfitting};
+pub use sharpe::{Moments, expected_maximum};
+pub use tally::{Counted, Tally};
+
+/// What a result is worth, given everything that was tried on the same market, which is all that its ledger has.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Looks {
+    /// Number of the entry in the ledger.
+    pub entry: u64,
+    /// Its seal: hash of its line and all lines before it.
+    pub seal: Key,
+    /// Different things that were tried (factor, parameters and data), this one included.
+    pub trials: u64,
+    /// Of these, how many are different ideas: groups of trials whose returns correlate by 0.71 and more.
+    pub independent: u64,
+    /// Backtests that ran, repetitions included.
+    pub runs: u64,
+    /// Entries that were deleted; they count among the trials.
+    pub deleted: u64,
+    /// Lines of the ledger that are gone, not by a deletion. Each counts as a trial.
+    pub missing: u64,
+    /// Things that were changed behind the program's back, these lines included; with any the figures are not to be trusted.
+    pub problems: u64,
+    /// Days with returns.
+    pub days: u64,
+    /// Sharpe ratio of the long-short portfolio after costs, annual.
+    #[serde(deserialize_with = "nan")]
+    pub sharpe: f64,
+    /// Sharpe ratio, annual, that the best of so many trials without skill is expected to have; it never falls.
+    #[serde(deserialize_with = "nan")]
+    pub expected_best: f64,
+    /// Probability that the true Sharpe ratio exceeds 0, not deflated (Bailey and López de Prado 2012).
+    #[serde(deserialize_with = "nan")]
+    pub probabilistic_sharpe: f64,
+    /// Deflated Sharpe ratio: probability that it exceeds what luck gives the best of the trials (2014).
+    #[serde(deserialize_with = "nan")]
+    pub deflated_sharpe: f64,
+    /// Days with returns like these after which the deflated Sharpe ratio reaches 0.95; NaN where it never does.
+    #[serde(deserialize_with = "nan")]
+    pub days_needed: f64,
+    /// Probability of backtest overfitting by combinatorially symmetric cross-validation, the highest since the trial first ran; NaN with
+    /// fewer than two trials.
+    #[serde(deserialize_with = "nan")]
+    pub overfitting: f64,
+    /// Trials that it was computed of: those whose returns share the dates, deleted or not, 200 at the most.
+    pub overfitting_trials: u64,
+    /// Slope of the best trial's Sharpe ratio in one half of the days on that in the other, where it was chosen.
+    #[serde(deserialize_with = "nan")]
+    pub overfitting_slope: f64,
+    /// Probability that the trial chosen in one half of the days loses in the other.
+    #[serde(deserialize_with = "nan")]
+    pub overfitting_loss: f64,
+    /// Two-sided p of the RankIC at the first horizon; in an experiment, at its horizon.
+    #[serde(deserialize_with = "nan")]
+    pub p: f64,
+    /// The same after Benjamini and Hochberg over all trials, the highest since the trial ran.
+    #[serde(deserialize_with = "nan")]
+    pub q: f64,
+    /// The same after Benjamini and Yekutieli, which holds however the trials depend on each other.
+    #[serde(deserialize_with = "nan")]
+    pub q_dependent: f64,
+}
+
+impl Looks {
+    /// Nothing counted, and no figure.
+    fn unknown() -> Looks {
+        let nan = f64::NAN;
+        Looks {
+            sharpe: nan,
+            expected_best: nan,
+            probabilistic_sharpe: nan,
+            deflated_sharpe: nan,
+            days_needed: nan,
+            overfitting: nan,
+            overfitting_slope: nan,
+            overfitting_loss: nan,
+            p: nan,
+            q: nan,
+            q_dependent: nan,
+            ..Looks::default()
+        }
+    }
+}
+
+/// Records a trial that ran in the ledger of this folder, and says what it is worth among all. The ledger is open only meanwhile. Fails
+/// where the folder is somebody else's.
+pub fn record(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
+    disk::own_folder(path, Room::Ledger)?;
+    let mut ledger = Ledger::open(path)?;
+    ledger.record(trial, when)?;
+    worth(&ledger, trial)
+}
+
+/// The same for a step that is done again after a kill: when the last entry is of this very trial, it was noted before the kill, and the
+/// test is no second look.
+pub fn record_once(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
+    disk::own_folder(path, Room::Ledger)?;
+    let mut ledger = Ledger::open(path)?;
+    let last = ledger.entries().last().filter(|last| last.trial == trial.key());
+    let noted = last.and_then(|last| last.details.as_ref()).is_some_and(|of| of.version == trial.details.version);
+    if !noted {
+        ledger.record(trial, when)?;
+    }
+    worth(&ledger, trial)
+}
+
+fn worth(ledger: &Ledger, trial: &Trial) -> Result<Looks> {
+    Tally::of(ledger).looks(trial.key()).context("what was recorded is in the ledger")
+}
+
+/// The standing of trials in the ledger, in their order; none for a trial that was never recorded. Nothing is written.
+pub fn looks(path: &Path, trials: &[Key]) -> Result<Vec<Option<Looks>>> {
+    if !Ledger::is_in(path) {
+        return Ok(vec![None; trials.len()]);
+    }
+    let ledger = Ledger::read(path)?;
+    let tally = Tally::of(&ledger);
+    Ok(trials.iter().map(|trial| tally.looks(*trial)).collect())
+}

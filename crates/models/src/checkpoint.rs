@@ -1,0 +1,114 @@
+//! Where a training stands, on disk: written beside the output after an epoch, as soon as half a minute's work would be lost;
+//! read when the same training starts again; removed when its model is written.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+
+use super::{ModelFile, ModelHeader, write_model};
+use inkstone_base::data::Key;
+use inkstone_base::disk;
+
+const KIND: &str = "checkpoint";
+const VERSION: u32 = 2;
+/// The work that may be lost.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// The checkpoint file of a training.
+pub struct Checkpoint {
+    path: PathBuf,
+    key: Key,
+    /// As [`EVERY`].
+    every: Duration,
+    /// When there was last nothing to lose.
+    safe: Cell<Instant>,
+}
+
+impl Checkpoint {
+    /// That of the model `output`; `what` says all that decides the result: parameters, seed and data.
+    pub fn of(output: &Path, what: &Value) -> Result<Checkpoint> {
+        let mut name = output.file_name().context("the output has no name")?.to_owned();
+        name.push(".checkpoint");
+        let (path, key) = (output.with_file_name(name), Key::of(what.to_string().as_bytes()));
+        Ok(Checkpoint { path, key, every: EVERY, safe: Cell::new(Instant::now()) })
+    }
+
+    /// This one, to be written after every epoch.
+    #[cfg(test)]
+    pub(crate) fn eager(self) -> Checkpoint {
+        Checkpoint { every: Duration::ZERO, ..self }
+    }
+
+    /// Whether the state is worth keeping.
+    pub fn is_due(&self) -> bool {
+        self.safe.get().elapsed() >= self.every
+    }
+
+    /// What an interrupted training of the same left.
+    pub fn read(&self) -> Result<Option<ModelFile>> {
+        if !self.path.exists() {
+            return Ok(None);
+        }
+        let file = ModelFile::open_kind(&self.path, KIND, VERSION)
+            .and_then(|file| file.verify().map(|()| file))
+            .with_context(|| format!("remove {} to train from the beginning", self.path.display()))?;
+        Ok((file.param::<Key>("key")? == self.key).then_some(file))
+    }
+
+    /// Keeps a state: what is small, and sections of numbers.
+    pub fn write(&self, state: Value, sections: &[(&str, &[u8])]) -> Result<()> {
+        let params = json!({"key": self.key, "state": state});
+        let header = ModelHeader { kind: KIND.to_owned(), version: VERSION, fitted_until: None, documents: 0, params };
+        write_model(&self.path, &header, sections)
+            .with_context(|| format!("cannot keep the state of the training in {}", self.path.display()))?;
+        self.safe.set(Instant::now());
+        Ok(())
+    }
+
+    /// The training has ended and its model is written.
+    pub fn remove(&self) -> Result<()> {
+        disk::remove_if_there(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_taken_up_by_the_same_training_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let of = |what: &str| Checkpoint::of(&dir.path().join("m"), &json!(what)).unwrap();
+        assert!(of("one").read().unwrap().is_none());
+        of("one").write(json!({"epoch": 3}), &[("values", &[0, 0, 128, 63])]).unwrap();
+        let file = of("one").read().unwrap().unwrap();
+        assert_eq!(
+            (file.param::<Value>("state").unwrap()["epoch"].as_u64(), file.numbers("values").unwrap()),
+            (Some(3), &[1f32][..])
+        );
+        assert!(of("two").read().unwrap().is_none());
+        let path = dir.path().join("m.checkpoint");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let last = bytes.len() - 61;
+        bytes[last] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let error = format!("{:#}", of("one").read().err().unwrap());
+        assert!(error.contains("remove") && error.contains("m.checkpoint"), "{error}");
+        of("one").remove().unwrap();
+        of("one").remove().unwrap();
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_state_that_cannot_be_kept_says_where_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("m.checkpoint/with-something")).unwrap();
+        let checkpoint = Checkpoint::of(&dir.path().join("m"), &json!(1)).unwrap();
+        let error = format!("{:#}", checkpoint.write(json!({}), &[]).unwrap_err());
+        assert!(error.contains("cannot keep the state") && error.contains("m.checkpoint"), "{error}");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,133 @@
+//! What takes several fits: scores out of fold, calibration on them, and the choice of a penalty.
+
+use anyhow::{Context, Result, ensure};
+
+use super::{Estimator, EstimatorParams, Goal, Method, fit_estimator};
+use crate::calibration::{CalibrationForm, Calibrator};
+use crate::sparse::Csr;
+use crate::validation::{GridPoint, Split};
+use inkstone_base::job::Ctx;
+
+/// Rows that training and test parts can be had of. What is fitted to make them, such as a vocabulary, is fitted on the
+/// training part alone.
+pub trait FoldFeatures: Sync {
+    /// Number of rows.
+    fn count(&self) -> usize;
+
+    /// The rows that train and those that test, with the same columns. Called inside [`Ctx::install`].
+    fn fold(&self, split: &Split) -> Result<(Csr, Csr)>;
+}
+
+impl FoldFeatures for Csr {
+    fn count(&self) -> usize {
+        self.rows()
+    }
+
+    fn fold(&self, split: &Split) -> Result<(Csr, Csr)> {
+        let of = |rows: &[usize]| {
+            let mut some = Csr::new(self.cols());
+            rows.iter().for_each(|&i| some.push_row(self.row(i).iter()));
+            some
+        };
+        Ok((of(&split.train), of(&split.test)))
+    }
+}
+
+/// The scores `[rows, outputs]` that each row got from a model that was fitted without its fold; NaN for a row that no fold
+/// tests. Call inside [`Ctx::install`].
+pub fn out_of_fold(
+    x: &impl FoldFeatures,
+    goal: &Goal,
+    weights: Option<&[f64]>,
+    splits: &[Split],
+    params: &EstimatorParams,
+    ctx: &Ctx,
+) -> Result<Vec<f64>> {
+    let mut scores = Vec::new();
+    for (at, split) in splits.iter().enumerate() {
+        let fold = || format!("fold {} of {}", at + 1, splits.len());
+        let (trained, tested) = x.fold(split).with_context(fold)?;
+        let model = fit_part(&trained, goal, weights, &split.train, params, ctx).with_context(fold)?;
+        let k = model.outputs();
+        scores.resize(x.count() * k, f64::NAN);
+        for (&i, row) in split.test.iter().zip(model.scores(&tested).chunks(k)) {
+            scores[i * k..][..k].copy_from_slice(row);
+        }
+        ctx.check()?;
+    }
+    Ok(scores)
+}
+
+/// Gives an estimator probabilities learned from scores out of fold ([`out_of_fold`]).
+pub fn calibrate(
+    estimator: &mut Estimator,
+    goal: &Goal,
+    scores: &[f64],
+    weights: Option<&[f64]>,
+    form: CalibrationForm,
+) -> Result<()> {
+    let k = estimator.outputs();
+    ensure!(scores.len() == goal.rows() * k, "{} scores for {} rows and {k} outputs", scores.len(), goal.rows());
+    let scored: Vec<usize> = (0..goal.rows()).filter(|&i| !scores[i * k].is_nan()).collect();
+    let inputs: Vec<Vec<f64>> = scored.iter().map(|&i| estimator.calibration_inputs(&scores[i * k..][..k])).collect();
+    let weights: Option<Vec<f64>> = weights.map(|w| scored.iter().map(|&i| w[i]).collect());
+    let mut calibrators = Vec::with_capacity(k);
+    for c in 0..k {
+        let so: Vec<bool> = match goal {
+            Goal::Classes { class, .. } => {
+                scored.iter().map(|&i| class[i] as usize == if k == 1 { 1 } else { c }).collect()
+            }
+            Goal::Labels { labels, .. } => {
+                scored.iter().map(|&i| labels[i].binary_search(&(c as u32)).is_ok()).collect()
+            }
+            Goal::Values(_) => anyhow::bail!("values have no probabilities to calibrate"),
+        };
+        let of: Vec<f64> = inputs.iter().map(|row| row[c]).collect();
+        let name = goal.names().get(if k == 1 { 1 } else { c }).cloned().unwrap_or_default();
+        let found = Calibrator::fit(form, &of, &so, weights.as_deref()).with_context(|| format!("class {name:?}"))?;
+        calibrators.extend(found);
+    }
+    estimator.calibrators = calibrators;
+    Ok(())
+}
+
+/// What each strength of the penalty reaches out of fold. Call inside [`Ctx::install`].
+pub fn search_penalty(
+    x: &impl FoldFeatures,
+    goal: &Goal,
+    weights: Option<&[f64]>,
+    splits: &[Split],
+    params: &EstimatorParams,
+    alphas: &[f64],
+    ctx: &Ctx,
+) -> Result<Vec<GridPoint>> {
+    ensure!(
+        params.method != Method::Boosted,
+        "a grid of penalties is for linear models and naive Bayes, not for trees"
+    );
+    let mut figures = vec![Vec::with_capacity(splits.len()); alphas.len()];
+    for (at, split) in splits.iter().enumerate() {
+        let (trained, tested) = x.fold(split).with_context(|| format!("fold {} of {}", at + 1, splits.len()))?;
+        for (figures, &alpha) in figures.iter_mut().zip(alphas) {
+            let params = params.clone().with_penalty(alpha);
+            let model = fit_part(&trained, goal, weights, &split.train, &params, ctx)
+                .with_context(|| format!("fold {} of {}, alpha = {alpha}", at + 1, splits.len()))?;
+            figures.push(model.guess(&tested).judge(&goal.of(&split.test)).figure());
+            ctx.check()?;
+        }
+    }
+    Ok(alphas.iter().zip(figures).map(|(&alpha, figures)| GridPoint::of(alpha, figures)).collect())
+}
+
+/// Fits an estimator on the rows of a training part.
+fn fit_part(
+    trained: &Csr,
+    goal: &Goal,
+    weights: Option<&[f64]>,
+    rows: &[usize],
+    params: &EstimatorParams,
+    ctx: &Ctx,
+) -> Result<Estimator> {
+    let weights: Option<Vec<f64>> = weights.map(|w| rows.iter().map(|&i| w[i]).collect());
+    fit_estimator(trained, &goal.of(rows), weights.as_deref(), params, ctx)
+}

@@ -1,0 +1,116 @@
+//! What an estimator is asked to meet: one class a row, a set of labels a row, or a value a row.
+
+use anyhow::{Result, bail, ensure};
+
+/// The goals of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Goal {
+    /// One class a row.
+    Classes {
+        /// By row, a number of `names`.
+        class: Vec<u32>,
+        /// The classes, in the order of their outputs.
+        names: Vec<String>,
+    },
+    /// Any number of labels a row.
+    Labels {
+        /// By row, ascending numbers of `names`.
+        labels: Vec<Vec<u32>>,
+        /// The labels, in the order of their outputs.
+        names: Vec<String>,
+    },
+    /// A value a row.
+    Values(Vec<f64>),
+}
+
+impl Goal {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        match self {
+            Goal::Classes { class, .. } => class.len(),
+            Goal::Labels { labels, .. } => labels.len(),
+            Goal::Values(values) => values.len(),
+        }
+    }
+
+    /// Names of classes or labels; none for values.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Goal::Classes { names, .. } | Goal::Labels { names, .. } => names,
+            Goal::Values(_) => &[],
+        }
+    }
+
+    /// The goals of some rows.
+    pub fn of(&self, rows: &[usize]) -> Goal {
+        match self {
+            Goal::Classes { class, names } => {
+                Goal::Classes { class: rows.iter().map(|&i| class[i]).collect(), names: names.clone() }
+            }
+            Goal::Labels { labels, names } => {
+                Goal::Labels { labels: rows.iter().map(|&i| labels[i].clone()).collect(), names: names.clone() }
+            }
+            Goal::Values(values) => Goal::Values(rows.iter().map(|&i| values[i]).collect()),
+        }
+    }
+
+    /// What folds are balanced by: the class; the rarest label of a row; nothing for values.
+    pub(crate) fn strata(&self) -> Vec<u32> {
+        match self {
+            Goal::Classes { class, .. } => class.clone(),
+            Goal::Labels { labels, names } => {
+                let sizes = self.sizes();
+                let rarest = |labels: &Vec<u32>| labels.iter().copied().min_by_key(|&l| (sizes[l as usize], l));
+                labels.iter().map(|row| rarest(row).unwrap_or(names.len() as u32)).collect()
+            }
+            Goal::Values(values) => vec![0; values.len()],
+        }
+    }
+
+    /// Rows of each class or label.
+    pub fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.names().len()];
+        match self {
+            Goal::Classes { class, .. } => class.iter().for_each(|&c| sizes[c as usize] += 1),
+            Goal::Labels { labels, .. } => labels.iter().flatten().for_each(|&l| sizes[l as usize] += 1),
+            Goal::Values(_) => {}
+        }
+        sizes
+    }
+
+    /// Fails when a class has fewer rows than it needs to `purpose`, naming it. Labels may be rare: one that no row has
+    /// is simply never called.
+    pub(crate) fn check_members(&self, least: usize, purpose: &str) -> Result<()> {
+        let Goal::Classes { names, .. } = self else { return Ok(()) };
+        if let Some((name, n)) = names.iter().zip(self.sizes()).find(|(_, n)| *n < least) {
+            let rows = if n == 1 { "row" } else { "rows" };
+            bail!("class {name:?} has {n} {rows}, and needs {least} to {purpose}");
+        }
+        Ok(())
+    }
+
+    /// Fails when nothing can be learned: no rows, one class, values that are no numbers.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.rows() > 0, "there are no rows to learn from");
+        match self {
+            Goal::Classes { names, .. } => {
+                ensure!(
+                    names.len() > 1,
+                    "all rows are of one class ({:?}): a classifier needs two or more",
+                    names.first().map_or("", String::as_str)
+                );
+                self.check_members(1, "learn from: leave it out")
+            }
+            Goal::Labels { names, labels } => {
+                ensure!(!names.is_empty(), "no row has a label");
+                let full = self.sizes().iter().all(|&n| n == labels.len());
+                ensure!(!full, "every row has every label: there is nothing to tell apart");
+                Ok(())
+            }
+            Goal::Values(values) => match values.iter().position(|v| !v.is_finite()) {
+                Some(i) => bail!("row {i} has the value {}: leave out rows without a finite value", values[i]),
+                None => Ok(()),
+            },
+        }
+    }
+}

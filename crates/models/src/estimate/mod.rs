@@ -1,0 +1,205 @@
+//! One estimator for all models that learn a goal from sparse rows: classes, sets of labels, or values.
+//!
+//! Ridge, logistic regression (elastic net), naive Bayes, linear support vector machines and boosted trees give scores
+//! `[rows, outputs]`; what a score means is its [`Link`]. Two classes have one score, the log-odds (or margin) of the second.
+//! Label sets have one for each label, of itself against all else. `cross` has what needs several fits: calibration, figures
+//! out of fold, the choice of a penalty.
+
+mod cross;
+mod fit;
+mod goal;
+mod predict;
+mod store;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub use cross::{FoldFeatures, calibrate, out_of_fold, search_penalty};
+pub use fit::fit_estimator;
+pub use goal::Goal;
+pub use predict::{Guess, Judgement};
+
+use super::bayes::BayesParams;
+use super::boost::{BoostParams, Boosted};
+use super::calibration::Calibrator;
+use super::linear::{Convergence, LinearMap, LinearParams, SvmLoss};
+
+/// Which model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Ridge regression on a value.
+    Ridge,
+    /// Logistic regression, with an elastic net if `l1_ratio` is above 0.
+    #[default]
+    Logistic,
+    /// Naive Bayes.
+    Bayes,
+    /// A linear support vector machine, one against the rest.
+    Svm,
+    /// Gradient-boosted trees.
+    Boosted,
+}
+
+impl Method {
+    /// Its name in files and settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Ridge => "ridge",
+            Method::Logistic => "logistic",
+            Method::Bayes => "bayes",
+            Method::Svm => "svm",
+            Method::Boosted => "boosted",
+        }
+    }
+}
+
+/// What a class counts for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum ClassWeight {
+    /// As many as its rows.
+    #[default]
+    None,
+    /// As much as any other class: each row weighs `rows / (classes x rows of its class)`.
+    Balanced,
+}
+
+/// Parameters of an estimator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EstimatorParams {
+    /// Which model: `ridge`, `logistic` (default), `bayes`, `svm` or `boosted`.
+    pub method: Method,
+    /// Penalty and solver of `ridge`, `logistic` and `svm`.
+    pub linear: LinearParams,
+    /// What a row on the wrong side costs `svm`: `squared-hinge` (default) or `hinge`.
+    pub svm_loss: SvmLoss,
+    /// For `bayes`.
+    pub bayes: BayesParams,
+    /// For `boosted`.
+    pub boosted: BoostParams,
+    /// `none` (default) or `balanced`.
+    pub class_weight: ClassWeight,
+}
+
+impl EstimatorParams {
+    /// With another strength of the penalty: alpha of linear models, the smoothing of naive Bayes.
+    pub fn with_penalty(mut self, alpha: f64) -> EstimatorParams {
+        self.linear.alpha = alpha;
+        self.bayes.smoothing = alpha;
+        self
+    }
+}
+
+/// What a score means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Link {
+    /// The value itself.
+    Value,
+    /// Log-odds of the output against everything else.
+    Odds,
+    /// Log-probabilities up to a constant of the row: the outputs share one softmax.
+    Joint,
+    /// A distance from the border, which becomes a probability only by calibration.
+    Margin,
+}
+
+/// What is estimated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Task {
+    /// One of these classes.
+    Classes(Vec<String>),
+    /// Any of these labels.
+    Labels(Vec<String>),
+    /// A value.
+    Values,
+}
+
+impl Task {
+    /// Names of classes or labels; none for values.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Task::Classes(names) | Task::Labels(names) => names,
+            Task::Values => &[],
+        }
+    }
+}
+
+/// What computes the scores.
+#[derive(Clone, Debug)]
+pub enum Scorer {
+    Linear(LinearMap),
+    Trees(Arc<Boosted>),
+}
+
+/// A fitted estimator.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    pub method: Method,
+    pub task: Task,
+    pub link: Link,
+    pub scorer: Scorer,
+    /// One an output, when calibrated.
+    pub(crate) calibrators: Vec<Calibrator>,
+    /// How the solvers ended, one for each problem solved.
+    pub convergence: Vec<Convergence>,
+}
+
+impl Estimator {
+    /// Which model it is.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// What it estimates.
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// What its scores mean before calibration.
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
+    /// Scores a row.
+    pub fn outputs(&self) -> usize {
+        match &self.scorer {
+            Scorer::Linear(map) => map.outputs(),
+            Scorer::Trees(trees) => trees.outputs(),
+        }
+    }
+
+    /// Whether its probabilities are calibrated.
+    pub fn is_calibrated(&self) -> bool {
+        !self.calibrators.is_empty()
+    }
+
+    /// How the solvers ended, one for each problem solved; none for models in closed form and trees.
+    pub fn convergence(&self) -> &[Convergence] {
+        &self.convergence
+    }
+
+    /// How the least exact solver ended; as converged where nothing was to be solved step by step.
+    pub fn worst_convergence(&self) -> Convergence {
+        let exact = Convergence { converged: true, ..Convergence::default() };
+        let worse = |a: Convergence, b: &Convergence| if b.gradient > a.gradient || !b.converged { *b } else { a };
+        self.convergence.iter().fold(self.convergence.first().copied().unwrap_or(exact), worse)
+    }
+
+    /// The weights, if it is linear.
+    pub fn linear(&self) -> Option<&LinearMap> {
+        match &self.scorer {
+            Scorer::Linear(map) => Some(map),
+            Scorer::Trees(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

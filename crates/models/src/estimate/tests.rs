@@ -1,0 +1,257 @@
+use super::*;
+use crate::reference::{Reference, farthest, read};
+use crate::{BayesForm, CalibrationForm, Csr, FoldParams, FoldRows, Split, choose_penalty, draw_folds};
+use inkstone_base::job::Ctx;
+
+fn names(n: usize) -> Vec<String> {
+    ["甲", "乙", "丙"][..n].iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn three(reference: &Reference) -> Goal {
+    Goal::Classes { class: reference.class.clone(), names: names(3) }
+}
+
+fn two(reference: &Reference) -> Goal {
+    Goal::Classes { class: reference.binary(), names: names(2) }
+}
+
+fn method(method: Method) -> EstimatorParams {
+    EstimatorParams { method, ..EstimatorParams::default() }
+}
+
+fn fitted(x: &Csr, goal: &Goal, weights: Option<&[f64]>, params: &EstimatorParams, threads: usize) -> Estimator {
+    let ctx = Ctx::new(threads, 1).unwrap();
+    ctx.install(|| fit_estimator(x, goal, weights, params, &ctx)).unwrap()
+}
+
+/// Every estimator that classes can have.
+fn classifiers() -> Vec<EstimatorParams> {
+    let mut all: Vec<EstimatorParams> =
+        [Method::Logistic, Method::Bayes, Method::Svm, Method::Boosted].map(method).into_iter().collect();
+    all[3].boosted.trees = 15;
+    let mut elastic = method(Method::Logistic);
+    elastic.linear.l1_ratio = 0.5;
+    let mut complement = method(Method::Bayes);
+    complement.bayes.form = BayesForm::Complement;
+    let mut hinge = method(Method::Svm);
+    hinge.svm_loss = SvmLoss::Hinge;
+    hinge.linear.tolerance = 1e-5;
+    all.extend([elastic, complement, hinge]);
+    all
+}
+
+#[test]
+fn logistic_regression_equals_that_of_scikit_learn() {
+    let reference = Reference::read();
+    for case in reference.all["logistic"].as_array().unwrap() {
+        let goal = if case["goal"] == "class" { three(&reference) } else { two(&reference) };
+        let mut params = method(Method::Logistic);
+        params.linear.alpha = read(&case["alpha"]);
+        params.linear.l1_ratio = read(&case["l1_ratio"]);
+        if read(&case["balanced"]) {
+            params.class_weight = ClassWeight::Balanced;
+        }
+        let weights = case["weighted"].as_bool().unwrap().then_some(&reference.weights[..]);
+        let model = fitted(&reference.x, &goal, weights, &params, 2);
+        assert!(model.convergence()[0].converged, "{params:?}: {:?}", model.convergence());
+        let map = model.linear().unwrap();
+        let coef: Vec<Vec<f64>> = read(&case["coef"]);
+        for (k, coef) in coef.iter().enumerate() {
+            let ours: Vec<f64> = (0..coef.len() as u32).map(|j| map.weight(j, k)).collect();
+            let off = farthest(&ours, coef);
+            assert!(off < 1e-5, "{}: {off}", case);
+        }
+        let mut intercepts: Vec<f64> = read(&case["intercept"]);
+        if intercepts.len() > 1 {
+            // A constant in all of them changes nothing; there it is what rounding made of it.
+            let mean = intercepts.iter().sum::<f64>() / intercepts.len() as f64;
+            intercepts.iter_mut().for_each(|b| *b -= mean);
+        }
+        let off = farthest(&map.intercepts, &intercepts);
+        assert!(off < 1e-5, "{params:?}: intercepts {off}");
+        let expected: Vec<Vec<f64>> = read(&case["probabilities"]);
+        let p = model.guess(&reference.x).probabilities.unwrap();
+        assert!(farthest(&p[..5 * goal.names().len()], expected.iter().flatten()) < 1e-5);
+    }
+}
+
+#[test]
+fn support_vectors_reach_the_objective_of_scikit_learn() {
+    let reference = Reference::read();
+    for case in reference.all["svm"].as_array().unwrap() {
+        let mut params = method(Method::Svm);
+        params.linear.alpha = read(&case["alpha"]);
+        params.linear.tolerance = 1e-7;
+        params.linear.max_iterations = 100_000;
+        params.svm_loss = read(&case["loss"]);
+        let weights = case["weighted"].as_bool().unwrap().then_some(&reference.weights[..]);
+        let model = fitted(&reference.x, &two(&reference), weights, &params, 2);
+        assert!(model.convergence()[0].converged, "{params:?}: {:?}", model.convergence());
+        let map = model.linear().unwrap();
+        let size = map.weights.iter().chain(&map.intercepts).map(|w| w * w).sum::<f64>();
+        let lost = model.scores(&reference.x).into_iter().zip(&reference.up).enumerate().map(|(i, (f, up))| {
+            let short = (1.0 - if *up { f } else { -f }).max(0.0);
+            let lost = if params.svm_loss == SvmLoss::Hinge { short } else { short * short };
+            weights.map_or(1.0, |w| w[i]) * lost
+        });
+        let objective = 0.5 * params.linear.alpha * size + lost.sum::<f64>();
+        let expected: f64 = read(&case["objective"]);
+        assert!((objective / expected - 1.0).abs() < 1e-6, "{params:?}: {objective} against {expected}");
+        let coef: Vec<f64> = read(&case["coef"]);
+        assert!(farthest(&map.weights, &coef) < 1e-3, "{params:?}");
+    }
+}
+
+#[test]
+fn calibration_out_of_fold_equals_that_of_scikit_learn() {
+    let reference = Reference::read();
+    let of = &reference.all["calibration"];
+    let tests: Vec<Vec<usize>> = read(&of["folds"]);
+    let split = |test: &Vec<usize>| Split {
+        train: (0..reference.x.rows()).filter(|i| !test.contains(i)).collect(),
+        test: test.clone(),
+        ..Split::default()
+    };
+    let splits: Vec<Split> = tests.iter().map(split).collect();
+    let goal = two(&reference);
+    let mut params = method(Method::Logistic);
+    params.linear.alpha = 2.0;
+    let ctx = Ctx::new(2, 1).unwrap();
+    for (form, name, near) in
+        [(CalibrationForm::Sigmoid, "whole_sigmoid", 1e-5), (CalibrationForm::Isotonic, "whole_isotonic", 1e-5)]
+    {
+        let mut model = fitted(&reference.x, &goal, None, &params, 2);
+        let scores = ctx.install(|| out_of_fold(&reference.x, &goal, None, &splits, &params, &ctx)).unwrap();
+        calibrate(&mut model, &goal, &scores, None, form).unwrap();
+        let p = model.guess(&reference.x).probabilities.unwrap();
+        let second: Vec<f64> = p.chunks(2).map(|p| p[1]).collect();
+        let off = farthest(&second, &read::<Vec<f64>>(&of[name]));
+        assert!(off < near, "{name}: {off}");
+    }
+}
+
+#[test]
+fn parts_add_up_to_what_they_explain() {
+    let reference = Reference::read();
+    for params in classifiers() {
+        for goal in [two(&reference), three(&reference)] {
+            let model = fitted(&reference.x, &goal, None, &params, 1);
+            let scores = model.scores(&reference.x);
+            let k = model.outputs();
+            for i in [0, 7, 41] {
+                let (base, parts) = model.explain(reference.x.row(i), 1, Some(0));
+                let sum: f64 = base + parts.iter().map(|(_, part)| part).sum::<f64>();
+                let expected = if k == 1 { scores[i] } else { scores[i * k + 1] - scores[i * k] };
+                let near = if params.method == Method::Boosted { 1e-5 } else { 1e-12 };
+                assert!((sum - expected).abs() < near, "{params:?}: {sum} against {expected}");
+                if k == 1 {
+                    let (other, _) = model.explain(reference.x.row(i), 0, None);
+                    assert_eq!(other, -base, "the other class is the other side of the same score");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_do_not_depend_on_the_number_of_threads() {
+    let reference = Reference::read();
+    for params in classifiers() {
+        let sections = |threads| {
+            fitted(&reference.x, &three(&reference), Some(&reference.weights), &params, threads).sections().unwrap()
+        };
+        let one = sections(1);
+        assert!(one == sections(2) && one == sections(8), "{params:?}");
+    }
+}
+
+#[test]
+fn values_are_learned_by_ridge_and_trees_alone() {
+    let reference = Reference::read();
+    let values: Vec<f64> = read(&reference.all["order"]["value"]);
+    let goal = Goal::Values(values.clone());
+    let mut boosted = method(Method::Boosted);
+    boosted.boosted.trees = 40;
+    for params in [method(Method::Ridge), boosted] {
+        let model = fitted(&reference.x, &goal, None, &params, 2);
+        let Judgement::Values(report) = model.guess(&reference.x).judge(&goal) else { panic!("values are judged") };
+        assert!(report.r2.unwrap() > 0.6, "{params:?}: {report:?}");
+        let (base, parts) = model.explain(reference.x.row(3), 0, None);
+        let sum = base + parts.iter().map(|(_, part)| part).sum::<f64>();
+        assert!((sum - model.scores(&reference.x)[3]).abs() < 1e-4);
+    }
+    let ctx = Ctx::new(1, 1).unwrap();
+    for params in [method(Method::Logistic), method(Method::Svm)] {
+        let error = fit_estimator(&reference.x, &goal, None, &params, &ctx).err().unwrap().to_string();
+        assert!(error.contains("learns classes, not values"), "{error}");
+    }
+}
+
+#[test]
+fn labels_are_called_when_likelier_than_not() {
+    let reference = Reference::read();
+    // 甲 and 乙 as in two problems of their own; nobody has 丙.
+    let labels = (0..90).map(|i| {
+        let mut row = Vec::new();
+        if reference.up[i] {
+            row.push(0);
+        }
+        if reference.class[i] != 0 {
+            row.push(1);
+        }
+        row
+    });
+    let goal = Goal::Labels { labels: labels.collect(), names: names(3) };
+    for params in classifiers().into_iter().filter(|params| params.method != Method::Boosted) {
+        let model = fitted(&reference.x, &goal, None, &params, 2);
+        let guess = model.guess(&reference.x);
+        let first = fitted(&reference.x, &two(&reference), None, &params, 2).guess(&reference.x);
+        for i in 0..90 {
+            assert_eq!(guess.called[i].contains(&0), first.called[i] == [1], "{params:?}");
+            assert!(!guess.called[i].contains(&2), "nobody has it");
+        }
+        let Judgement::Labels(report) = guess.judge(&goal) else { panic!("labels are judged") };
+        assert!(report.micro_average.f1 > 0.7);
+    }
+}
+
+#[test]
+fn what_cannot_be_learned_is_refused() {
+    let reference = Reference::read();
+    let ctx = Ctx::new(1, 1).unwrap();
+    let said = |x: &Csr, goal: &Goal, method_: Method| {
+        let error = fit_estimator(x, goal, None, &method(method_), &ctx).map(|_| ()).unwrap_err();
+        format!("{error:#}")
+    };
+    let one = Goal::Classes { class: vec![0; 90], names: names(1) };
+    assert!(said(&reference.x, &one, Method::Logistic).contains("all rows are of one class (\"甲\")"));
+    let absent = Goal::Classes { class: reference.binary(), names: names(3) };
+    assert!(said(&reference.x, &absent, Method::Bayes).contains("class \"丙\" has 0 rows"));
+    let empty = Goal::Classes { class: Vec::new(), names: names(2) };
+    assert!(said(&Csr::new(3), &empty, Method::Svm).contains("no rows"));
+    let mut values = vec![0.5; 90];
+    values[4] = f64::NAN;
+    assert!(said(&reference.x, &Goal::Values(values), Method::Ridge).contains("row 4 has the value NaN"));
+    assert!(said(&reference.x, &two(&reference), Method::Ridge).contains("ridge learns values"));
+    let labels = Goal::Labels { labels: vec![vec![0]; 90], names: names(1) };
+    assert!(said(&reference.x, &labels, Method::Logistic).contains("every row has every label"));
+    let mut small = method(Method::Boosted);
+    small.boosted.memory_mb = 0;
+    let error = fit_estimator(&reference.x, &two(&reference), None, &small, &ctx).err().unwrap().to_string();
+    assert!(error.contains("90 rows and 18 columns") && error.contains("lower max_features"), "{error}");
+}
+
+#[test]
+fn of_penalties_the_best_out_of_fold_is_chosen() {
+    let reference = Reference::read();
+    let goal = Goal::Values(read(&reference.all["order"]["value"]));
+    let splits = draw_folds(&goal, &FoldRows::default(), &FoldParams::default(), 3).unwrap();
+    let ctx = Ctx::new(2, 1).unwrap();
+    let alphas = [1.0, 1e9];
+    let points = ctx
+        .install(|| search_penalty(&reference.x, &goal, None, &splits, &method(Method::Ridge), &alphas, &ctx))
+        .unwrap();
+    assert!(points.iter().all(|point| point.scores.len() == 5));
+    // A penalty that large leaves the mean alone.
+    assert!(points[0].mean > points[1].mean && choose_penalty(&points, false) == Some(0), "{points:?}");
+}

@@ -1,0 +1,446 @@
+//! fastText's binary files (`.bin`, `.ftz`), version 12 of its format; version 11 is read too.
+//!
+//! Little-endian: a magic number, the version, twelve whole numbers and a double of parameters, the dictionary (names end with a
+//! zero byte), then the input and the output matrix, each `[rows, dim] f32` or quantised. The file does not have the rate of
+//! learning nor what labels begin with. The matrices are read into memory, as fastText itself does: a file of others that was mapped
+//! would end the process when it is cut short meanwhile.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use serde_json::json;
+
+use super::dictionary::Buckets;
+use super::matrix::Matrix;
+use super::quantiser::Quantiser;
+use super::{Dictionary, FastText, FastTextParams, Form, Loss};
+use crate::{ModelFile, ModelHeader, Training, write_model};
+use inkstone_base::disk;
+
+const MAGIC: i32 = 793_712_314;
+const VERSION: i32 = 12;
+/// fastText's rate of updating the rate of learning, which it keeps in the file.
+const RATE_UPDATES: i32 = 100;
+
+/// Values that are read at once.
+const PIECE: usize = 1 << 16;
+
+/// Whether a file begins as fastText's do.
+pub fn is_fasttext(path: &Path) -> Result<bool> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut start = Vec::new();
+    file.take(4).read_to_end(&mut start).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(start == MAGIC.to_le_bytes())
+}
+
+/// Bytes that are read from the front: no more than the input was long when it was opened, and no room is made for more.
+struct Bytes<R> {
+    input: R,
+    length: usize,
+    at: usize,
+}
+
+impl<R: BufRead> Bytes<R> {
+    /// Fails unless there are so many bytes left.
+    fn expect(&self, n: usize) -> Result<()> {
+        ensure!(n <= self.length - self.at, ends(self.length, n, self.at));
+        Ok(())
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let (n, at) = (bytes.len(), self.at);
+        self.expect(n)?;
+        match self.input.read_exact(bytes) {
+            // Somebody has cut the file short since it was opened.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => bail!(ends(at, n, at)),
+            read => read?,
+        }
+        self.at += n;
+        Ok(())
+    }
+
+    fn take(&mut self, n: usize) -> Result<Vec<u8>> {
+        self.expect(n)?;
+        let mut bytes = vec![0; n];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn int(&mut self) -> Result<i32> {
+        Ok(i32::from_le_bytes(self.array()?))
+    }
+
+    fn long(&mut self) -> Result<i64> {
+        Ok(i64::from_le_bytes(self.array()?))
+    }
+
+    /// A whole number that cannot be below 0.
+    fn count(&mut self, what: &str) -> Result<usize> {
+        let (at, value) = (self.at, self.int()?);
+        usize::try_from(value).ok().with_context(|| format!("byte {at}: {what} cannot be {value}"))
+    }
+
+    fn long_count(&mut self, what: &str) -> Result<usize> {
+        let (at, value) = (self.at, self.long()?);
+        usize::try_from(value).ok().with_context(|| format!("byte {at}: {what} cannot be {value}"))
+    }
+
+    fn flag(&mut self, what: &str) -> Result<bool> {
+        let at = self.at;
+        match self.array()? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            [other] => bail!("byte {at}: whether {what} is 0 or 1, not {other}"),
+        }
+    }
+
+    fn name(&mut self) -> Result<Box<str>> {
+        let (at, mut name) = (self.at, Vec::new());
+        let left = (self.length - at) as u64;
+        self.at += self.input.by_ref().take(left).read_until(0, &mut name)?;
+        ensure!(name.pop() == Some(0), "the file ends within the name at byte {at}");
+        // A name that is not UTF-8 stays as a row; no text can have it.
+        Ok(String::from_utf8_lossy(&name).into())
+    }
+
+    fn floats(&mut self, n: usize) -> Result<Vec<f32>> {
+        self.expect(n.checked_mul(4).context("a matrix is too large")?)?;
+        let mut values = vec![0f32; n];
+        for piece in values.chunks_mut(PIECE) {
+            self.fill(bytemuck::cast_slice_mut(piece))?;
+            // The file is little-endian; on most machines this changes nothing.
+            piece.iter_mut().for_each(|value| *value = f32::from_bits(u32::from_le(value.to_bits())));
+        }
+        Ok(values)
+    }
+}
+
+fn ends(end: usize, n: usize, at: usize) -> String {
+    format!("the file ends at byte {end}, {n} more were expected after byte {at}")
+}
+
+impl FastText {
+    /// Kind of our own files.
+    pub const KIND: &str = "fasttext";
+    const VERSION: u32 = 1;
+
+    /// Reads a file of fastText.
+    pub fn open(path: &Path) -> Result<FastText> {
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let length = file.metadata().with_context(|| format!("cannot read {}", path.display()))?.len() as usize;
+        FastText::read(BufReader::with_capacity(1 << 18, file), length, false)
+            .with_context(|| format!("{} is not a whole model of fastText, or is damaged", path.display()))
+    }
+
+    /// Reads what [`FastText::write`] or fastText wrote, of so many bytes. `seen` says that buckets without a row count as rows of zeros.
+    pub(super) fn read(input: impl BufRead, length: usize, seen: bool) -> Result<FastText> {
+        let mut bytes = Bytes { input, length, at: 0 };
+        ensure!(bytes.int()? == MAGIC, "it does not begin as fastText's files do");
+        let version = bytes.int()?;
+        ensure!([11, VERSION].contains(&version), "version {version} is not known; 11 and 12 are");
+        let params = parameters(&mut bytes, version)?;
+        let (dictionary, pruned) = dictionary(&mut bytes, &params, seen).context("the dictionary")?;
+        let quantised = bytes.flag("the input matrix is quantised")?;
+        ensure!(
+            quantised || seen || !pruned,
+            "the buckets were pruned, but the matrix is not quantised; fastText refuses such a file too"
+        );
+        let input = matrix(&mut bytes, quantised).context("the input matrix")?;
+        let quantised = bytes.flag("the output matrix is quantised")? && quantised;
+        let output = matrix(&mut bytes, quantised).context("the output matrix")?;
+        ensure!(bytes.at == length, "{} bytes follow its end at byte {}", length - bytes.at, bytes.at);
+        FastText::of(params, dictionary, input, output)
+    }
+
+    /// The model of one of our own files.
+    pub fn of_model(file: &ModelFile) -> Result<FastText> {
+        file.expect(FastText::KIND, FastText::VERSION)?;
+        file.verify()?;
+        let bytes = file.bytes("model")?;
+        let mut model = FastText::read(bytes, bytes.len(), file.param("seen")?).context("its section model")?;
+        let params: FastTextParams = file.param("fasttext")?;
+        (model.params.lr, model.params.label) = (params.lr, params.label);
+        model.params.min_count_label = params.min_count_label;
+        Ok(model)
+    }
+
+    /// Writes one of our own files, which says how its text was cut and when it ended, and has no buckets that training never met.
+    pub fn save_model(&self, path: &Path, cut: &impl Serialize, training: &Training) -> Result<()> {
+        let seen = matches!(self.dictionary.buckets, Buckets::Seen(_));
+        let header = ModelHeader {
+            kind: FastText::KIND.to_owned(),
+            version: FastText::VERSION,
+            fitted_until: training.fitted_until,
+            documents: training.documents,
+            params: json!({"cut": cut, "method": training.method, "seen": seen, "fasttext": self.params, "training": training.params}),
+        };
+        let mut bytes = Vec::new();
+        self.write(&mut bytes, true)?;
+        write_model(path, &header, &[("model", &bytes)])
+    }
+
+    /// Writes a file of fastText, which has all buckets, as far as they were not pruned.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        disk::write_atomic(path, |out| self.write(out, false))
+    }
+
+    /// Writes the model; `compact`: without the buckets that training never met, as only [`FastText::read`] with `seen` takes it.
+    pub(super) fn write(&self, out: &mut impl Write, compact: bool) -> Result<()> {
+        let p = &self.params;
+        let int = |value: usize| i32::try_from(value).context("a parameter is too large for fastText's file");
+        let (window, epochs, negative, ngrams) =
+            (int(p.window)?, int(p.epochs)?, int(p.negative)?, int(p.word_ngrams)?);
+        let min_count = int(usize::try_from(p.min_count)?)?;
+        let (form, loss, bucket, minn, maxn) =
+            (p.form as i32, p.loss as i32, p.bucket as i32, int(p.minn)?, int(p.maxn)?);
+        let args =
+            [int(p.dim)?, window, epochs, min_count, negative, ngrams, loss, form, bucket, minn, maxn, RATE_UPDATES];
+        for value in [MAGIC, VERSION].iter().chain(&args) {
+            out.write_all(&value.to_le_bytes())?;
+        }
+        out.write_all(&p.sample.to_le_bytes())?;
+        self.write_dictionary(out, compact)?;
+        out.write_all(&[u8::from(self.input.is_quantised())])?;
+        match &self.dictionary.buckets {
+            Buckets::Seen(map) if !compact => self.write_all_buckets(map, out)?,
+            _ => write_matrix(&self.input, out)?,
+        }
+        out.write_all(&[u8::from(self.output.is_quantised())])?;
+        write_matrix(&self.output, out)
+    }
+
+    fn write_dictionary(&self, out: &mut impl Write, compact: bool) -> Result<()> {
+        let d = &self.dictionary;
+        let (words, labels) = (d.words().len(), d.labels().len());
+        for count in [words + labels, words, labels] {
+            out.write_all(&i32::try_from(count).context("too many words")?.to_le_bytes())?;
+        }
+        out.write_all(&(d.tokens as i64).to_le_bytes())?;
+        let pruned = match &d.buckets {
+            Buckets::Pruned(map) => Some(map),
+            Buckets::Seen(map) if compact => Some(map),
+            Buckets::All | Buckets::Seen(_) => None,
+        };
+        out.write_all(&pruned.map_or(-1, |map| map.len() as i64).to_le_bytes())?;
+        let names = [(d.words(), d.word_counts(), 0u8), (d.labels(), d.label_counts(), 1)];
+        for (names, counts, kind) in names {
+            for (name, count) in names.iter().zip(counts) {
+                ensure!(
+                    !name.contains('\0'),
+                    "the name {name:?} cannot be written: in fastText's file names end with that byte"
+                );
+                out.write_all(name.as_bytes())?;
+                out.write_all(&[0])?;
+                out.write_all(&(*count as i64).to_le_bytes())?;
+                out.write_all(&[kind])?;
+            }
+        }
+        for (bucket, row) in pruned.map(in_order).unwrap_or_default() {
+            out.write_all(&(bucket as i32).to_le_bytes())?;
+            out.write_all(&(row as i32).to_le_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The input matrix with rows of zeros for all buckets that training never met.
+    fn write_all_buckets(&self, map: &FxHashMap<u32, u32>, out: &mut impl Write) -> Result<()> {
+        let (dim, words) = (self.params.dim, self.dictionary.words().len());
+        let zeros = vec![0; dim * 4];
+        out.write_all(&((words + self.params.bucket as usize) as i64).to_le_bytes())?;
+        out.write_all(&(dim as i64).to_le_bytes())?;
+        for word in 0..words as u32 {
+            out.write_all(bytemuck::cast_slice(&self.input.row(word)))?;
+        }
+        for bucket in 0..self.params.bucket {
+            match map.get(&bucket) {
+                Some(row) => out.write_all(bytemuck::cast_slice(&self.input.row(words as u32 + row)))?,
+                None => out.write_all(&zeros)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Buckets and their rows, by row.
+fn in_order(map: &FxHashMap<u32, u32>) -> Vec<(u32, u32)> {
+    let mut pairs: Vec<(u32, u32)> = map.iter().map(|(&bucket, &row)| (bucket, row)).collect();
+    pairs.sort_unstable_by_key(|&(bucket, row)| (row, bucket));
+    pairs
+}
+
+fn parameters(bytes: &mut Bytes<impl BufRead>, version: i32) -> Result<FastTextParams> {
+    let dim = bytes.count("the dimension")?;
+    let window = bytes.count("the window")?;
+    let epochs = bytes.count("the number of epochs")?;
+    let min_count = bytes.count("the least count")? as u64;
+    let negative = bytes.count("the number of negative samples")?;
+    let word_ngrams = bytes.count("the length of word n-grams")?;
+    let at = bytes.at;
+    let loss = match bytes.int()? {
+        1 => Loss::Hs,
+        2 => Loss::Ns,
+        3 => Loss::Softmax,
+        4 => Loss::Ova,
+        other => bail!("byte {at}: there is no loss {other}"),
+    };
+    let at = bytes.at;
+    let form = match bytes.int()? {
+        1 => Form::Cbow,
+        2 => Form::Skipgram,
+        3 => Form::Supervised,
+        other => bail!("byte {at}: there is no model {other}"),
+    };
+    let bucket = bytes.count("the number of buckets")? as u32;
+    let minn = bytes.count("the shortest n-gram")?;
+    // Supervised models of the older version had no character n-grams, whatever their file says.
+    let maxn = bytes.count("the longest n-gram")? * usize::from(version > 11 || form != Form::Supervised);
+    bytes.int()?;
+    let sample = f64::from_le_bytes(bytes.array()?);
+    ensure!(dim > 0, "the dimension cannot be 0");
+    let lr = FastTextParams::default().lr;
+    let params = FastTextParams {
+        form,
+        loss,
+        dim,
+        window,
+        epochs,
+        min_count,
+        negative,
+        word_ngrams,
+        bucket,
+        minn,
+        maxn,
+        sample,
+        lr,
+        ..FastTextParams::default()
+    };
+    Ok(params)
+}
+
+fn dictionary(bytes: &mut Bytes<impl BufRead>, params: &FastTextParams, seen: bool) -> Result<(Dictionary, bool)> {
+    let at = bytes.at;
+    let (size, words, labels) =
+        (bytes.count("its size")?, bytes.count("the number of words")?, bytes.count("the number of labels")?);
+    ensure!(words.checked_add(labels) == Some(size), "byte {at}: {words} words and {labels} labels are not {size}");
+    let tokens = bytes.long_count("the number of tokens")? as u64;
+    let at = bytes.at;
+    let pruned = bytes.long()?;
+    ensure!(
+        pruned >= -1 && pruned <= i64::from(params.bucket),
+        "byte {at}: {pruned} of {} buckets cannot be kept",
+        params.bucket
+    );
+    ensure!(size <= bytes.length / 10, "byte {at}: the file is too short for {size} words");
+    let (mut names, mut counts) = (Vec::with_capacity(size), Vec::with_capacity(size));
+    for i in 0..size {
+        let at = bytes.at;
+        let name = bytes.name().with_context(|| format!("word {} of {size}", i + 1))?;
+        counts.push(bytes.long_count("a count")? as u64);
+        let [kind] = bytes.array()?;
+        ensure!(
+            kind == u8::from(i >= words),
+            "byte {at}: {name:?}, name {} of {size}, has kind {kind} out of its order",
+            i + 1
+        );
+        names.push(name);
+    }
+    let buckets = if pruned < 0 {
+        Buckets::All
+    } else {
+        let mut map = FxHashMap::default();
+        for _ in 0..pruned {
+            let at = bytes.at;
+            let (bucket, row) = (bytes.count("a bucket")? as u32, bytes.count("a row")? as u32);
+            ensure!(
+                bucket < params.bucket && i64::from(row) < pruned,
+                "byte {at}: bucket {bucket} cannot have row {row} of {pruned}"
+            );
+            map.insert(bucket, row);
+        }
+        ensure!(map.len() as i64 == pruned, "a bucket has two rows");
+        if seen { Buckets::Seen(map) } else { Buckets::Pruned(map) }
+    };
+    Ok((Dictionary::of(names, counts, words, tokens, buckets, params)?, pruned >= 0))
+}
+
+fn matrix(bytes: &mut Bytes<impl BufRead>, quantised: bool) -> Result<Matrix> {
+    let norms_apart = quantised && bytes.flag("lengths are apart")?;
+    let at = bytes.at;
+    let (rows, dim) = (bytes.long_count("the number of rows")?, bytes.long_count("the dimension")?);
+    ensure!(dim > 0 && dim <= 1 << 20, "byte {at}: a row cannot have {dim} values");
+    if !quantised {
+        let cells = rows.checked_mul(dim).with_context(|| format!("byte {at}: {rows} rows are too many"))?;
+        return Ok(Matrix::Dense { rows, dim, values: bytes.floats(cells)? });
+    }
+    let size = bytes.count("the number of codes")?;
+    let codes = bytes.take(size)?;
+    let quantiser = quantiser(bytes)?;
+    ensure!(
+        quantiser.dim() == dim && rows.checked_mul(quantiser.parts()) == Some(size),
+        "byte {at}: {size} codes do not make {rows} rows of {dim} values in {} parts",
+        quantiser.parts()
+    );
+    let norms = match norms_apart {
+        true => Some((bytes.take(rows)?, self::quantiser(bytes)?)),
+        false => None,
+    };
+    ensure!(norms.as_ref().is_none_or(|(_, quantiser)| quantiser.dim() == 1), "byte {at}: lengths have one value");
+    Ok(Matrix::Quantised { rows, codes, quantiser, norms })
+}
+
+fn quantiser(bytes: &mut Bytes<impl BufRead>) -> Result<Quantiser> {
+    let at = bytes.at;
+    let mut number = || bytes.count("a size of the quantiser");
+    let (dim, parts, width, last) = (number()?, number()?, number()?, number()?);
+    ensure!((1..=1 << 20).contains(&dim), "byte {at}: a quantiser of {dim} values cannot be");
+    let quantiser = Quantiser::of(dim, width, bytes.floats(dim * 256)?).with_context(|| format!("byte {at}"))?;
+    let rest = dim - (quantiser.parts() - 1) * width;
+    ensure!(
+        parts == quantiser.parts() && last == rest,
+        "byte {at}: {dim} values in parts of {width} are not {parts} parts, the last of {last}"
+    );
+    Ok(quantiser)
+}
+
+fn write_matrix(matrix: &Matrix, out: &mut impl Write) -> Result<()> {
+    let sizes = |out: &mut dyn Write| -> Result<()> {
+        out.write_all(&(matrix.rows() as i64).to_le_bytes())?;
+        Ok(out.write_all(&(matrix.dim() as i64).to_le_bytes())?)
+    };
+    match matrix {
+        Matrix::Dense { values, .. } => {
+            sizes(out)?;
+            out.write_all(bytemuck::cast_slice(values))?;
+        }
+        Matrix::Quantised { codes, quantiser, norms, .. } => {
+            out.write_all(&[u8::from(norms.is_some())])?;
+            sizes(out)?;
+            out.write_all(&i32::try_from(codes.len()).context("too many rows for a quantised file")?.to_le_bytes())?;
+            out.write_all(codes)?;
+            write_quantiser(quantiser, out)?;
+            if let Some((codes, quantiser)) = norms {
+                out.write_all(codes)?;
+                write_quantiser(quantiser, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn write_quantiser(quantiser: &Quantiser, out: &mut impl Write) -> Result<()> {
+    let (dim, parts, width) = (quantiser.dim(), quantiser.parts(), quantiser.width());
+    for value in [dim, parts, width, dim - (parts - 1) * width] {
+        out.write_all(&i32::try_from(value)?.to_le_bytes())?;
+    }
+    Ok(out.write_all(bytemuck::cast_slice(quantiser.centroids()))?)
+}

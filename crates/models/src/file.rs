@@ -1,0 +1,269 @@
+//! Fitted models on disk: one file, whole or absent, that says what it is and what it has seen.
+//!
+//! Layout: the magic bytes `INKSTONE`, the version of this layout (u32), the length of the header (u32), the header as JSON,
+//! then sections of plain bytes, each beginning at a multiple of 64 so that numbers can be read in place from a mapped
+//! file. All numbers are little-endian. The header names the kind of the model, the kind's own version, the last time of
+//! the data it was fitted on, its parameters, and each section's place, length and BLAKE3 key. The same model gives the same bytes.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use bytemuck::Pod;
+use chrono::NaiveDateTime;
+use memmap2::Mmap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use inkstone_base::data::Key;
+use inkstone_base::disk;
+
+#[cfg(target_endian = "big")]
+compile_error!("model files are read in place and are little-endian");
+
+const MAGIC: &[u8; 8] = b"INKSTONE";
+const LAYOUT: u32 = 1;
+const ALIGN: usize = 64;
+/// Bytes before the header.
+const PREFIX: usize = 16;
+
+/// What a model file says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelHeader {
+    /// What it is: `ngram`, `tfidf`, `lsa`, ...
+    pub kind: String,
+    /// Version of this kind's sections.
+    pub version: u32,
+    /// The last time of the data it was fitted on; none when the data had no times.
+    pub fitted_until: Option<NaiveDateTime>,
+    /// Documents that it was fitted on.
+    pub documents: u64,
+    /// What it was fitted with, the cutting of text included.
+    pub params: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    #[serde(flatten)]
+    header: ModelHeader,
+    sections: Vec<Section>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Section {
+    name: String,
+    /// From the first section's beginning.
+    offset: usize,
+    length: usize,
+    key: Key,
+}
+
+/// Writes a model: its header and named sections of bytes (`bytemuck::cast_slice` makes them of numbers).
+pub fn write_model(path: &Path, header: &ModelHeader, sections: &[(&str, &[u8])]) -> Result<()> {
+    let mut offset = 0;
+    let places = sections.iter().map(|(name, bytes)| {
+        let section = Section { name: (*name).to_owned(), offset, length: bytes.len(), key: Key::of(bytes) };
+        offset = (offset + bytes.len()).next_multiple_of(ALIGN);
+        section
+    });
+    let stored = Stored { header: header.clone(), sections: places.collect() };
+    let text = serde_json::to_vec(&stored)?;
+    disk::write_atomic(path, |out| {
+        out.write_all(MAGIC)?;
+        out.write_all(&LAYOUT.to_le_bytes())?;
+        out.write_all(&u32::try_from(text.len()).context("the header of a model is too long")?.to_le_bytes())?;
+        out.write_all(&text)?;
+        pad(out, PREFIX + text.len())?;
+        for (_, bytes) in sections {
+            out.write_all(bytes)?;
+            pad(out, bytes.len())?;
+        }
+        Ok(())
+    })
+}
+
+fn pad(out: &mut impl Write, length: usize) -> Result<()> {
+    Ok(out.write_all(&[0; ALIGN][..length.next_multiple_of(ALIGN) - length])?)
+}
+
+/// A model file, mapped into memory.
+pub struct ModelFile {
+    path: PathBuf,
+    map: Mmap,
+    stored: Stored,
+    /// Where the first section begins.
+    base: usize,
+}
+
+impl ModelFile {
+    /// Opens a model of any kind; its sections must lie within the file. [`ModelFile::verify`] reads them all.
+    pub fn open(path: &Path) -> Result<ModelFile> {
+        let map = disk::map(path)?;
+        let broken = || format!("{} is cut short or damaged; train it again", path.display());
+        ensure!(map.starts_with(MAGIC), "{} is not a model of this program", path.display());
+        let number = |at: usize| Some(u32::from_le_bytes(map.get(at..at + 4)?.try_into().ok()?));
+        let layout = number(8).with_context(broken)?;
+        ensure!(
+            layout == LAYOUT,
+            "{} has layout {layout}, this version of the program reads layout {LAYOUT}; train it again",
+            path.display()
+        );
+        let length = number(12).with_context(broken)? as usize;
+        let text = map.get(PREFIX..PREFIX + length).with_context(broken)?;
+        let stored: Stored = serde_json::from_slice(text).with_context(broken)?;
+        let base = (PREFIX + length).next_multiple_of(ALIGN);
+        for section in &stored.sections {
+            let end = section.offset.checked_add(section.length).and_then(|end| end.checked_add(base));
+            ensure!(end.is_some_and(|end| end <= map.len()), broken());
+        }
+        Ok(ModelFile { path: path.to_owned(), map, stored, base })
+    }
+
+    /// Opens a model that must be of this kind and version.
+    pub fn open_kind(path: &Path, kind: &str, version: u32) -> Result<ModelFile> {
+        let file = ModelFile::open(path)?;
+        file.expect(kind, version)?;
+        Ok(file)
+    }
+
+    /// Fails when it is not of this kind and version.
+    pub fn expect(&self, kind: &str, version: u32) -> Result<()> {
+        let (header, path) = (self.header(), self.path.display());
+        ensure!(header.kind == kind, "{path} is a model of kind {}, not {kind}", header.kind);
+        ensure!(
+            header.version == version,
+            "{path} is a {kind} model of version {}, this version of the program reads version {version}; train it again",
+            header.version
+        );
+        Ok(())
+    }
+
+    /// What it says of itself.
+    pub fn header(&self) -> &ModelHeader {
+        &self.stored.header
+    }
+
+    /// Its parameters, read as `T`.
+    pub fn params<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_value(self.header().params.clone())
+            .with_context(|| format!("{}: the parameters are not those of this version", self.path.display()))
+    }
+
+    /// One of its parameters, read as `T`.
+    pub fn param<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<T> {
+        serde_json::from_value(self.header().params[name].clone())
+            .with_context(|| format!("{}: the parameter {name} is not that of this version", self.path.display()))
+    }
+
+    /// The bytes of a section.
+    pub fn bytes(&self, name: &str) -> Result<&[u8]> {
+        let found = self.stored.sections.iter().find(|section| section.name == name);
+        let section =
+            found.with_context(|| format!("{} has no section {name}; train it again", self.path.display()))?;
+        Ok(&self.map[self.base + section.offset..][..section.length])
+    }
+
+    /// A section as numbers, in place.
+    pub fn numbers<T: Pod>(&self, name: &str) -> Result<&[T]> {
+        bytemuck::try_cast_slice(self.bytes(name)?)
+            .map_err(|error| anyhow::anyhow!("{}: section {name} is damaged: {error}", self.path.display()))
+    }
+
+    /// A section that [`pack_strings`] made.
+    pub fn strings(&self, name: &str) -> Result<Vec<&str>> {
+        unpack_strings(self.bytes(name)?)
+            .with_context(|| format!("{}: section {name} is damaged; train it again", self.path.display()))
+    }
+
+    /// Checks every section against its key.
+    pub fn verify(&self) -> Result<()> {
+        for section in &self.stored.sections {
+            if Key::of(self.bytes(&section.name)?) != section.key {
+                bail!("{}: section {} is damaged; train it again", self.path.display(), section.name);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Strings as one section: their number, where each ends (u64), and their bytes.
+pub fn pack_strings<'a>(strings: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+    let (mut ends, mut text) = (Vec::new(), Vec::new());
+    for string in strings {
+        text.extend_from_slice(string.as_bytes());
+        ends.push(text.len() as u64);
+    }
+    let mut bytes = (ends.len() as u64).to_le_bytes().to_vec();
+    bytes.extend_from_slice(bytemuck::cast_slice(&ends));
+    bytes.extend_from_slice(&text);
+    bytes
+}
+
+fn unpack_strings(mut bytes: &[u8]) -> Option<Vec<&str>> {
+    let mut number = || {
+        let mut eight = [0; 8];
+        bytes.read_exact(&mut eight).ok()?;
+        Some(u64::from_le_bytes(eight) as usize)
+    };
+    let count = number()?;
+    let ends: Vec<usize> = (0..count).map(|_| number()).collect::<Option<_>>()?;
+    let text = std::str::from_utf8(bytes).ok()?;
+    let mut start = 0;
+    let strings = ends.into_iter().map(|end| text.get(std::mem::replace(&mut start, end)..end));
+    strings.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> ModelHeader {
+        ModelHeader {
+            kind: "tfidf".into(),
+            version: 3,
+            fitted_until: None,
+            documents: 2,
+            params: serde_json::json!({"min_df": 1}),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_in_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m.bin");
+        let idf = [1.5f64, -2.0];
+        let words = pack_strings(["增长", "", "减持"]);
+        write_model(&path, &header(), &[("words", &words), ("idf", bytemuck::cast_slice(&idf))]).unwrap();
+        let file = ModelFile::open_kind(&path, "tfidf", 3).unwrap();
+        file.verify().unwrap();
+        assert_eq!(file.header(), &header());
+        assert_eq!(file.numbers::<f64>("idf").unwrap(), idf);
+        assert_eq!(file.strings("words").unwrap(), ["增长", "", "减持"]);
+        assert!(file.bytes("weights").unwrap_err().to_string().contains("no section weights"));
+        assert!(file.numbers::<[u8; 7]>("idf").is_err());
+    }
+
+    #[test]
+    fn other_kinds_other_versions_and_damage_are_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("m.bin");
+        write_model(&path, &header(), &[("idf", &[7; 100])]).unwrap();
+        let said = |kind, version| match ModelFile::open_kind(&path, kind, version) {
+            Ok(_) => String::new(),
+            Err(error) => error.to_string(),
+        };
+        assert!(said("ngram", 3).contains("of kind tfidf, not ngram"));
+        assert!(said("tfidf", 2).contains("version 3, this version of the program reads version 2"));
+        let whole = std::fs::read(&path).unwrap();
+        let mut damaged = whole.clone();
+        let last = damaged.len() - 64;
+        damaged[last] ^= 1;
+        std::fs::write(&path, &damaged).unwrap();
+        let error = ModelFile::open(&path).unwrap().verify().unwrap_err().to_string();
+        assert!(error.contains("section idf is damaged"), "{error}");
+        for cut in [4, 14, 40, whole.len() - 100] {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            assert!(ModelFile::open(&path).is_err(), "{cut}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! GloVe: vectors whose products give the logarithms of how often words stand near each other.
+//!
+//! Pennington, Socher and Manning (2014). Minimises the sum over all pairs of `f(x) (w_i . c_j + b_i + b~_j - ln x)^2 / 2` with
+//! `f(x) = min(1, (x / x_max)^alpha)` by AdaGrad, a step a pair; a word's vector is `w + c`. Counts are those of
+//! [`super::Cooccurrence`] by 1/distance; initial values, clipping and accumulated squares are those of the authors' program.
+//!
+//! Words are dealt into [`PARTS`] parts, and pairs into as many blocks a side. Blocks that share neither a part of words nor one
+//! of contexts are trained at once (Gemulla, Nijkamp, Haas and Sismanis 2011), so that the result does not depend on threads.
+
+mod pairs;
+mod train;
+
+use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
+
+pub use pairs::Pairs;
+
+/// Parts of the words, and of the contexts.
+const PARTS: usize = 8;
+
+/// Parameters of GloVe; the names are those of the authors' program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GloveParams {
+    /// Values of a vector. Default 100.
+    pub dim: usize,
+    /// Passes over all pairs. Default 15.
+    pub epochs: usize,
+    /// Initial rate of learning. Default 0.05.
+    pub lr: f64,
+    /// The count from which pairs weigh alike. Default 100; 10 suits corpora of some tens of MB.
+    pub x_max: f64,
+    /// Exponent of the weights below. Default 0.75.
+    pub alpha: f64,
+}
+
+impl Default for GloveParams {
+    fn default() -> GloveParams {
+        GloveParams { dim: 100, epochs: 15, lr: 0.05, x_max: 100.0, alpha: 0.75 }
+    }
+}
+
+impl GloveParams {
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.dim > 0, "dim = 0: a vector needs a value (--dim)");
+        ensure!(self.epochs > 0, "epochs = 0: nothing would be learned (--epochs)");
+        ensure!(self.lr > 0.0 && self.lr.is_finite(), "lr = {} must be a number above 0 (--lr)", self.lr);
+        ensure!(self.x_max > 0.0 && self.x_max.is_finite(), "x_max = {} must be a number above 0", self.x_max);
+        ensure!((0.0..=1.0).contains(&self.alpha), "alpha = {} must be between 0 and 1", self.alpha);
+        Ok(())
+    }
+
+    /// The weight of a pair.
+    fn weight(&self, count: f64) -> f64 {
+        (count / self.x_max).min(1.0).powf(self.alpha)
+    }
+}

@@ -1,0 +1,104 @@
+//! Text models that are trained here: counts and TF-IDF, lexicons, linear models, boosted trees, SESTM, topics, n-grams, word vectors,
+//! keywords, small neural networks, and walk-forward fits of them.
+//!
+//! Takes tokens (`&[&str]`) or rows of token counts ([`Csr`]); gives rows, scores or words.
+//! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
+//! `inkstone-text`), or turning documents into a factor by date and code (that is `inkstone-lab`).
+
+mod alias;
+mod bayes;
+mod boost;
+mod calibration;
+pub mod checkpoint;
+mod cooccurrence;
+mod estimate;
+mod explain;
+mod fasttext;
+mod file;
+mod glove;
+mod induce;
+mod keywords;
+mod lexicon;
+mod linear;
+mod lsa;
+mod metrics;
+mod nearest;
+pub mod neural;
+mod newwords;
+pub mod ngram;
+mod npz;
+mod pooling;
+mod projection;
+mod random;
+#[cfg(test)]
+mod reference;
+mod sestm;
+mod sparse;
+mod svd;
+pub mod textnet;
+mod validation;
+mod vectorize;
+mod vectors;
+mod walk_forward;
+mod word2vec;
+mod words;
+
+pub use bayes::{BayesForm, BayesParams, naive_bayes};
+pub use boost::{BoostParams, Boosted};
+pub use calibration::{CalibrationForm, Calibrator};
+pub use cooccurrence::{Cooccurrence, CooccurrenceParams, PairCounter, PairWeighting, Ppmi, PpmiParams};
+pub use estimate::{
+    ClassWeight, Estimator, EstimatorParams, FoldFeatures, Goal, Guess, Judgement, Link, Method, Task, calibrate,
+    fit_estimator, out_of_fold, search_penalty,
+};
+pub use explain::{Explanation, Part};
+pub use fasttext::{
+    Dictionary, END_OF_LINE, FastText, FastTextParams, Form, Loss, QuantiseParams, Samples, is_fasttext,
+};
+pub use fasttext::{train_supervised, train_words};
+pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
+pub use glove::GloveParams;
+pub use glove::Pairs;
+pub use induce::{
+    InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic,
+    induce, induce_walk,
+};
+pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
+pub use lexicon::{DISCLAIMERS, WARNINGS};
+pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
+pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
+pub use lsa::Lsa;
+pub use lsa::component_names;
+pub use metrics::area_under_curve;
+pub use metrics::{
+    Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport,
+    character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,
+};
+pub use nearest::{Nearest, Neighbour};
+pub use nearest::{cosine, unit};
+pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
+pub use npz::npy_header;
+pub use npz::{NpzWriter, read_npz, write_npz};
+pub use pooling::PooledText;
+pub use pooling::{Pooling, PoolingForm, PoolingParams};
+pub use projection::{Tsne, neighbours_kept, pca, tsne};
+pub use sestm::{
+    Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
+    sestm_walk,
+};
+pub use sparse::{Csr, Row, SpilledCsr};
+pub use svd::RowsWriter;
+pub(crate) use svd::SparseRows;
+pub use svd::SvdParams;
+pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
+pub use vectorize::TITLE_TEXT;
+pub use vectorize::{
+    Analyzer, Fields, FoldCounts, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
+};
+pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors};
+pub use walk_forward::{
+    ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
+};
+pub use word2vec::{Architecture, Objective, Word2vecParams};
+pub use word2vec::{Corpus, DOCUMENT, Doc2vec, END, Word2vec};
+pub use words::WordLimits;

@@ -1,0 +1,83 @@
+//! Several linear scores of one row: what classifiers of more than two classes, naive Bayes and label sets have in common.
+
+use rayon::prelude::*;
+
+use super::Linear;
+use crate::sparse::{Csr, Row};
+
+/// Rows that one task scores at the least.
+const ROWS_PER_TASK: usize = 256;
+
+/// Linear scores `[outputs]` of rows: weights `[columns, outputs]`, so that a row is read once for all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinearMap {
+    pub outputs: usize,
+    /// `[columns, outputs]`.
+    pub weights: Vec<f64>,
+    /// What a row of zeros gets, by output.
+    pub(crate) intercepts: Vec<f64>,
+}
+
+impl LinearMap {
+    /// Puts single models side by side; all have the same columns.
+    pub fn of(models: &[Linear]) -> LinearMap {
+        let outputs = models.len();
+        let columns = models.first().map_or(0, |model| model.weights.len());
+        let mut weights = vec![0.0; columns * outputs];
+        for (k, model) in models.iter().enumerate() {
+            weights[k..].iter_mut().step_by(outputs).zip(&model.weights).for_each(|(to, from)| *to = *from);
+        }
+        LinearMap { outputs, weights, intercepts: models.iter().map(|model| model.intercept).collect() }
+    }
+
+    /// Scores a row.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// Columns that a row may have.
+    pub fn columns(&self) -> usize {
+        self.weights.len() / self.outputs.max(1)
+    }
+
+    /// The weight of a column in an output.
+    pub fn weight(&self, column: u32, output: usize) -> f64 {
+        self.weights[column as usize * self.outputs + output]
+    }
+
+    /// What a row of zeros gets in an output.
+    pub fn intercept(&self, output: usize) -> f64 {
+        self.intercepts[output]
+    }
+
+    /// The scores of rows, `[rows, outputs]`. Call inside `Ctx::install`.
+    pub fn scores(&self, x: &Csr) -> Vec<f64> {
+        let mut out = vec![0.0; x.rows() * self.outputs];
+        product(x, &self.weights, self.outputs, &mut out);
+        out.chunks_mut(self.outputs).for_each(|row| row.iter_mut().zip(&self.intercepts).for_each(|(s, b)| *s += b));
+        out
+    }
+
+    /// What each column of a row adds to the score of one output, or to its lead over another (`against`); the first
+    /// number is what is there without any column.
+    pub fn explain(&self, row: Row<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
+        let over = |of: &dyn Fn(usize) -> f64| of(output) - against.map_or(0.0, of);
+        let part = |(j, value): (u32, f32)| (j, f64::from(value) * over(&|k| self.weight(j, k)));
+        (over(&|k| self.intercepts[k]), row.iter().map(part).collect())
+    }
+}
+
+/// The product of rows with weights `[columns, outputs]`, into `[rows, outputs]`; each element is summed by one thread in
+/// column order.
+pub(super) fn product(x: &Csr, weights: &[f64], outputs: usize, out: &mut [f64]) {
+    assert!(weights.len() >= x.cols() * outputs, "{} weights for {} columns", weights.len(), x.cols());
+    out.par_chunks_mut(outputs).with_min_len(ROWS_PER_TASK).enumerate().for_each(|(i, out)| {
+        out.fill(0.0);
+        for (j, value) in x.row(i).iter() {
+            let at = j as usize * outputs;
+            for (out, w) in out.iter_mut().zip(&weights[at..at + outputs]) {
+                *out += f64::from(value) * w;
+            }
+        }
+    });
+}

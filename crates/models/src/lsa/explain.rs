@@ -1,0 +1,55 @@
+//! Which terms put a document where it lies.
+
+use anyhow::{Context, Result};
+
+use super::Lsa;
+use crate::{Analyzer, Explanation, Fields, Part};
+
+/// Terms by which the formula names a component.
+const NAMED: usize = 8;
+
+impl Lsa {
+    /// What each term gave to the document's place on a component (`c1`, ...; default: the one that it lies farthest out
+    /// on), the largest first.
+    pub fn explain(&self, analyzer: &Analyzer, fields: Fields<'_>, of: Option<&str>) -> Result<Explanation> {
+        let row = self.vectorizer.transform(analyzer, fields);
+        let point = self.transform(analyzer, fields);
+        let component = match of {
+            Some(name) => self.component(name)?,
+            None => (0..self.dim()).rev().max_by(|&a, &b| point[a].abs().total_cmp(&point[b].abs())).unwrap_or(0),
+        };
+        let part = |&(column, weight): &(u32, f32)| {
+            let loading = f64::from(self.right[column as usize * self.dim() + component]);
+            let weight = f64::from(weight);
+            let token = self.vectorizer.terms()[column as usize].to_string();
+            Part { token, value: weight * loading, detail: vec![("weight", weight), ("loading", loading)] }
+        };
+        let terms: Vec<Part> = row.iter().map(part).collect();
+        let leading: Vec<String> = self
+            .top_terms(component, NAMED)
+            .into_iter()
+            .map(|(term, loading)| format!("{term} {loading:.3}"))
+            .collect();
+        let explanation = Explanation {
+            of: Some(format!("c{}", component + 1)),
+            formula: format!(
+                "sum of weight x loading on c{}, whose largest loadings are {}; weight = {}",
+                component + 1,
+                leading.join(", "),
+                self.vectorizer.formula()
+            ),
+            score: terms.iter().map(|part| part.value).sum(),
+            terms,
+            ..Explanation::default()
+        };
+        Ok(explanation.largest_first())
+    }
+
+    fn component(&self, name: &str) -> Result<usize> {
+        let number = name.strip_prefix('c').unwrap_or(name).parse::<usize>().ok();
+        number
+            .filter(|number| (1..=self.dim()).contains(number))
+            .map(|number| number - 1)
+            .with_context(|| format!("the model has no component {name}; there are c1 to c{}", self.dim()))
+    }
+}

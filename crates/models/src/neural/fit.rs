@@ -1,0 +1,295 @@
+//! The training loop of all networks: epochs of batches, held-out text that says when to stop, checkpoints.
+//!
+//! A batch is cut into pieces whose size does not depend on the threads; each piece has a graph of its own, and gradients are
+//! summed in the order of the pieces. All random draws come from the seed, the epoch and the batch, so that a run that was
+//! interrupted ends with the bytes of one that was not.
+
+use anyhow::{Context, Result, bail, ensure};
+use candle_core::Tensor;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::weights::{Leaves, Weights};
+use crate::ModelFile;
+use crate::checkpoint::Checkpoint;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+
+/// Numbers of a gradient that a thread sums at once.
+const NUMBERS: usize = 1 << 14;
+
+/// How a network is trained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FitParams {
+    /// Passes over the examples at the most. Default 5.
+    pub epochs: usize,
+    /// Examples a step: predicted words, windows or documents. Default 256.
+    pub batch: usize,
+    /// Rate of learning, of Adam's steps. Default 0.001.
+    pub lr: f64,
+    /// Euclidean length that the gradient of a batch is shortened to; 0 never. Default 5.
+    pub clip: f64,
+    /// Epochs in a row without a better loss on held-out documents after which training ends; each goes back to the best
+    /// weights and halves the rate. Default 2.
+    pub patience: usize,
+    /// Share of the documents that is held out for this, of language models the last ones; 0: none, and all epochs are run.
+    /// Default 0.05.
+    pub held_out_share: f64,
+}
+
+impl Default for FitParams {
+    fn default() -> FitParams {
+        FitParams { epochs: 5, batch: 256, lr: 1e-3, clip: 5.0, patience: 2, held_out_share: 0.05 }
+    }
+}
+
+impl FitParams {
+    /// Fails when a setting cannot work.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.epochs > 0, "--epochs 0 trains nothing; give 1 or more");
+        ensure!(self.batch > 0, "--batch 0 has no examples; give 1 or more");
+        ensure!(self.lr > 0.0 && self.lr.is_finite(), "--lr {} is no rate; give a number above 0", self.lr);
+        ensure!(self.clip >= 0.0, "--clip {} is no length; give 0 or more", self.clip);
+        ensure!(self.patience > 0, "--patience 0 would end before it began; give 1 or more");
+        let share = self.held_out_share;
+        ensure!((0.0..=0.5).contains(&share), "--held-out-share {share} must lie between 0 and 0.5");
+        Ok(())
+    }
+}
+
+/// What an epoch brought.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochFigures {
+    /// From 1.
+    pub epoch: usize,
+    /// Rate of learning.
+    pub lr: f64,
+    /// Mean loss of an example while its weights were changing.
+    pub loss: f64,
+    /// Mean loss of a held-out example after the epoch.
+    pub held_out: Option<f64>,
+}
+
+/// What is trained.
+pub(crate) trait Network: Sync {
+    /// What one graph works on.
+    type Piece: Send + Sync;
+
+    /// Batches of an epoch.
+    fn batches(&self) -> usize;
+
+    /// Examples of an epoch, for progress, and what they are.
+    fn examples(&self) -> (u64, &'static str);
+
+    /// The order of an epoch, as the network understands it.
+    fn order(&self, rng: &mut ChaCha8Rng) -> Vec<u32>;
+
+    /// One batch of an epoch; `carried` is what the pieces of the batch before gave on.
+    fn batch(&self, order: &[u32], number: usize, carried: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<Self::Piece>;
+
+    /// By weight the rows that pieces read; none for all.
+    fn reads(&self, pieces: &[Self::Piece]) -> Vec<Option<Vec<u32>>>;
+
+    /// The sum of the losses of a piece, and what it gives on to the next batch.
+    fn loss(&self, leaves: &Leaves, piece: &Self::Piece) -> Result<(Tensor, Vec<f32>)>;
+
+    /// Examples of a piece.
+    fn size(&self, piece: &Self::Piece) -> usize;
+
+    /// Mean loss of a held-out example, if any are held out.
+    fn held_out(&self, weights: &Weights, ctx: &Ctx) -> Result<Option<f64>>;
+}
+
+/// Where training stands after an epoch.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub weights: Weights,
+    pub best: Weights,
+    pub(crate) best_loss: Option<f64>,
+    /// Epochs in a row that brought nothing better.
+    pub worse: usize,
+    pub lr: f64,
+    pub epochs: Vec<EpochFigures>,
+}
+
+/// The figures of a state that are not weights.
+#[derive(Serialize, Deserialize)]
+struct Figures {
+    steps: i32,
+    best_steps: i32,
+    best_loss: Option<f64>,
+    worse: usize,
+    lr: f64,
+    epochs: Vec<EpochFigures>,
+}
+
+impl State {
+    /// Takes up what an interrupted training of the same left.
+    fn resume(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let Some(file) = checkpoint.read()? else { return Ok(()) };
+        let figures: Figures = file.param("state")?;
+        fill(&mut self.weights, &file, ["values", "moments"], figures.steps)?;
+        fill(&mut self.best, &file, ["best_values", "best_moments"], figures.best_steps)?;
+        (self.best_loss, self.worse) = (figures.best_loss, figures.worse);
+        (self.lr, self.epochs) = (figures.lr, figures.epochs);
+        Ok(())
+    }
+
+    fn keep(&self, checkpoint: &Checkpoint) -> Result<()> {
+        let ((moments, steps), (best_moments, best_steps)) = (self.weights.memory(), self.best.memory());
+        let State { best_loss, worse, lr, ref epochs, .. } = *self;
+        let state = json!(Figures { steps, best_steps, best_loss, worse, lr, epochs: epochs.clone() });
+        let values =
+            |weights: &Weights| weights.all.iter().flat_map(|w| w.values.iter().copied()).collect::<Vec<f32>>();
+        let sections = [
+            ("values", values(&self.weights)),
+            ("moments", moments),
+            ("best_values", values(&self.best)),
+            ("best_moments", best_moments),
+        ];
+        checkpoint.write(state, &sections.each_ref().map(|(name, all)| (*name, bytemuck::cast_slice(all))))
+    }
+}
+
+fn fill(weights: &mut Weights, file: &ModelFile, names: [&str; 2], steps: i32) -> Result<()> {
+    let mut values = file.numbers::<f32>(names[0])?;
+    for weight in &mut weights.all {
+        let (here, rest) = values.split_at_checked(weight.values.len()).context("the checkpoint is of another size")?;
+        weight.values.copy_from_slice(here);
+        values = rest;
+    }
+    weights.remember(file.numbers(names[1])?, steps)
+}
+
+/// Trains; gives the weights that were best on held-out examples, or the last where none are held out.
+pub(crate) fn fit<N: Network>(
+    network: &N,
+    weights: Weights,
+    params: &FitParams,
+    checkpoint: Option<&Checkpoint>,
+    ctx: &Ctx,
+) -> Result<(Weights, Vec<EpochFigures>)> {
+    let (best, lr) = (weights.clone(), params.lr);
+    let mut state = State { weights, best, best_loss: None, worse: 0, lr, epochs: Vec::new() };
+    if let Some(checkpoint) = checkpoint {
+        state.resume(checkpoint)?;
+    }
+    let (examples, unit) = network.examples();
+    let epochs = params.epochs.saturating_sub(state.epochs.len());
+    ctx.stage("fit", unit, Some(examples * epochs as u64), || {
+        while state.epochs.len() < params.epochs && state.worse < params.patience {
+            epoch(network, &mut state, params, ctx)?;
+            if let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.is_due()) {
+                state.keep(checkpoint)?;
+            }
+        }
+        let mut report = Report::new("fit");
+        report.fact("epochs", &state.epochs);
+        Ok(report)
+    })?;
+    let weights = if state.best_loss.is_some() { state.best } else { state.weights };
+    Ok((weights, state.epochs))
+}
+
+/// The random numbers of one batch.
+fn draws(seed: u64, epoch: usize, batch: usize) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    rng.set_stream(((epoch as u64) << 32) | batch as u64);
+    rng
+}
+
+fn epoch<N: Network>(network: &N, state: &mut State, params: &FitParams, ctx: &Ctx) -> Result<()> {
+    let number = state.epochs.len() + 1;
+    let order = network.order(&mut draws(ctx.seed(), number, u32::MAX as usize));
+    let (mut sum, mut seen, mut carried) = (0.0, 0usize, Vec::new());
+    for batch in 0..network.batches() {
+        let mut rng = draws(ctx.seed(), number, batch);
+        let pieces = network.batch(&order, batch, std::mem::take(&mut carried), &mut rng);
+        let examples: usize = pieces.iter().map(|piece| network.size(piece)).sum();
+        let leaves = state.weights.leaves(network.reads(&pieces))?;
+        let done = ctx.install(|| {
+            let pieces = pieces.par_iter().map(|piece| -> Result<(f64, Vec<Vec<f32>>, Vec<f32>)> {
+                ctx.check()?;
+                let (loss, carried) = network.loss(&leaves, piece)?;
+                Ok((f64::from(loss.to_scalar::<f32>()?), leaves.gradients(&loss)?, carried))
+            });
+            pieces.collect::<Result<Vec<_>>>()
+        })?;
+        let loss: f64 = done.iter().map(|(loss, ..)| loss).sum();
+        let (gradients, on): (Vec<Vec<Vec<f32>>>, Vec<Vec<f32>>) = done.into_iter().map(|(_, g, c)| (g, c)).unzip();
+        carried = on;
+        ctx.install(|| {
+            let mut gradient = summed(gradients, 1.0 / examples as f32);
+            let length = length(&gradient);
+            if !(loss.is_finite() && length.is_finite()) {
+                bail!(
+                    "the loss is no longer a number: epoch {number}, batch {} of {}, at a rate of {}; lower --lr",
+                    batch + 1,
+                    network.batches(),
+                    state.lr
+                );
+            }
+            if params.clip > 0.0 && length > params.clip {
+                let by = (params.clip / length) as f32;
+                gradient.iter_mut().for_each(|values| values.iter_mut().for_each(|v| *v *= by));
+            }
+            state.weights.step(&leaves, &gradient, state.lr as f32);
+            Ok(())
+        })?;
+        sum += loss;
+        seen += examples;
+        ctx.advance(examples as u64)?;
+        ctx.note(format!("epoch {number}, loss {:.4}, lr {}", sum / seen as f64, state.lr));
+    }
+    let held_out = network.held_out(&state.weights, ctx)?;
+    state.epochs.push(EpochFigures { epoch: number, lr: state.lr, loss: sum / seen as f64, held_out });
+    match held_out {
+        Some(loss) if !loss.is_finite() => {
+            bail!("the loss on held-out text is no number: epoch {number}, at a rate of {}; lower --lr", state.lr)
+        }
+        Some(loss) if state.best_loss.is_none_or(|best| loss < best) => {
+            (state.best, state.best_loss, state.worse) = (state.weights.clone(), Some(loss), 0);
+        }
+        Some(_) => {
+            (state.weights, state.lr, state.worse) = (state.best.clone(), state.lr / 2.0, state.worse + 1);
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+/// The gradients of all pieces by weight, summed in their order.
+fn summed(pieces: Vec<Vec<Vec<f32>>>, scale: f32) -> Vec<Vec<f32>> {
+    let weights = pieces.first().map_or(0, Vec::len);
+    let mut by_weight: Vec<Vec<Vec<f32>>> = (0..weights).map(|_| Vec::with_capacity(pieces.len())).collect();
+    for piece in pieces {
+        by_weight.iter_mut().zip(piece).for_each(|(all, gradient)| {
+            if !gradient.is_empty() {
+                all.push(gradient);
+            }
+        });
+    }
+    let sum = |all: Vec<Vec<f32>>| {
+        let mut all = all.into_iter();
+        let Some(mut sum) = all.next() else { return Vec::new() };
+        let rest: Vec<Vec<f32>> = all.collect();
+        sum.par_chunks_mut(NUMBERS).enumerate().for_each(|(i, part)| {
+            for other in &rest {
+                part.iter_mut().zip(&other[i * NUMBERS..]).for_each(|(a, b)| *a += b);
+            }
+            part.iter_mut().for_each(|a| *a *= scale);
+        });
+        sum
+    };
+    by_weight.into_iter().map(sum).collect()
+}
+
+fn length(gradient: &[Vec<f32>]) -> f64 {
+    let part = |part: &[f32]| part.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>();
+    let sums = |values: &Vec<f32>| values.par_chunks(NUMBERS).map(part).collect::<Vec<f64>>().iter().sum::<f64>();
+    gradient.iter().map(sums).sum::<f64>().sqrt()
+}

@@ -1,0 +1,47 @@
+//! The model file of a neural language model.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use chrono::NaiveDateTime;
+use serde::Serialize;
+
+use super::{LanguageKind, LanguageParams, LanguageWords, NeuralLanguage};
+use crate::neural::file::{Saved, read_settings, read_weights};
+use crate::{ModelFile, pack_strings};
+
+impl LanguageKind {
+    /// The network that files of this kind hold.
+    pub fn of_file(kind: &str) -> Option<LanguageKind> {
+        LanguageKind::ALL.into_iter().find(|known| known.name() == kind)
+    }
+}
+
+impl NeuralLanguage {
+    /// Writes the model file; `cut` says how its documents were cut.
+    pub fn save(
+        &self,
+        path: &Path,
+        cut: &impl Serialize,
+        documents: u64,
+        fitted_until: Option<NaiveDateTime>,
+    ) -> Result<()> {
+        let NeuralLanguage { params, weights, epochs, .. } = self;
+        let words = pack_strings(self.words.words.iter().map(AsRef::as_ref));
+        let sections = [("words", &words[..]), ("counts", bytemuck::cast_slice(&self.words.counts))];
+        Saved { kind: params.kind.name(), params, weights, epochs }.write(path, cut, documents, fitted_until, &sections)
+    }
+
+    /// Reads a model.
+    pub fn read(file: &ModelFile) -> Result<NeuralLanguage> {
+        let Some(kind) = LanguageKind::of_file(&file.header().kind) else {
+            bail!("a model of kind {} is no neural language model", file.header().kind)
+        };
+        let (params, epochs): (LanguageParams, _) = read_settings(file, kind.name())?;
+        params.check()?;
+        let words = file.strings("words")?.into_iter().map(Box::from).collect();
+        let words = LanguageWords::new(words, file.numbers("counts")?.to_vec())?;
+        let weights = read_weights(file, params.shapes(words.classes()))?;
+        Ok(NeuralLanguage { params, words, weights, epochs })
+    }
+}

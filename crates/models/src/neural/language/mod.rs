@@ -1,0 +1,286 @@
+//! Neural language models: NNLM, LBL and RNNLM.
+//!
+//! | kind | paper | features of a context |
+//! |---|---|---|
+//! | `nnlm` | Bengio, Ducharme, Vincent and Jauvin 2003 | tanh(d + H x), and x itself with direct connections; x: the vectors of the n - 1 words before |
+//! | `lbl` | Mnih and Hinton 2007 | the sum of C_i x_i, plus a bias: a guess at the vector of the next word |
+//! | `rnnlm` | Mikolov, Karafiát, Burget, Černocký and Khudanpur 2010 | h = sigmoid(vector of the word before + W h of the step before) |
+//!
+//! The probability of a word is a softmax of features · its row of the output + its bias over all words; LBL's rows are the
+//! word vectors themselves. Words are numbered by frequency; after the last stand `</s>`, which ends a document and is also
+//! what stands before its first word, and `<unk>` for all words outside the vocabulary. Documents know nothing of each other.
+//!
+//! The bias of a word begins at the logarithm of its share, so that training begins at the unigram model.
+
+mod batches;
+mod features;
+mod file;
+mod score;
+#[cfg(test)]
+mod tests;
+
+use anyhow::{Result, ensure};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::fit::{EpochFigures, FitParams, fit};
+use super::sampled::Sampler;
+use super::weights::{Weight, Weights};
+use crate::checkpoint::Checkpoint;
+use batches::LanguageNet;
+use inkstone_base::job::Ctx;
+pub use score::LanguageScorer;
+
+/// The weights by number.
+const WORDS: usize = 0;
+const OUTPUT: usize = 1;
+const INNER: usize = 2;
+const BIAS: usize = 3;
+
+/// Bound of the vectors that training begins with.
+const START: f32 = 0.1;
+
+/// Which network it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum LanguageKind {
+    /// Bengio's: a hidden layer over the words before.
+    #[default]
+    Nnlm,
+    /// The log-bilinear model: no hidden layer.
+    Lbl,
+    /// The recurrent model.
+    Rnnlm,
+}
+
+impl LanguageKind {
+    /// All of them.
+    pub const ALL: [LanguageKind; 3] = [LanguageKind::Nnlm, LanguageKind::Lbl, LanguageKind::Rnnlm];
+
+    /// What `train` and model files call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            LanguageKind::Nnlm => "nnlm",
+            LanguageKind::Lbl => "lbl",
+            LanguageKind::Rnnlm => "rnnlm",
+        }
+    }
+}
+
+/// Parameters of a neural language model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LanguageParams {
+    /// Which network. Default `nnlm`.
+    pub kind: LanguageKind,
+    /// Words of an n-gram, the predicted one among them; without effect on `rnnlm`. Default 4.
+    pub order: usize,
+    /// Values of a word vector; those of `rnnlm` have `hidden`. Default 60.
+    pub dim: usize,
+    /// Units of the hidden layer; `lbl` has none. Default 50.
+    pub hidden: usize,
+    /// For `nnlm`: whether the word vectors also act on the output directly. Default false.
+    pub direct: bool,
+    /// For `rnnlm`: steps that gradients go back. Default 10.
+    pub bptt: usize,
+    /// Words drawn by their share that each prediction is trained against (importance sampling); 0 (default): all words.
+    /// Whatever is measured is measured against all words.
+    pub samples: usize,
+    /// How it is trained.
+    pub fit: FitParams,
+}
+
+impl Default for LanguageParams {
+    fn default() -> LanguageParams {
+        LanguageParams {
+            kind: LanguageKind::Nnlm,
+            order: 4,
+            dim: 60,
+            hidden: 50,
+            direct: false,
+            bptt: 10,
+            samples: 0,
+            fit: FitParams::default(),
+        }
+    }
+}
+
+impl LanguageParams {
+    /// Fails when a setting cannot work.
+    pub fn check(&self) -> Result<()> {
+        ensure!((2..=20).contains(&self.order), "--order {} must be 2 to 20", self.order);
+        ensure!(self.dim > 0, "--dim 0 leaves no word vector; give 1 or more");
+        ensure!(self.hidden > 0, "--hidden 0 leaves no hidden layer; give 1 or more");
+        ensure!(self.bptt > 0, "--bptt 0 trains nothing; give 1 or more");
+        ensure!(!self.direct || self.kind == LanguageKind::Nnlm, "only nnlm has --direct connections");
+        self.fit.check()
+    }
+
+    /// Values of a word vector.
+    pub fn vector_dim(&self) -> usize {
+        if self.kind == LanguageKind::Rnnlm { self.hidden } else { self.dim }
+    }
+
+    /// Words that a prediction sees directly.
+    fn context(&self) -> usize {
+        if self.kind == LanguageKind::Rnnlm { 1 } else { self.order - 1 }
+    }
+
+    /// Values of the features, the 1 that the bias is multiplied by among them.
+    fn features(&self) -> usize {
+        let inputs = self.context() * self.dim;
+        match self.kind {
+            LanguageKind::Nnlm => self.hidden + if self.direct { inputs } else { 0 } + 1,
+            LanguageKind::Lbl => self.dim + 1,
+            LanguageKind::Rnnlm => self.hidden + 1,
+        }
+    }
+
+    /// Names and shapes of the weights.
+    fn shapes(&self, classes: usize) -> Vec<(&'static str, usize, usize)> {
+        let (m, h, inputs) = (self.dim, self.hidden, self.context() * self.dim);
+        match self.kind {
+            LanguageKind::Nnlm => vec![
+                ("vectors", classes, m),
+                ("output", classes, self.features()),
+                ("hidden", h, inputs),
+                ("hidden_bias", 1, h),
+            ],
+            LanguageKind::Lbl => {
+                vec![("vectors", classes, m), ("output", classes, 1), ("positions", m, inputs), ("guess_bias", 1, m)]
+            }
+            LanguageKind::Rnnlm => {
+                vec![("vectors", classes, h), ("output", classes, h + 1), ("recurrent", h, h)]
+            }
+        }
+    }
+}
+
+/// Words with their numbers.
+#[derive(Clone, Debug)]
+pub struct LanguageWords {
+    /// The most frequent first; the two marks are not among them.
+    pub words: Vec<Box<str>>,
+    /// Occurrences of each word, then of `</s>` and of `<unk>`.
+    pub counts: Vec<u64>,
+    numbers: FxHashMap<Box<str>, u32>,
+}
+
+impl LanguageWords {
+    /// Numbers the words; counts are those of the words, of `</s>` and of `<unk>`.
+    pub fn new(words: Vec<Box<str>>, counts: Vec<u64>) -> Result<LanguageWords> {
+        ensure!(counts.len() == words.len() + 2, "{} counts of {} words and two marks", counts.len(), words.len());
+        let numbers = words.iter().cloned().zip(0..).collect();
+        Ok(LanguageWords { words, counts, numbers })
+    }
+
+    /// Words and both marks.
+    pub fn classes(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The number of `</s>`.
+    pub fn end(&self) -> u32 {
+        self.words.len() as u32
+    }
+
+    /// The number of `<unk>`.
+    pub fn unknown(&self) -> u32 {
+        self.words.len() as u32 + 1
+    }
+
+    /// The numbers of a document, `</s>` at its end.
+    pub fn document<'t>(&self, words: impl IntoIterator<Item = &'t str>) -> Vec<u32> {
+        let number = |word: &str| self.numbers.get(word).copied().unwrap_or(self.unknown());
+        words.into_iter().map(number).chain([self.end()]).collect()
+    }
+}
+
+/// A trained language model.
+pub struct NeuralLanguage {
+    params: LanguageParams,
+    words: LanguageWords,
+    weights: Weights,
+    epochs: Vec<EpochFigures>,
+}
+
+impl NeuralLanguage {
+    /// Trains on a stream of numbers, documents that each end with `</s>`.
+    pub fn train(
+        stream: &[u32],
+        words: LanguageWords,
+        params: &LanguageParams,
+        checkpoint: Option<&Checkpoint>,
+        ctx: &Ctx,
+    ) -> Result<NeuralLanguage> {
+        params.check()?;
+        let weights = start(&words, params, ctx.seed());
+        let (trained, held_out) = split(stream, words.end(), params.fit.held_out_share);
+        ensure!(!trained.is_empty(), "there is no text to train on");
+        // A word that is not in the vocabulary can still be what a prediction is trained against.
+        let sampler = (params.samples > 0).then(|| Sampler::new(&words.counts));
+        let net = LanguageNet { params, end: words.end(), classes: words.classes(), trained, held_out, sampler };
+        let (weights, epochs) = fit(&net, weights, &params.fit, checkpoint, ctx)?;
+        Ok(NeuralLanguage { params: params.clone(), words, weights, epochs })
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &LanguageParams {
+        &self.params
+    }
+
+    /// Its vocabulary.
+    pub fn words(&self) -> &LanguageWords {
+        &self.words
+    }
+
+    /// How many numbers were learned; for `nnlm` with direct connections Bengio's |V|(1 + nm + h) + h(1 + (n-1)m), his n
+    /// being the words before and the predicted one.
+    pub fn parameters(&self) -> usize {
+        self.weights.count()
+    }
+
+    /// What the epochs brought.
+    pub fn epochs(&self) -> &[EpochFigures] {
+        &self.epochs
+    }
+
+    /// The vectors of the words, `[words, dim]` row by row; those of the marks are left out.
+    pub fn vectors(&self) -> &[f32] {
+        let dim = self.params.vector_dim();
+        &self.weights.all[WORDS].values[..self.words.words.len() * dim]
+    }
+}
+
+/// The documents that are trained on, and the last ones, which are held out.
+fn split(stream: &[u32], end: u32, share: f64) -> (&[u32], &[u32]) {
+    let documents = stream.iter().filter(|&&word| word == end).count();
+    let mut left = documents - (documents as f64 * share) as usize;
+    let place = stream.iter().position(|&word| {
+        left -= usize::from(word == end);
+        left == 0
+    });
+    stream.split_at(place.map_or(stream.len(), |place| place + 1))
+}
+
+/// The weights that training begins with.
+fn start(words: &LanguageWords, params: &LanguageParams, seed: u64) -> Weights {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let classes = words.classes();
+    let all: f64 = words.counts.iter().map(|&count| count as f64 + 1.0).sum();
+    let weight = |(number, (name, rows, dim)): (usize, (&'static str, usize, usize))| match number {
+        WORDS => Weight::uniform(name, rows, dim, START, &mut rng),
+        OUTPUT => {
+            let mut output = Weight::uniform(name, rows, dim, START / (dim as f32).sqrt(), &mut rng);
+            let shares = words.counts.iter().map(|&count| ((count as f64 + 1.0) / all).ln() as f32);
+            output.values.chunks_mut(dim).zip(shares).for_each(|(row, share)| row[dim - 1] = share);
+            output
+        }
+        INNER => Weight::glorot(name, rows, dim, &mut rng),
+        _ => Weight::zeros(name, rows, dim),
+    };
+    Weights::new(params.shapes(classes).into_iter().enumerate().map(weight).collect())
+}

@@ -1,0 +1,167 @@
+//! Networks walked forward: the words, label cuts and weights of each fold come from its training window alone.
+//!
+//! The classes are those of the walked classifiers: the outer parts of the labels of a window. The score of a text is the log-odds of up
+//! against down. Training documents of a fold are held in memory as far as the network reads them.
+
+use anyhow::{Result, ensure};
+use chrono::NaiveDate;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{Examples, TextNet, TextNetParams, batches};
+use crate::metrics::{area_under_curve, rank_correlation};
+use crate::neural::EpochFigures;
+use crate::walk_forward::{ClassParams, FoldReport, Sample, WalkForward, Walked, walk_folds};
+use crate::words::WordLimits;
+use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
+
+/// Texts as numbers of words, a text a sample.
+pub struct NumberedTexts<'a> {
+    /// The numbers of all tokens.
+    pub numbers: &'a [u32],
+    /// Where each text ends.
+    pub ends: &'a [usize],
+    /// The word of each number: mere names, which words are known is decided on each training window.
+    pub words: &'a [String],
+}
+
+impl NumberedTexts<'_> {
+    fn text(&self, i: usize) -> &[u32] {
+        &self.numbers[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    }
+}
+
+/// What a fold's network came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NetFold {
+    /// Numbers that were learned.
+    pub parameters: usize,
+    /// What the epochs brought; held out are training documents.
+    pub epochs: Vec<EpochFigures>,
+}
+
+/// The scores of a walk, sample by sample.
+#[derive(Clone, Debug)]
+pub struct NetWalk {
+    /// One score a sample; NaN where no fold tests it.
+    pub scores: Vec<f32>,
+    /// The networks; none for a fold that had too few samples.
+    pub nets: Vec<Option<NetFold>>,
+    /// What each fold saw and how it did.
+    pub folds: Vec<FoldReport>,
+}
+
+/// Trains and scores fold after fold.
+#[allow(clippy::too_many_arguments, reason = "texts, calendar and four sets of parameters")]
+pub fn net_walk(
+    samples: &[Sample],
+    texts: &NumberedTexts<'_>,
+    dates: &[NaiveDate],
+    walk: &WalkForward,
+    limits: &WordLimits,
+    classes: &ClassParams,
+    params: &TextNetParams,
+    ctx: &Ctx,
+) -> Result<(NetWalk, Report)> {
+    params.check()?;
+    classes.check()?;
+    ensure!(samples.len() == texts.ends.len(), "{} samples, but {} texts", samples.len(), texts.ends.len());
+    let mut scores = vec![f32::NAN; samples.len()];
+    let (walked, report) = walk_folds(samples, dates, walk, ctx, |step, report| {
+        let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
+        let (train, class, names) = classes.classes(&step.train, &labels)?;
+        report.middle = labels.len() - train.len();
+        report.train_rows = train.len();
+        if train.len() < walk.min_train_rows {
+            return Ok(None);
+        }
+        let vocabulary = Known::new(texts, &train, limits, ctx)?;
+        report.vocabulary = vocabulary.words.len();
+        let documents = train.iter().map(|&i| vocabulary.document(texts.text(i), params.max_tokens)).collect();
+        let examples = Examples { documents, class };
+        let up = names.len() - 1;
+        let net = TextNet::train(&examples, vocabulary.words.clone(), names, None, params, None, ctx)?;
+
+        // A text is scored alone: what it is computed beside would show in the last bits.
+        let tested = ctx.install(|| {
+            let one = |&i: &usize| {
+                ctx.check()?;
+                let document = vocabulary.document(texts.text(i), params.max_tokens);
+                Ok((lead(&net.probabilities(&[document])?, up), texts.text(i).iter().any(|&n| vocabulary.knows(n))))
+            };
+            step.test.par_iter().map(one).collect::<Result<Vec<(f64, bool)>>>()
+        })?;
+        report.test_rows = step.test.len();
+        report.unseen = tested.iter().filter(|(_, known)| !known).count();
+        let labelled = step.test.iter().zip(&tested).map(|(&i, &(score, _))| (samples[i].label, score));
+        let (labels, of_labelled): (Vec<f64>, Vec<f64>) = labelled.filter(|(label, _)| !label.is_nan()).unzip();
+        report.out_of_sample = rank_correlation(&of_labelled, &labels);
+        report.in_sample = in_sample(&net, &examples, up, ctx)?;
+        for (&i, &(score, _)) in step.test.iter().zip(&tested) {
+            scores[i] = score as f32;
+        }
+        Ok(Some(NetFold { parameters: net.parameters(), epochs: net.epochs().to_vec() }))
+    })?;
+    let Walked { models, folds, .. } = walked;
+    Ok((NetWalk { scores, nets: models, folds }, report))
+}
+
+/// ln(p(up) / p(down)).
+fn lead(probabilities: &[f64], up: usize) -> f64 {
+    let log = |p: f64| p.max(f64::MIN_POSITIVE).ln();
+    log(probabilities[up]) - log(probabilities[0])
+}
+
+/// The area under the curve of up against down on the training documents.
+fn in_sample(net: &TextNet, examples: &Examples, up: usize, ctx: &Ctx) -> Result<Option<f64>> {
+    let probabilities = ctx.install(|| {
+        let piece = |documents: &[Vec<u32>]| {
+            ctx.check()?;
+            net.probabilities(documents)
+        };
+        examples.documents.par_chunks(batches::PIECE).map(piece).collect::<Result<Vec<Vec<f64>>>>()
+    })?;
+    let probabilities = probabilities.concat();
+    let scores = probabilities.chunks(up + 1).zip(&examples.class).map(|(p, class)| (lead(p, up), *class as usize));
+    let (scores, is_up): (Vec<f64>, Vec<bool>) =
+        scores.filter(|(_, class)| *class == 0 || *class == up).map(|(score, class)| (score, class == up)).unzip();
+    Ok(area_under_curve(&scores, &is_up))
+}
+
+/// The words of a training window.
+struct Known {
+    words: Vec<Box<str>>,
+    /// The place among these of each number of the corpus; that of unknown words comes after the last.
+    places: Vec<u32>,
+}
+
+impl Known {
+    fn new(texts: &NumberedTexts<'_>, train: &[usize], limits: &WordLimits, ctx: &Ctx) -> Result<Known> {
+        let mut counts = vec![0u64; texts.words.len()];
+        for &i in train {
+            ctx.check()?;
+            texts.text(i).iter().for_each(|&number| counts[number as usize] += 1);
+        }
+        let kept = limits.choose(&counts, texts.words);
+        ensure!(
+            kept.len() > 1,
+            "{} of {} words occur at least {} times in {} documents, and a network needs two: lower words.min_count",
+            kept.len(),
+            counts.iter().filter(|count| **count > 0).count(),
+            limits.min_count,
+            train.len()
+        );
+        let mut places = vec![kept.len() as u32; texts.words.len()];
+        (0..).zip(&kept).for_each(|(place, &number)| places[number as usize] = place);
+        Ok(Known { words: kept.iter().map(|&number| texts.words[number as usize].as_str().into()).collect(), places })
+    }
+
+    fn knows(&self, number: u32) -> bool {
+        (self.places[number as usize] as usize) < self.words.len()
+    }
+
+    fn document(&self, text: &[u32], most: usize) -> Vec<u32> {
+        text.iter().take(most).map(|&number| self.places[number as usize]).collect()
+    }
+}

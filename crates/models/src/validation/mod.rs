@@ -1,0 +1,118 @@
+//! Cross-validation: which rows train and which test, so that nothing of a test fold is known to what it tests.
+//!
+//! Folds are drawn by class (each fold has its share), by group (a group is never on both sides), or by time: stretches of time
+//! with the training rows purged whose label interval overlaps the fold's, and those that begin within the embargo after it
+//! (Lopez de Prado 2018, ch. 7). Groups are kept whole whatever the folds are drawn by.
+
+mod choose;
+mod draw;
+
+use anyhow::{Result, bail, ensure};
+use chrono::NaiveDateTime;
+use serde::{Deserialize, Serialize};
+
+pub use choose::{GridPoint, choose_penalty};
+
+use super::estimate::Goal;
+
+/// What folds are drawn by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum FoldsBy {
+    /// Each fold has its share of each class; rows are shuffled by the seed.
+    #[default]
+    Class,
+    /// Groups are kept whole and spread so that each fold has about its share of each class.
+    Group,
+    /// Each fold is a stretch of time.
+    Time,
+}
+
+/// Parameters of cross-validation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FoldParams {
+    /// Folds, at least 2. Default 5.
+    pub folds: usize,
+    /// `class` (default), `group` or `time`.
+    pub by: FoldsBy,
+    /// By time: natural days after a test fold in which no training row may begin. Default 0.
+    pub embargo_days: u32,
+}
+
+impl Default for FoldParams {
+    fn default() -> FoldParams {
+        FoldParams { folds: 5, by: FoldsBy::Class, embargo_days: 0 }
+    }
+}
+
+/// What is known of the rows beside what they are to be called.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoldRows {
+    /// The group of each row; empty: each row is its own.
+    pub groups: Vec<u64>,
+    /// When each row begins and when its label is known; empty: unknown.
+    pub spans: Vec<(NaiveDateTime, NaiveDateTime)>,
+}
+
+/// One fold: the rows that train and those that test, ascending.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Rows that train.
+    pub train: Vec<usize>,
+    /// Rows that test; each row tests once.
+    pub test: Vec<usize>,
+    /// Rows left out because their label overlaps the fold or the embargo.
+    pub purged: usize,
+    /// Rows left out because their group is tested.
+    pub grouped: usize,
+}
+
+/// Draws the folds. Every class must be in each training part, or the message says which is not.
+pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) -> Result<Vec<Split>> {
+    let n = goal.rows();
+    ensure!(params.folds >= 2, "{} folds: cross-validation needs at least 2", params.folds);
+    ensure!(n >= params.folds, "{n} rows cannot be cut into {} folds; use fewer folds", params.folds);
+    ensure!(rows.groups.is_empty() || rows.groups.len() == n, "{} groups for {n} rows", rows.groups.len());
+    let class = goal.strata();
+    let splits = match params.by {
+        FoldsBy::Class if rows.groups.is_empty() => {
+            goal.check_members(2, "be in training and test: leave it out, join it with another, or do without folds")?;
+            draw::by_class(&class, params.folds, seed)
+        }
+        FoldsBy::Class | FoldsBy::Group => {
+            ensure!(!rows.groups.is_empty(), "folds by group need the group of each row");
+            draw::by_group(&class, &rows.groups, params.folds, seed)?
+        }
+        FoldsBy::Time => {
+            ensure!(
+                rows.spans.len() == n,
+                "folds by time need the time of each row; {} of {n} have one",
+                rows.spans.len()
+            );
+            draw::by_time(rows, params)?
+        }
+    };
+    for (at, split) in splits.iter().enumerate() {
+        if split.train.is_empty() || split.test.is_empty() {
+            bail!(
+                "fold {} of {} has {} rows to train and {} to test ({} purged, {} of a tested group): use fewer folds, a \
+                 shorter embargo or shorter labels",
+                at + 1,
+                splits.len(),
+                split.train.len(),
+                split.test.len(),
+                split.purged,
+                split.grouped
+            );
+        }
+        goal.of(&split.train)
+            .check_members(1, "train this fold: use fewer folds, draw them otherwise, or leave it out")
+            .map_err(|error| error.context(format!("fold {} of {}", at + 1, splits.len())))?;
+    }
+    Ok(splits)
+}
+
+#[cfg(test)]
+mod tests;

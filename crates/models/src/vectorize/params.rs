@@ -1,0 +1,269 @@
+//! The parameters of a vectorizer, and the usual sets of them.
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::analysis::LONGEST;
+use inkstone_text::{DfLimit, Frequency, VocabularyParams};
+
+/// What n-grams are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Words; an n-gram is written with spaces between them.
+    #[default]
+    Word,
+    /// Characters, marks and spaces included; an n-gram is written without anything between them.
+    Char,
+}
+
+/// How a count becomes a weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum Formula {
+    /// `count x (ln((1 + n) / (1 + df)) + 1)`, scikit-learn's smooth formula.
+    #[default]
+    Sklearn,
+    /// `count / terms of the document x ln(n / (df + 1))`, as in course notes. A term in nearly all documents weighs 0
+    /// or less.
+    Textbook,
+    /// Okapi BM25 (Robertson and Zaragoza 2009) with the document frequency of Lucene, which is never negative:
+    /// `ln(1 + (n - df + 0.5) / (df + 0.5)) x count x (k1 + 1) / (count + k1 x (1 - b + b x length / mean length))`. The sum over the
+    /// terms of a query is the document's score.
+    Bm25,
+    /// `ln(1 + count)`, no document frequency: the features of Huatai's event factors.
+    LogCount,
+    /// The count.
+    Count,
+    /// 1 where the term occurs.
+    Binary,
+}
+
+/// What a row is divided by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum Norm {
+    /// What the formula is printed with: `l2` for scikit-learn's, none for the others.
+    #[default]
+    Formula,
+    /// The square root of the sum of squares.
+    L2,
+    /// The sum of absolute values.
+    L1,
+    /// Nothing.
+    None,
+}
+
+/// Parameters of a vectorizer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VectorizerParams {
+    /// `word` (default) or `char`.
+    pub analyzer: Unit,
+    /// Shortest and longest n-gram in units. Default `[1, 1]`; the longest is at most 8.
+    pub ngram_range: (usize, usize),
+    /// Parts of speech (jieba's tags: `n`, `v`, `a`, ...) of the words that count; empty (default): all.
+    pub pos: Vec<String>,
+    /// Columns for the words of titles, the most frequent so many, written `title:增长`, with `max_features` for the body alone; 0
+    /// (default): a word is one column wherever it stands.
+    pub title_features: usize,
+    /// Columns that terms are hashed into, with no vocabulary; 0 (default): a column a term.
+    pub buckets: usize,
+    /// With `buckets`: whether half of the terms count downwards, so that collisions cancel out on average. Default true.
+    pub alternate_sign: bool,
+    /// `sklearn` (default), `textbook`, `bm25`, `log-count`, `count` or `binary`.
+    pub formula: Formula,
+    /// For `sklearn`: whether 1 is added to both document counts. Default true; false is `ln(n / df) + 1`.
+    pub smooth_idf: bool,
+    /// Terms in fewer documents are left out: a count (default 2) or a share.
+    pub min_df: DfLimit,
+    /// Terms in more documents are left out: a share (default 1.0 = none) or a count.
+    pub max_df: DfLimit,
+    /// Terms kept at the most, those with the highest count; 0 keeps all. Default 0.
+    pub max_features: usize,
+    /// For `sklearn` and `textbook`: whether a count enters as `1 + ln(count)`. Default false.
+    pub sublinear_tf: bool,
+    /// `formula` (default: l2 with sklearn, none otherwise), `l2`, `l1` or `none`.
+    pub norm: Norm,
+    /// For `bm25`: how soon further occurrences add nothing. Default 1.2, as in Lucene.
+    pub k1: f64,
+    /// For `bm25`: how much a long document is held against its terms, 0 to 1. Default 0.75.
+    pub b: f64,
+}
+
+impl Default for VectorizerParams {
+    fn default() -> VectorizerParams {
+        VectorizerParams {
+            analyzer: Unit::Word,
+            ngram_range: (1, 1),
+            pos: Vec::new(),
+            title_features: 0,
+            buckets: 0,
+            alternate_sign: true,
+            formula: Formula::Sklearn,
+            smooth_idf: true,
+            min_df: DfLimit::Count(2),
+            max_df: DfLimit::Share(1.0),
+            max_features: 0,
+            sublinear_tf: false,
+            norm: Norm::Formula,
+            k1: 1.2,
+            b: 0.75,
+        }
+    }
+}
+
+/// A usual set of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// scikit-learn's TfidfVectorizer.
+    Tfidf,
+    /// Counts: scikit-learn's CountVectorizer.
+    Bow,
+    /// 1 for each word of the vocabulary that occurs.
+    Onehot,
+    /// BM25 weights.
+    Bm25,
+    /// scikit-learn's HashingVectorizer: signed counts in 2^20 columns, l2.
+    Hashing,
+    /// Sets of five characters in a row in 2^20 columns: for what is nearly the same text.
+    Shingles,
+    /// Huatai's event factors (2021): ln(1 + count) of the 100 words of titles and 500 of bodies that are most frequent
+    /// among nouns, verbs and adjectives.
+    EventWords,
+}
+
+/// Columns of scikit-learn's HashingVectorizer.
+const BUCKETS: usize = 1 << 20;
+
+/// Parts of speech of Huatai's event factors.
+const EVENT_POS: [&str; 7] = ["n", "nz", "v", "vd", "vn", "a", "d"];
+
+impl VectorizerParams {
+    /// The parameters of a usual set.
+    pub fn preset(preset: Preset) -> VectorizerParams {
+        let default = VectorizerParams::default();
+        match preset {
+            Preset::Tfidf => default,
+            Preset::Bow => VectorizerParams { formula: Formula::Count, ..default },
+            Preset::Onehot => VectorizerParams { formula: Formula::Binary, ..default },
+            Preset::Bm25 => VectorizerParams { formula: Formula::Bm25, ..default },
+            Preset::Hashing => {
+                VectorizerParams { formula: Formula::Count, norm: Norm::L2, buckets: BUCKETS, ..default }
+            }
+            Preset::Shingles => VectorizerParams {
+                analyzer: Unit::Char,
+                ngram_range: (5, 5),
+                formula: Formula::Binary,
+                buckets: BUCKETS,
+                ..default
+            },
+            Preset::EventWords => VectorizerParams {
+                pos: EVENT_POS.map(str::to_owned).into(),
+                title_features: 100,
+                max_features: 500,
+                formula: Formula::LogCount,
+                ..default
+            },
+        }
+    }
+
+    /// The name of the usual set that these are nearest to, as `train` calls it.
+    pub fn name(&self) -> &'static str {
+        match self.formula {
+            Formula::Binary if self.buckets > 0 => "shingles",
+            _ if self.buckets > 0 => "hashing",
+            _ if self.title_features > 0 => "event-words",
+            Formula::Sklearn | Formula::Textbook | Formula::LogCount => "tfidf",
+            Formula::Bm25 => "bm25",
+            Formula::Count => "bow",
+            Formula::Binary => "onehot",
+        }
+    }
+
+    /// Fails when the parameters cannot be meant together.
+    pub fn check(&self) -> Result<()> {
+        let (shortest, longest) = self.ngram_range;
+        ensure!(
+            0 < shortest && shortest <= longest && longest <= LONGEST,
+            "ngram_range = [{shortest}, {longest}]: write the shortest and the longest n-gram, from 1 to {LONGEST}"
+        );
+        ensure!((0.0..=1.0).contains(&self.b), "b = {} is not between 0 and 1", self.b);
+        ensure!(self.k1.is_finite() && self.k1 >= 0.0, "k1 = {} is not a number of at least 0", self.k1);
+        if self.buckets > 0 {
+            ensure!(
+                !self.has_idf(),
+                "terms that are hashed (buckets = {}) have no document frequency: use the formula count, binary or \
+                 log-count, or buckets = 0",
+                self.buckets
+            );
+            ensure!(
+                self.title_features == 0,
+                "title_features chooses among the words of titles, and hashed terms (buckets = {}) are not chosen; use \
+                 buckets = 0",
+                self.buckets
+            );
+            ensure!(i32::try_from(self.buckets).is_ok(), "buckets = {} is more than 2^31 - 1", self.buckets);
+        }
+        Ok(())
+    }
+
+    /// Whether documents have to be counted before one can be weighed.
+    pub fn learns(&self) -> bool {
+        self.buckets == 0
+    }
+
+    /// Whether the formula has a document frequency.
+    pub(crate) fn has_idf(&self) -> bool {
+        matches!(self.formula, Formula::Sklearn | Formula::Textbook | Formula::Bm25)
+    }
+
+    /// What stands between the units of an n-gram.
+    pub(super) fn joint(&self) -> &'static str {
+        match self.analyzer {
+            Unit::Word => " ",
+            Unit::Char => "",
+        }
+    }
+
+    /// Which terms become columns, as ascending positions in `terms`: those of titles, where they are counted apart, and
+    /// the others each by their own number of features. Of terms with equal counts those with the lower `tie` stay.
+    pub fn select<K: Ord>(
+        &self,
+        documents: u64,
+        terms: &[Frequency],
+        is_title: impl Fn(usize) -> bool,
+        tie: impl Fn(usize) -> K,
+    ) -> Result<Vec<u32>> {
+        ensure!(
+            terms.iter().any(|term| term.documents > 0),
+            "there are no words to choose from in {documents} documents: they are empty, too short for the n-grams, or \
+             all their words are left out (stopwords, pos)"
+        );
+        let &VectorizerParams { min_df, max_df, max_features, title_features, .. } = self;
+        let bodies = VocabularyParams { min_df, max_df, max_features };
+        if title_features == 0 {
+            return bodies.select(documents, terms, tie);
+        }
+        let mut kept = Vec::new();
+        for (of_titles, params) in
+            [(true, VocabularyParams { max_features: title_features, ..bodies }), (false, bodies)]
+        {
+            let here =
+                |(i, term): (usize, &Frequency)| if is_title(i) == of_titles { *term } else { Frequency::default() };
+            let here: Vec<Frequency> = terms.iter().enumerate().map(here).collect();
+            // A corpus may be without titles, or without anything else.
+            if here.iter().any(|term| term.documents > 0) {
+                let side = if of_titles { "titles" } else { "bodies" };
+                kept.extend(
+                    params.select(documents, &here, &tie).with_context(|| format!("among the words of {side}"))?,
+                );
+            }
+        }
+        kept.sort_unstable();
+        Ok(kept)
+    }
+}

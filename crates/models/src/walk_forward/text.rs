@@ -1,0 +1,184 @@
+//! What a walked text regression takes and gives: samples and parameters in, scores and a report on each fold out.
+//!
+//! A fold chooses its terms, weighs them ([`VectorizerParams`]) and fits ridge on the label, or a classifier on the outer parts
+//! of the labels (Huatai's event factors: 30 % down, 40 % left out or a class of their own, 30 % up). The score is ridge's
+//! estimate in the label's form, or the classifier's log-odds of up against down.
+
+use anyhow::{Result, ensure};
+use chrono::{NaiveDate, NaiveDateTime};
+use serde::{Deserialize, Serialize};
+
+use super::fit::TextModel;
+use crate::calibration::CalibrationForm;
+use crate::estimate::{EstimatorParams, Method};
+use crate::linear::Convergence;
+use crate::vectorize::VectorizerParams;
+use inkstone_base::stats::quantile;
+
+/// One text about one security, with what it was followed by.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The first trading day on which the text could be traded, as an index into the calendar.
+    pub date: usize,
+    /// Samples of one group (the same code and event) never stand on both sides of a fold. A sample that shares its
+    /// event with no other has a number of its own.
+    pub group: u64,
+    /// What the model learns to foresee, such as the abnormal return; NaN where there is none.
+    pub label: f64,
+    /// The trading day at whose close the label is known, as an index into the calendar.
+    pub label_known: usize,
+    /// When the text became known.
+    pub known_at: NaiveDateTime,
+}
+
+/// The form in which ridge sees the labels. Cuts and ranks are those of the training samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum LabelForm {
+    /// As they are.
+    Raw,
+    /// The outermost values (`winsor` at each end) drawn in to the cut.
+    #[default]
+    Winsorised,
+    /// Ranks, spread evenly over -0.5 to 0.5.
+    Ranked,
+}
+
+/// How labels become classes, and scores probabilities.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClassParams {
+    /// Share of the training labels that are up, and as many down. Default 0.3.
+    pub tail: f64,
+    /// Whether those between train as a third class; else they do not train. Default false.
+    pub middle: bool,
+    /// `none` (default), `sigmoid` or `isotonic`: calibration of each fold, on scores out of fold within its training
+    /// window, whose folds are stretches of time, purged and with the embargo of the walk.
+    pub calibrate: CalibrationForm,
+    /// Folds of the calibration. Default 5.
+    pub calibration_folds: usize,
+}
+
+impl Default for ClassParams {
+    fn default() -> ClassParams {
+        ClassParams { tail: 0.3, middle: false, calibrate: CalibrationForm::None, calibration_folds: 5 }
+    }
+}
+
+impl ClassParams {
+    /// Fails when the share cannot be.
+    pub fn check(&self) -> Result<()> {
+        ensure!(self.tail > 0.0 && self.tail <= 0.5, "tail = {} must be above 0 and at most 0.5", self.tail);
+        Ok(())
+    }
+
+    /// Of samples with these labels those that train, the class of each, and the names of the classes: down first, up last.
+    pub fn classes(&self, samples: &[usize], labels: &[f64]) -> Result<(Vec<usize>, Vec<u32>, Vec<String>)> {
+        let ClassParams { tail, middle, .. } = *self;
+        let mut sorted = labels.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (low, high) = (quantile(&sorted, tail), quantile(&sorted, 1.0 - tail));
+        ensure!(
+            low < high,
+            "the lower and the upper {tail} of the training labels meet at {low}: the labels take too few values for tail = \
+             {tail}"
+        );
+        let between = |y: f64| low < y && y < high;
+        // All labels may lie in the outer parts; then there is no third class.
+        let middle = middle && labels.iter().any(|y| between(*y));
+        let names: &[&str] = if middle { &["down", "middle", "up"] } else { &["down", "up"] };
+        let up = names.len() as u32 - 1;
+        let kept = samples.iter().copied().zip(labels).filter(|(_, y)| middle || !between(**y));
+        let (train, class) = kept.map(|(i, y)| (i, if *y >= high { up } else { u32::from(between(*y)) })).unzip();
+        Ok((train, class, names.iter().map(|name| (*name).to_owned()).collect()))
+    }
+}
+
+/// Parameters of a text regression.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TextRegression {
+    /// For ridge: `raw`, `winsorised` (default) or `ranked`.
+    pub label: LabelForm,
+    /// For `winsorised`: share of the labels drawn in at each end. Default 0.01.
+    pub winsor: f64,
+    /// For classifiers: which labels are up and down.
+    pub classes: ClassParams,
+    /// How counts become features.
+    pub tfidf: VectorizerParams,
+    /// Which model, its penalty and solver.
+    pub estimator: EstimatorParams,
+}
+
+impl Default for TextRegression {
+    fn default() -> TextRegression {
+        TextRegression {
+            label: LabelForm::Winsorised,
+            winsor: 0.01,
+            classes: ClassParams::default(),
+            tfidf: VectorizerParams::default(),
+            estimator: EstimatorParams { method: Method::Ridge, ..EstimatorParams::default() },
+        }
+    }
+}
+
+/// The scores of a walk, sample by sample, and the models that gave them.
+#[derive(Clone, Debug)]
+pub struct Predictions {
+    /// One score a sample; NaN where no fold tests it.
+    pub score: Vec<f32>,
+    /// The fold that gave the score, as an index into `models` and `folds`; -1 for none.
+    pub fold: Vec<i32>,
+    /// The fitted models; `None` for a fold that had too few samples.
+    pub models: Vec<Option<TextModel>>,
+    /// What each fold saw and how it did.
+    pub folds: Vec<FoldReport>,
+}
+
+impl Predictions {
+    /// When the score of sample `i` was known: the later of the text itself and the last of the data its model saw.
+    /// `None` without a score.
+    pub fn known_at(&self, i: usize, sample: &Sample) -> Option<NaiveDateTime> {
+        let model = self.models[usize::try_from(self.fold[i]).ok()?].as_ref()?;
+        Some(sample.known_at.max(model.fitted_until))
+    }
+}
+
+/// What one fold saw, and how it did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FoldReport {
+    /// First and last training day.
+    pub train: (NaiveDate, NaiveDate),
+    /// First and last test day.
+    pub test: (NaiveDate, NaiveDate),
+    /// Samples of the training window that trained, or would have, had there been enough.
+    pub train_rows: usize,
+    /// Samples scored.
+    pub test_rows: usize,
+    /// Samples of the training window without a label.
+    pub unlabelled: usize,
+    /// Samples left out because their label was not known in time.
+    pub purged: usize,
+    /// Samples left out because their group is tested.
+    pub grouped: usize,
+    /// Samples left out between the outer parts of the labels (classifiers).
+    pub middle: usize,
+    /// Terms.
+    pub vocabulary: usize,
+    /// Scored samples none of whose words is a term: their score is the model's intercept, or 0.
+    pub unseen: usize,
+    /// The last moment of the data that the model saw, texts and labels; `None` when the fold was passed over.
+    pub fitted_until: Option<NaiveDateTime>,
+    /// How the solver ended; the least exact, where it solved several problems.
+    pub convergence: Convergence,
+    /// On the training samples: share of variance explained (ridge), area under the curve of up against down
+    /// (classifiers), rank correlation of score and label (SESTM and induced lexicons).
+    pub in_sample: Option<f64>,
+    /// On the test samples with a label: rank correlation of score and label.
+    pub out_of_sample: Option<f64>,
+    /// Terms with the highest weights, as token ids, the highest first; none of trees.
+    pub top: Vec<(u32, f32)>,
+    /// Terms with the lowest weights, the lowest first.
+    pub bottom: Vec<(u32, f32)>,
+}

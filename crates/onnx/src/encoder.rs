@@ -1,0 +1,266 @@
+//! A contextual model as rows of numbers: text in, one row a document out.
+
+mod entities;
+
+use std::ops::Range;
+use std::sync::mpsc::sync_channel;
+
+use anyhow::{Result, ensure};
+
+use super::batch::{Batch, Shapes};
+use super::graph::{Role, memories};
+use super::model::{Files, Model, Opening};
+use super::params::{OnnxParams, Output};
+use super::session::{Given, Ran};
+use super::task::Task;
+use super::windows::{Cut, Cutter, Seen, Windows};
+use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
+use inkstone_text::Truncation;
+
+/// Texts whose windows are put together into batches: enough that lengths fit well, few enough to hold.
+const SLICE: usize = 1024;
+/// Tokens that run at once, where the user does not say.
+const CPU_BUDGET: usize = 2048;
+const CUDA_BUDGET: usize = 32_768;
+/// Lengths on a CUDA device are filled up to multiples of this.
+const CUDA_STEP: usize = 64;
+/// Names that exports give to the graph of an encoder.
+pub(super) const ENCODERS: [&str; 2] = ["model.onnx", "encoder_model.onnx"];
+
+/// A model, ready.
+pub struct Encoder {
+    model: Model,
+    task: Task,
+    cut: Cut,
+    shapes: Shapes,
+    params: OnnxParams,
+    memories: Vec<String>,
+    key: Key,
+}
+
+impl Encoder {
+    /// Opens a model. `truncation` says what is kept of a text, `words` how models of words have it cut.
+    pub fn open(
+        params: &OnnxParams,
+        truncation: Truncation,
+        words: Cutter<'_>,
+        opening: &Opening<'_>,
+    ) -> Result<Encoder> {
+        params.check()?;
+        let files = Files::of(params, opening.base, &ENCODERS)?;
+        let shown = files.model.display();
+        let model = Model::open(&files, words, opening)?;
+        ensure!(
+            !model.decodes(),
+            "{shown} is a decoder, which writes text (`inkstone generate`) and gives no features"
+        );
+        let task = Task::of(&model.session, params, &model.config, &model.family)?;
+        let memories = memories(model.session.outputs());
+        let remembers = model.roles.iter().filter(|role| matches!(role, Role::Memory(_))).count();
+        ensure!(remembers == memories.len(), "{shown} takes {remembers} memories and gives {}", memories.len());
+        let (rows, width) = (model.fixed(0), model.fixed(1));
+        let asked = if params.max_tokens == 0 { usize::MAX } else { params.max_tokens };
+        let limit = asked.min(model.family.limit.unwrap_or(usize::MAX)).min(width.unwrap_or(usize::MAX));
+        // What a memory carries on needs segments side by side.
+        let bare = remembers > 0;
+        // Surprise counts each token once, so its windows do not overlap.
+        let stride = match (bare, params.output) {
+            (true, _) => limit,
+            (false, Output::Surprise) if params.stride > 0 => limit.saturating_sub(model.reader.specials()).max(1),
+            (false, _) => params.stride,
+        };
+        ensure!(
+            stride == 0 || limit < usize::MAX,
+            "onnx.stride needs onnx.max_tokens, as the model {shown} has no limit of its own"
+        );
+        let budget = match rows {
+            None if params.batch_tokens > 0 => params.batch_tokens,
+            None if model.session.on_cuda() => CUDA_BUDGET,
+            None => CPU_BUDGET,
+            Some(rows) => {
+                let fits = width.is_some() || rows == 1;
+                ensure!(
+                    fits,
+                    "{shown} takes {rows} texts at once and no other number: export it with a dynamic batch axis"
+                );
+                width.map_or(1, |width| rows * width)
+            }
+        };
+        let shapes = Shapes { budget, step: width.or(model.session.on_cuda().then_some(CUDA_STEP)) };
+        let labels = model.config.labels(None)?;
+        // Batches of other shapes move the last digits.
+        let key = Key::of_json(&(model.key(), limit, stride, &model.family.name, labels, shapes.budget, shapes.step));
+        let cut = Cut { truncation, limit, stride, bare };
+        Ok(Encoder { model, task, cut, shapes, params: params.clone(), memories, key })
+    }
+
+    /// What the rows depend on besides their texts and the parameters: graph, tokenizer, labels.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+
+    /// The columns of a row.
+    pub fn columns(&self) -> Vec<String> {
+        self.task.columns()
+    }
+
+    /// Where the model runs.
+    pub fn ran(&self) -> &Ran {
+        self.model.session.ran()
+    }
+
+    /// Tokens of a window at most, special ones included; none where the model has no limit.
+    pub fn limit(&self) -> Option<usize> {
+        (self.cut.limit < usize::MAX).then_some(self.cut.limit)
+    }
+
+    /// Layers that stand side by side in a vector; none where the rows are no vectors.
+    pub fn layers(&self) -> Option<usize> {
+        if let Task::Embedding(embedding) = &self.task { Some(embedding.layers()) } else { None }
+    }
+
+    /// Whether the probabilities of labels stand each for itself.
+    pub fn labels_stand_alone(&self) -> bool {
+        matches!(self.task, Task::Scores { sigmoid: true, .. })
+    }
+
+    /// The bytes of each token of a text that the model reads.
+    pub fn spans(&self, text: &str, ctx: &Ctx) -> Result<Vec<Range<usize>>> {
+        let windows = self.windows(&[text], ctx)?;
+        let tokens = windows.windows.iter().flat_map(|window| &windows.offsets(window)[window.inner.clone()]);
+        let mut spans: Vec<Range<usize>> = tokens.map(|token| token.start as usize..token.end as usize).collect();
+        // Windows may overlap, and pieces of one character have the same place.
+        spans.dedup();
+        spans.retain(|span| !span.is_empty());
+        spans.sort_by_key(|span| (span.start, span.end));
+        spans.dedup();
+        Ok(spans)
+    }
+
+    /// The bytes of all tokens of a text, whatever truncation keeps.
+    pub fn places(&self, text: &str) -> Result<Vec<Range<usize>>> {
+        self.model.reader.places(text)
+    }
+
+    /// Tokens that are read of a text, special ones included.
+    pub fn tokens_kept(&self, text: &str, ctx: &Ctx) -> Result<u64> {
+        Ok(self.windows(&[text], ctx)?.lengths().iter().map(|&tokens| tokens as u64).sum())
+    }
+
+    /// Special tokens that each window gets.
+    pub fn specials(&self) -> usize {
+        if self.cut.bare { 0 } else { self.model.reader.specials() }
+    }
+
+    /// The windows of some texts.
+    pub fn windows(&self, texts: &[&str], ctx: &Ctx) -> Result<Windows> {
+        Windows::of(texts, &self.model.reader, &self.cut, ctx)
+    }
+
+    /// How windows run together. Those of a model with a memory run a text at a time.
+    pub fn batches(&self, windows: &Windows) -> Vec<Batch> {
+        if self.memories.is_empty() {
+            return self.shapes.batches(&windows.lengths());
+        }
+        let texts = windows.of_texts().into_iter().filter(|text| !text.is_empty());
+        texts.map(|text| Batch { rows: 1, width: 0, windows: text.collect() }).collect()
+    }
+
+    /// The rows of the windows of a batch, in its order.
+    pub fn run(&mut self, windows: &Windows, batch: &Batch, ctx: &Ctx) -> Result<Vec<f32>> {
+        if self.memories.is_empty() {
+            return Ok(self.run_once(windows, &batch.windows, [batch.rows, batch.width], &[], ctx)?.0);
+        }
+        let (mut rows, mut memory) = (Vec::new(), Vec::new());
+        for &window in &batch.windows {
+            let width = windows.windows[window].len();
+            let (row, after) = self.run_once(windows, &[window], [1, width], &memory, ctx)?;
+            rows.extend(row);
+            memory = after;
+        }
+        Ok(rows)
+    }
+
+    fn run_once(
+        &mut self,
+        windows: &Windows,
+        batch: &[usize],
+        shape: [usize; 2],
+        memory: &[Given<'static>],
+        ctx: &Ctx,
+    ) -> Result<(Vec<f32>, Vec<Given<'static>>)> {
+        let mut wanted = self.task.wanted();
+        wanted.extend(self.memories.iter().map(String::as_str));
+        let (task, family, memories) = (&self.task, self.model.family.clone(), &self.memories);
+        self.model.run(windows, batch, shape, memory, &wanted, ctx, |outputs| {
+            let rows = task.rows(outputs, windows, batch, shape[1], &family)?;
+            Ok((rows, memories.iter().map(|name| Ok(outputs.get(name)?.kept())).collect::<Result<_>>()?))
+        })
+    }
+
+    /// The rows of the texts `[texts, columns]` of the rows of their windows `[windows, columns]`; texts without a window, and those
+    /// with values that are no numbers, have NaN.
+    pub fn combine(&self, windows: &Windows, rows: &[f32]) -> (Vec<f32>, Seen) {
+        let dim = self.columns().len();
+        let mut seen = windows.seen;
+        let mut combined = vec![f32::NAN; windows.seen.texts as usize * dim];
+        for (text, row) in windows.of_texts().into_iter().zip(combined.chunks_mut(dim)) {
+            if text.is_empty() {
+                continue;
+            }
+            let of_text: Vec<&[f32]> = text.map(|window| &rows[window * dim..(window + 1) * dim]).collect();
+            self.task.combine(&of_text, self.params.over_windows, row);
+            if row.iter().any(|value| !value.is_finite()) {
+                row.fill(f32::NAN);
+                seen.not_finite += 1;
+            }
+        }
+        (combined, seen)
+    }
+
+    /// The rows of the windows `[windows, columns]`, in their order.
+    fn rows_of(&mut self, windows: &Windows, ctx: &Ctx) -> Result<Vec<f32>> {
+        let dim = self.columns().len();
+        let mut rows = vec![f32::NAN; windows.windows.len() * dim];
+        for batch in self.batches(windows) {
+            let found = self.run(windows, &batch, ctx)?;
+            for (&window, row) in batch.windows.iter().zip(found.chunks(dim)) {
+                rows[window * dim..(window + 1) * dim].copy_from_slice(row);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The rows of texts `[texts, columns]`, slice after slice; the next slice is cut into windows while one runs. `each` hears how many
+    /// texts were done.
+    pub fn rows(
+        &mut self,
+        texts: &[&str],
+        ctx: &Ctx,
+        mut each: impl FnMut(u64) -> Result<()>,
+    ) -> Result<(Vec<f32>, Seen)> {
+        let (reader, cut) = (self.model.reader.clone(), self.cut);
+        std::thread::scope(|scope| {
+            let (sender, slices) = sync_channel(1);
+            scope.spawn(move || {
+                for slice in texts.chunks(SLICE) {
+                    // Nobody takes it once the run has failed.
+                    if sender.send(Windows::of(slice, &reader, &cut, ctx)).is_err() {
+                        break;
+                    }
+                }
+            });
+            let (mut all, mut seen) = (Vec::new(), Seen::default());
+            for windows in slices {
+                let windows = windows?;
+                let rows = self.rows_of(&windows, ctx)?;
+                let (rows, met) = self.combine(&windows, &rows);
+                all.extend(rows);
+                seen.add(&met);
+                each(met.texts)?;
+            }
+            Ok((all, seen))
+        })
+    }
+}

@@ -1,0 +1,84 @@
+//! A masked language model asked what stands behind its masks: a quick look at whether model and tokenizer belong together.
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Serialize;
+
+use super::encoder::ENCODERS;
+use super::graph::output;
+use super::heads;
+use super::model::{Files, Model, Opening};
+use super::params::OnnxParams;
+use super::session::{Ran, no_output};
+use super::windows::{Cut, Windows, Words, places};
+use inkstone_base::job::Ctx;
+use inkstone_text::Truncation;
+
+/// Names that exports give to the logits over the vocabulary.
+pub(super) const LOGITS: [&str; 3] = ["mlm_logits", "prediction_logits", "logits"];
+
+/// A masked language model, ready.
+pub struct MaskedModel {
+    model: Model,
+    logits: String,
+    limit: usize,
+}
+
+/// A token that may stand behind a mask.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Guess {
+    /// The token.
+    pub token: String,
+    /// Its probability.
+    pub p: f64,
+}
+
+impl MaskedModel {
+    /// Opens a model that gives logits over its vocabulary.
+    pub fn open(params: &OnnxParams, opening: &Opening<'_>) -> Result<MaskedModel> {
+        let model = Model::open(&Files::of(params, opening.base, &ENCODERS)?, &|| Ok(Words::Spaces), opening)?;
+        let logits = output(model.session.outputs(), &LOGITS, 3);
+        let logits = logits.with_context(|| {
+            no_output(&model.session, "logits [documents, tokens, vocabulary] of a masked language model")
+        })?;
+        let (logits, limit) = (logits.name.clone(), model.family.limit.unwrap_or(usize::MAX));
+        Ok(MaskedModel { model, logits, limit })
+    }
+
+    /// Where the model runs.
+    pub fn ran(&self) -> &Ran {
+        self.model.session.ran()
+    }
+
+    /// The likeliest tokens behind each mask of a text, `best` of them, by falling probability; equal ones by number.
+    pub fn fill(&mut self, text: &str, best: usize, ctx: &Ctx) -> Result<Vec<Vec<Guess>>> {
+        let reader = self.model.reader.clone();
+        let subword = reader.subword().context("a model of characters has no masks")?;
+        let mask = subword.mask_id().context("the tokenizer has no mask token")?;
+        let cut = Cut { truncation: Truncation::None, limit: self.limit, stride: 0, bare: false };
+        let windows = Windows::of(&[text], &reader, &cut, ctx)?;
+        let Some(window) = windows.windows.first() else { bail!("there is no text to fill in") };
+        let numbers = windows.numbers(window);
+        let masks: Vec<usize> = (0..numbers.len()).filter(|&token| numbers[token] == mask).collect();
+        let name = subword.token(mask).unwrap_or_default();
+        ensure!(!masks.is_empty(), "no {name} stands in the text, or it lies beyond what the model reads");
+        let width = self.model.fixed(1).unwrap_or(window.len());
+        let begin = places(window, width, self.model.family.left, false).real.start;
+        let logits = self.logits.clone();
+        self.model.run(&windows, &[0], [1, width], &[], &[&logits], ctx, |outputs| {
+            let given = outputs.get(&logits)?;
+            let words = given.shape.last().copied().context("logits have a vocabulary")?;
+            let guesses = masks.iter().map(|mask| {
+                let mut p = given.values[(begin + mask) * words..][..words].to_vec();
+                heads::softmax(&mut p);
+                let mut order: Vec<usize> = (0..words).collect();
+                order.sort_by(|&a, &b| p[b].total_cmp(&p[a]).then(a.cmp(&b)));
+                let guess = |&token: &usize| Guess {
+                    token: subword.token(token as u32).unwrap_or_default(),
+                    p: f64::from(p[token]),
+                };
+                order.iter().take(best).map(guess).collect()
+            });
+            Ok(guesses.collect())
+        })
+    }
+}

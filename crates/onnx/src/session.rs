@@ -1,0 +1,428 @@
+//! A model in the runtime: its graph, the device that it runs on, and one run after the other.
+//!
+//! A session is used from one thread at a time, as the library asks; it has its own threads within. A cancelled run ends within a
+//! twentieth of a second, inside the library too.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use ort::ep::ArenaExtendStrategy;
+use ort::logging::LogLevel;
+use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
+use ort::session::builder::SessionBuilder;
+use ort::session::{RunOptions, SessionOutputs};
+use ort::value::{DynValue, Tensor, TensorElementType, ValueType};
+use serde::Serialize;
+
+use super::runtime::{Device, Placement, Runtime, cuda_lacks};
+use inkstone_base::job::Ctx;
+
+/// How long a run may go on after it was cancelled.
+const WATCH: Duration = Duration::from_millis(50);
+
+/// Where a model runs, as reports and manifests say it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Ran {
+    /// `cpu` or `cuda:N`.
+    pub device: String,
+    /// Why it is the processor, where `auto` looked for more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Nodes by provider.
+    pub placement: Placement,
+    /// Version of ONNX Runtime.
+    pub version: String,
+}
+
+/// The element type of a tensor that models take or give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// 64-bit integers.
+    I64,
+    /// 32-bit integers.
+    I32,
+    /// Booleans.
+    Bool,
+    /// Single precision.
+    F32,
+    /// Half precision.
+    F16,
+    /// Anything else.
+    Other,
+}
+
+/// An input or output of a graph.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Port {
+    pub name: String,
+    pub element: Element,
+    /// Sizes; -1 where the graph leaves them open.
+    pub shape: Vec<i64>,
+}
+
+impl Port {
+    fn of(name: &str, kind: &ValueType) -> Port {
+        let (element, shape) = match kind {
+            ValueType::Tensor { ty, shape, .. } => {
+                let element = match ty {
+                    TensorElementType::Int64 => Element::I64,
+                    TensorElementType::Int32 => Element::I32,
+                    TensorElementType::Bool => Element::Bool,
+                    TensorElementType::Float32 => Element::F32,
+                    TensorElementType::Float16 => Element::F16,
+                    _ => Element::Other,
+                };
+                (element, shape.to_vec())
+            }
+            _ => (Element::Other, Vec::new()),
+        };
+        Port { name: name.to_owned(), element, shape }
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    pub(crate) fn is_float(&self) -> bool {
+        matches!(self.element, Element::F32 | Element::F16)
+    }
+
+    pub(crate) fn is_integer(&self) -> bool {
+        matches!(self.element, Element::I64 | Element::I32)
+    }
+}
+
+impl std::fmt::Display for Port {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sizes: Vec<String> =
+            self.shape.iter().map(|size| if *size < 0 { "?".into() } else { size.to_string() }).collect();
+        write!(f, "{} {:?}[{}]", self.name, self.element, sizes.join(", "))
+    }
+}
+
+/// Values for one input: integers or floats, and their sizes.
+pub(crate) enum Feed {
+    Integers(Vec<usize>, Vec<i64>),
+    Floats(Vec<usize>, Vec<f32>),
+}
+
+/// One output: sizes and values in single precision.
+pub(crate) struct Given<'o> {
+    pub shape: Vec<usize>,
+    pub values: Cow<'o, [f32]>,
+}
+
+impl Given<'_> {
+    /// The same, kept beyond the run.
+    pub(crate) fn kept(self) -> Given<'static> {
+        Given { shape: self.shape, values: Cow::Owned(self.values.into_owned()) }
+    }
+}
+
+/// A model ready to run.
+pub(crate) struct Session {
+    inner: ort::session::Session,
+    inputs: Vec<Port>,
+    outputs: Vec<Port>,
+    ran: Ran,
+    path: PathBuf,
+    on_cuda: bool,
+    watcher: Watcher,
+}
+
+impl Session {
+    /// Opens a model file on a device; `threads` work within an operator.
+    pub(crate) fn open(path: &Path, runtime: &'static Runtime, device: Device, threads: usize) -> Result<Session> {
+        ensure!(path.is_file(), "there is no file {}", path.display());
+        let (number, why) = match device {
+            Device::Cpu => (None, None),
+            Device::Cuda(number) => {
+                let missing = cuda_lacks(&runtime.library);
+                ensure!(
+                    missing.is_empty(),
+                    "device {device} cannot be used, as this is missing: {}. `inkstone doctor --fix --cuda` installs the library with \
+                     CUDA and cuDNN (the driver comes with the machine); device = \"cpu\" runs without",
+                    missing.join(", ")
+                );
+                (Some(number), None)
+            }
+            Device::Auto => match cuda_lacks(&runtime.library) {
+                missing if missing.is_empty() => (Some(0), None),
+                missing => (None, Some(format!("no CUDA: {} missing", missing.join(", ")))),
+            },
+        };
+        match number {
+            None => Session::build(path, runtime, None, threads, why),
+            Some(number) => match Session::build(path, runtime, Some(number), threads, None) {
+                Err(error) if device == Device::Auto => {
+                    let why = format!("cuda:{number} refused the model: {}", short(&error));
+                    Session::build(path, runtime, None, threads, Some(why))
+                }
+                built => built,
+            },
+        }
+    }
+
+    fn build(
+        path: &Path,
+        runtime: &'static Runtime,
+        cuda: Option<u32>,
+        threads: usize,
+        why: Option<String>,
+    ) -> Result<Session> {
+        // What is said while a session is made is read for its placements, so they are made one at a time.
+        let _one = runtime.one_session();
+        runtime.log().take();
+        let committed = builder(runtime, cuda, threads).and_then(|mut builder| builder.commit_from_file(path));
+        let messages = runtime.log().take();
+        let inner = committed.map_err(|error| unreadable(path, &error.to_string()))?;
+        let placement = Placement::of(messages.iter().map(String::as_str));
+        let inputs = inner.inputs().iter().map(|port| Port::of(port.name(), port.dtype())).collect();
+        let outputs = inner.outputs().iter().map(|port| Port::of(port.name(), port.dtype())).collect();
+        let ran = Ran {
+            device: cuda.map_or(Device::Cpu, Device::Cuda).to_string(),
+            why,
+            placement,
+            version: runtime.version(),
+        };
+        Ok(Session {
+            inner,
+            inputs,
+            outputs,
+            ran,
+            path: path.to_owned(),
+            on_cuda: cuda.is_some(),
+            watcher: Watcher::begin()?,
+        })
+    }
+
+    /// What the graph takes.
+    pub(crate) fn inputs(&self) -> &[Port] {
+        &self.inputs
+    }
+
+    /// What the graph gives.
+    pub(crate) fn outputs(&self) -> &[Port] {
+        &self.outputs
+    }
+
+    /// Where it runs.
+    pub(crate) fn ran(&self) -> &Ran {
+        &self.ran
+    }
+
+    /// Whether it runs on a CUDA device, where shapes are better kept few.
+    pub(crate) fn on_cuda(&self) -> bool {
+        self.on_cuda
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs the graph on these inputs, in the order of [`Session::inputs`], and gives the outputs asked for to `read`, which may copy
+    /// what it needs.
+    pub(crate) fn run<T>(
+        &mut self,
+        feeds: Vec<Feed>,
+        wanted: &[&str],
+        ctx: &Ctx,
+        read: impl FnOnce(&Outputs<'_, '_>) -> Result<T>,
+    ) -> Result<T> {
+        ctx.check()?;
+        let values = feeds.into_iter().zip(&self.inputs).map(|(feed, port)| feed.into_value(port.element));
+        let values = values.collect::<ort::Result<Vec<DynValue>>>()?;
+        let shown = self.path.display().to_string();
+        let failed = |error: ort::Error| match ctx.check() {
+            Err(cancelled) => anyhow::Error::from(cancelled),
+            Ok(()) if ["out of data bounds", "broadcast an axis"].iter().any(|sign| error.message().contains(sign)) => {
+                anyhow!(
+                    "{shown} has no vector for a token or a place that it was given: the tokenizer is that of another model, or windows are \
+                 longer than the model has places (onnx.max_tokens) ({error})"
+                )
+            }
+            Ok(()) => anyhow!("{shown} failed while it ran: {error}"),
+        };
+        // Bound values stay where they are wanted: on a device, only what is asked for comes back, into memory that it can write to.
+        let mut binding = self.inner.create_binding()?;
+        for (value, port) in values.iter().zip(&self.inputs) {
+            binding.bind_input(&port.name, value)?;
+        }
+        let memory = match self.on_cuda {
+            true => MemoryInfo::new(AllocationDevice::CUDA_PINNED, 0, AllocatorType::Device, MemoryType::CPUOutput)?,
+            false => MemoryInfo::new(AllocationDevice::CPU, 0, AllocatorType::Device, MemoryType::Default)?,
+        };
+        for name in wanted {
+            binding.bind_output_to_device(*name, &memory)?;
+        }
+        let mut options = RunOptions::new()?;
+        // Of a session's making everything is told, of its runs warnings alone.
+        options.set_log_level(LogLevel::Warning)?;
+        let options = Arc::new(options);
+        self.watcher.watch(Some(Running { ctx: ctx.clone(), options: options.clone() }));
+        let outputs = self.inner.run_binding_with_options(&binding, &options);
+        self.watcher.watch(None);
+        read(&Outputs(&outputs.map_err(failed)?))
+    }
+}
+
+/// A run that may be cancelled.
+struct Running {
+    ctx: Ctx,
+    options: Arc<RunOptions>,
+}
+
+/// A thread beside a session, which ends a run that was cancelled.
+struct Watcher {
+    running: Arc<Mutex<Option<Running>>>,
+    thread: Option<JoinHandle<()>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Watcher {
+    fn begin() -> Result<Watcher> {
+        let (running, over): (Arc<Mutex<Option<Running>>>, Arc<AtomicBool>) = Default::default();
+        let (seen, end) = (running.clone(), over.clone());
+        let look = move || {
+            while !end.load(Ordering::Relaxed) {
+                std::thread::park_timeout(WATCH);
+                let running = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(running) = running.as_ref().filter(|running| running.ctx.is_cancelled()) {
+                    // The run says itself that it was ended, or that it was done before.
+                    let _ = running.options.terminate();
+                }
+            }
+        };
+        let thread =
+            std::thread::Builder::new().name("inkstone-watch".into()).spawn(look).context("cannot start a thread")?;
+        Ok(Watcher { running, thread: Some(thread), over })
+    }
+
+    fn watch(&self, running: Option<Running>) {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It holds nothing that its end could lose.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The outputs of a run.
+pub(crate) struct Outputs<'a, 'r>(&'a SessionOutputs<'r>);
+
+impl Outputs<'_, '_> {
+    /// Sizes and values of an output, in single precision; they are copied only where the model works in half.
+    pub(crate) fn get(&self, name: &str) -> Result<Given<'_>> {
+        let value = self.0.get(name).with_context(|| format!("the model gave no {name}"))?;
+        let sizes = |shape: &ort::value::Shape| shape.iter().map(|&size| size as usize).collect();
+        match value.dtype() {
+            ValueType::Tensor { ty: TensorElementType::Float16, .. } => {
+                let (shape, values) = value.try_extract_tensor::<half::f16>()?;
+                Ok(Given {
+                    shape: sizes(shape),
+                    values: values.iter().map(|value| value.to_f32()).collect::<Vec<f32>>().into(),
+                })
+            }
+            _ => {
+                let (shape, values) = value.try_extract_tensor::<f32>()?;
+                Ok(Given { shape: sizes(shape), values: Cow::Borrowed(values) })
+            }
+        }
+    }
+}
+
+impl Feed {
+    fn into_value(self, element: Element) -> ort::Result<DynValue> {
+        Ok(match (self, element) {
+            (Feed::Integers(shape, values), Element::I32) => {
+                let values: Vec<i32> = values.into_iter().map(|value| value as i32).collect();
+                Tensor::from_array((shape, values))?.into_dyn()
+            }
+            (Feed::Integers(shape, values), Element::F32) => {
+                let values: Vec<f32> = values.into_iter().map(|value| value as f32).collect();
+                Tensor::from_array((shape, values))?.into_dyn()
+            }
+            (Feed::Integers(shape, values), Element::F16) => {
+                let values: Vec<half::f16> =
+                    values.into_iter().map(|value| half::f16::from_f32(value as f32)).collect();
+                Tensor::from_array((shape, values))?.into_dyn()
+            }
+            (Feed::Integers(shape, values), Element::Bool) => {
+                let values: Vec<bool> = values.into_iter().map(|value| value != 0).collect();
+                Tensor::from_array((shape, values))?.into_dyn()
+            }
+            (Feed::Integers(shape, values), _) => Tensor::from_array((shape, values))?.into_dyn(),
+            (Feed::Floats(shape, values), Element::F16) => {
+                let values: Vec<half::f16> = values.into_iter().map(half::f16::from_f32).collect();
+                Tensor::from_array((shape, values))?.into_dyn()
+            }
+            (Feed::Floats(shape, values), _) => Tensor::from_array((shape, values))?.into_dyn(),
+        })
+    }
+}
+
+/// Lengths differ from batch to batch, so a plan of memory for one shape is of no use to the next, and arenas grow by what is asked.
+fn builder(runtime: &Runtime, cuda: Option<u32>, threads: usize) -> ort::Result<SessionBuilder> {
+    let mut builder = ort::session::Session::builder(&runtime.environment)?
+        .with_intra_threads(threads)?
+        .with_inter_threads(1)?
+        .with_memory_pattern(false)?
+        .with_log_level(LogLevel::Verbose)?;
+    if let Some(number) = cuda {
+        let device = ort::ep::CUDA::default()
+            .with_device_id(number as i32)
+            .with_arena_extend_strategy(ArenaExtendStrategy::SameAsRequested);
+        builder = builder.with_execution_providers([device.build().error_on_failure()])?;
+    }
+    Ok(builder)
+}
+
+/// Why a file is no model that runs, and the way out.
+fn unreadable(path: &Path, said: &str) -> anyhow::Error {
+    let shown = path.display();
+    let has = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
+    if has(&["opset", "Opset", "ir_version", "IR version"]) {
+        anyhow!(
+            "{shown} was exported with a version of ONNX that this library does not know ({said}): export it again with opset 17 to \
+             20, or take a later library"
+        )
+    } else if has(&["xternal data", "external_data", "External initializer"]) {
+        anyhow!(
+            "{shown} keeps its weights in a file of their own, which is not where it should be ({said}): copy all files of the \
+             export into one folder"
+        )
+    } else if has(&["Protobuf parsing failed", "INVALID_PROTOBUF", "ModelProto does not have a graph"]) {
+        anyhow!("{shown} is no ONNX model, or a damaged one: export the model again (`inkstone doctor` shows how)")
+    } else {
+        anyhow!("{shown} cannot be made ready to run: {said}")
+    }
+}
+
+fn short(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    text.lines().next().unwrap_or_default().chars().take(300).collect()
+}
+
+/// Fails with the outputs that there are.
+pub(crate) fn no_output(session: &Session, wanted: &str) -> anyhow::Error {
+    let given: Vec<String> = session.outputs().iter().map(Port::to_string).collect();
+    anyhow!("{} gives no {wanted}; it gives {}", session.path().display(), given.join(", "))
+}
+
+/// Fails with the inputs that there are.
+pub(crate) fn unknown_input(path: &Path, port: &Port, known: &str) -> Result<()> {
+    bail!("{} takes an input {port}, and this program does not know what to feed it; it knows {known}", path.display())
+}

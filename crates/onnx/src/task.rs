@@ -1,0 +1,358 @@
+//! What is read of the outputs of a window: its row.
+
+use anyhow::{Context, Result, ensure};
+
+use super::family::{Config, Family};
+use super::graph::{Hidden, output};
+use super::heads;
+use super::params::{Activation, OnnxParams, Output, Over};
+use super::pooling::{Take, Taken, pool};
+use super::session::{Given, Outputs, Session, no_output};
+use super::windows::{Window, Windows, places};
+
+/// What is read.
+pub(crate) enum Task {
+    /// A vector.
+    Embedding(Embedding),
+    /// Probabilities of labels.
+    Scores { logits: String, labels: Vec<String>, sigmoid: bool, tone: Option<[usize; 2]> },
+    /// Counts of entities by kind.
+    Entities { logits: String, labels: Vec<String>, kinds: Vec<String> },
+    /// Surprise of a language model.
+    Surprise { logits: String },
+}
+
+/// A vector of the tokens' vectors.
+pub(crate) struct Embedding {
+    hidden: Hidden,
+    /// Layers with their weights, one list for each that stands side by side.
+    weights: Vec<Vec<(usize, f32)>>,
+    taken: Taken,
+    pooler: Option<String>,
+    normalise: bool,
+    dim: usize,
+}
+
+/// Labels that mean good and bad news, as models name them.
+const GOOD: [&str; 7] = ["positive", "pos", "bullish", "正面", "积极", "利好", "看多"];
+const BAD: [&str; 7] = ["negative", "neg", "bearish", "负面", "消极", "利空", "看空"];
+
+impl Task {
+    pub(crate) fn of(session: &Session, params: &OnnxParams, config: &Config, family: &Family) -> Result<Task> {
+        let outputs = session.outputs();
+        match params.output {
+            Output::Embedding => Ok(Task::Embedding(Embedding::of(session, params, config)?)),
+            Output::Scores => {
+                let port = output(outputs, &["logits", "output", "scores"], 2);
+                let port =
+                    port.with_context(|| no_output(session, "logits [documents, labels] of a classification head"))?;
+                let labels = config.labels(usize::try_from(port.shape[1]).ok())?;
+                ensure!(
+                    !labels.is_empty(),
+                    "{} does not say how many labels it has: name them in config.json under id2label",
+                    session.path().display()
+                );
+                let multi = config.problem_type.as_deref() == Some("multi_label_classification");
+                let sigmoid =
+                    params.activation == Activation::Sigmoid || (params.activation == Activation::Auto && multi);
+                let named =
+                    |names: [&str; 7]| labels.iter().position(|label| names.contains(&label.to_lowercase().as_str()));
+                let tone = named(GOOD).zip(named(BAD)).map(|(good, bad)| [good, bad]);
+                Ok(Task::Scores { logits: port.name.clone(), labels, sigmoid, tone })
+            }
+            Output::Entities => {
+                let port = output(outputs, &["logits"], 3);
+                let port = port.with_context(|| {
+                    no_output(session, "logits [documents, tokens, labels] of a token classification head")
+                })?;
+                let labels = config.labels(usize::try_from(port.shape[2]).ok())?;
+                let mut kinds: Vec<String> =
+                    labels.iter().filter_map(|label| heads::kind_of(label)).map(str::to_owned).collect();
+                kinds.sort();
+                kinds.dedup();
+                ensure!(
+                    !kinds.is_empty(),
+                    "the labels of {} name no entities: write them in config.json under id2label, as B-ORG and I-ORG",
+                    session.path().display()
+                );
+                Ok(Task::Entities { logits: port.name.clone(), labels, kinds })
+            }
+            Output::Surprise => {
+                ensure!(
+                    family.causal,
+                    "output = \"surprise\" is for models that read from left to right, as GPT-2; config.json calls {} {:?}",
+                    session.path().display(),
+                    family.name
+                );
+                let port = output(outputs, &["logits"], 3);
+                let port = port.with_context(|| {
+                    no_output(session, "logits [documents, tokens, vocabulary] of a language model")
+                })?;
+                Ok(Task::Surprise { logits: port.name.clone() })
+            }
+        }
+    }
+
+    /// The outputs that it reads.
+    pub(crate) fn wanted(&self) -> Vec<&str> {
+        match self {
+            Task::Embedding(embedding) => embedding.wanted(),
+            Task::Scores { logits, .. } | Task::Entities { logits, .. } | Task::Surprise { logits } => vec![logits],
+        }
+    }
+
+    /// Columns of a row; for vectors their number says it.
+    pub(crate) fn columns(&self) -> Vec<String> {
+        match self {
+            Task::Embedding(embedding) => inkstone_models::component_names(embedding.dim),
+            Task::Scores { labels, tone, .. } => {
+                tone.iter().map(|_| "tone".to_owned()).chain(labels.iter().cloned()).collect()
+            }
+            Task::Entities { kinds, .. } => kinds.clone(),
+            Task::Surprise { .. } => vec!["surprise".into(), "tokens".into()],
+        }
+    }
+
+    /// The rows of the windows of a batch whose rows are `width` tokens wide, in their order.
+    pub(crate) fn rows(
+        &self,
+        outputs: &Outputs<'_, '_>,
+        windows: &Windows,
+        batch: &[usize],
+        width: usize,
+        family: &Family,
+    ) -> Result<Vec<f32>> {
+        let mut rows = Vec::new();
+        let window = |number: usize| &windows.windows[number];
+        match self {
+            Task::Embedding(embedding) => embedding.rows(outputs, windows, batch, width, family, &mut rows)?,
+            Task::Scores { logits, labels, sigmoid, tone } => {
+                let given = outputs.get(logits)?;
+                expect(&given, logits, 1, labels.len())?;
+                for i in 0..batch.len() {
+                    let mut values = given.values[i * labels.len()..(i + 1) * labels.len()].to_vec();
+                    if *sigmoid {
+                        heads::sigmoid(&mut values)
+                    } else {
+                        heads::softmax(&mut values)
+                    }
+                    rows.extend(tone.map(|[good, bad]| values[good] - values[bad]));
+                    rows.extend(values);
+                }
+            }
+            Task::Entities { kinds, .. } => {
+                for (&number, found) in batch.iter().zip(self.entities(outputs, windows, batch, width, family)?) {
+                    // What the window before has read, it has counted.
+                    let before = windows.read_before(number);
+                    let new = || found.iter().filter(|entity| entity.range.start >= before);
+                    rows.extend(kinds.iter().map(|kind| new().filter(|entity| entity.label == *kind).count() as f32));
+                }
+            }
+            Task::Surprise { logits } => {
+                let given = outputs.get(logits)?;
+                let words = *given.shape.last().context("logits have a vocabulary")?;
+                for (i, &number) in batch.iter().enumerate() {
+                    let real = places(window(number), width, family.left, family.cls_last).real;
+                    let numbers = windows.numbers(window(number));
+                    let mut bits = 0.0f64;
+                    for token in 1..numbers.len() {
+                        let at = (i * width + real.start + token - 1) * words;
+                        bits -= heads::log_softmax_of(&given.values[at..at + words], numbers[token] as usize);
+                    }
+                    let tokens = numbers.len().saturating_sub(1);
+                    let mean = if tokens == 0 { f64::NAN } else { bits / std::f64::consts::LN_10 / tokens as f64 };
+                    rows.extend([mean as f32, tokens as f32]);
+                }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The entities of each window of a batch whose rows are `width` tokens wide; none where it reads no entities.
+    pub(crate) fn entities(
+        &self,
+        outputs: &Outputs<'_, '_>,
+        windows: &Windows,
+        batch: &[usize],
+        width: usize,
+        family: &Family,
+    ) -> Result<Vec<Vec<heads::Entity>>> {
+        let Task::Entities { logits, labels, .. } = self else { return Ok(Vec::new()) };
+        let given = outputs.get(logits)?;
+        expect(&given, logits, 2, labels.len())?;
+        let of_window = |(i, &number): (usize, &usize)| {
+            let window = &windows.windows[number];
+            let tags = tags(&given, i, width, window, family, labels.len());
+            let (offsets, inside) = (windows.offsets(window), windows.inside(window));
+            heads::entities(&tags, labels, &offsets[window.inner.clone()], &inside[window.inner.clone()])
+        };
+        Ok(batch.iter().enumerate().map(of_window).collect())
+    }
+
+    /// The row of a document of those of its windows, in order.
+    pub(crate) fn combine(&self, windows: &[&[f32]], over: Over, row: &mut [f32]) {
+        let [first, others @ ..] = windows else { return row.fill(f32::NAN) };
+        row.copy_from_slice(first);
+        match self {
+            // Entities add up, and a long window weighs as many tokens as it has.
+            Task::Entities { .. } => {
+                others.iter().for_each(|other| row.iter_mut().zip(*other).for_each(|(sum, value)| *sum += value))
+            }
+            Task::Surprise { .. } => {
+                let spoken = windows.iter().filter(|window| window[1] > 0.0);
+                let [mut bits, mut tokens] = [0.0f64; 2];
+                spoken.for_each(|window| {
+                    bits += f64::from(window[0]) * f64::from(window[1]);
+                    tokens += f64::from(window[1]);
+                });
+                row.copy_from_slice(&[if tokens > 0.0 { (bits / tokens) as f32 } else { f32::NAN }, tokens as f32]);
+            }
+            Task::Embedding(_) | Task::Scores { .. } => match over {
+                Over::First => {}
+                Over::Mean => {
+                    others.iter().for_each(|other| row.iter_mut().zip(*other).for_each(|(sum, value)| *sum += value));
+                    row.iter_mut().for_each(|sum| *sum /= windows.len() as f32);
+                }
+                Over::Max => others.iter().for_each(|other| {
+                    row.iter_mut().zip(*other).for_each(|(most, &value)| {
+                        if value > *most || value.is_nan() {
+                            *most = value;
+                        }
+                    });
+                }),
+            },
+        }
+        if let Task::Embedding(embedding) = self
+            && embedding.normalise
+        {
+            let length = row.iter().map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt();
+            row.iter_mut().for_each(|value| *value = (f64::from(*value) / length) as f32);
+        }
+    }
+}
+
+/// The logits of each token of a window's text.
+fn tags(given: &Given<'_>, i: usize, width: usize, window: &Window, family: &Family, labels: usize) -> Vec<Vec<f32>> {
+    let text = places(window, width, family.left, family.cls_last).text;
+    text.map(|token| given.values[(i * width + token) * labels..][..labels].to_vec()).collect()
+}
+
+impl Embedding {
+    /// Layers that stand side by side.
+    pub(crate) fn layers(&self) -> usize {
+        self.weights.len()
+    }
+
+    fn of(session: &Session, params: &OnnxParams, config: &Config) -> Result<Embedding> {
+        let outputs = session.outputs();
+        let hidden =
+            Hidden::of(outputs).with_context(|| no_output(session, "vectors of tokens (last_hidden_state)"))?;
+        let weights = params.layers.weights(hidden.layers())?;
+        // The last layer alone is mostly there under its own name, whatever others there are.
+        let only_last = weights.len() == 1 && weights[0] == [(hidden.layers() - 1, 1.0)];
+        let (hidden, weights) = match Hidden::last(outputs).filter(|_| only_last) {
+            Some(last) => (Hidden::Last(last), vec![vec![(0, 1.0)]]),
+            None => (hidden, weights),
+        };
+        let needs_pooler = params.pooling.0.contains(&Take::Pooler);
+        let pooler =
+            output(outputs, &["pooler_output", "pooled_output", "sentence_embedding"], 2).filter(|_| needs_pooler);
+        ensure!(
+            !needs_pooler || pooler.is_some(),
+            no_output(session, "pooler_output, which pooling = \"pooler\" asks for")
+        );
+        let name = match &hidden {
+            Hidden::Each(names) => &names[0],
+            Hidden::Stacked(name, _) | Hidden::Last(name) => name,
+        };
+        let size =
+            |name: &str| outputs.iter().find(|port| port.name == name).and_then(|port| port.shape.last().copied());
+        let of = |name: &str| {
+            let size = size(name).and_then(|size| usize::try_from(size).ok()).or(config.hidden());
+            size.with_context(|| {
+                format!("{} does not say how long the vectors of its output {name} are", session.path().display())
+            })
+        };
+        let (vector, own) = (of(name)?, pooler.map(|port| of(&port.name)).transpose()?);
+        let one = |take: &Take| if *take == Take::Pooler { own.unwrap_or(0) } else { vector * weights.len() };
+        let dim = params.pooling.0.iter().map(one).sum();
+        let (taken, pooler, normalise) =
+            (params.pooling.clone(), pooler.map(|port| port.name.clone()), params.normalise);
+        Ok(Embedding { hidden, weights, taken, pooler, normalise, dim })
+    }
+
+    fn wanted(&self) -> Vec<&str> {
+        let layers = self.weights.iter().flatten().map(|(layer, _)| *layer);
+        let mut wanted: Vec<&str> = match &self.hidden {
+            Hidden::Each(names) => layers.map(|layer| names[layer].as_str()).collect(),
+            Hidden::Stacked(name, _) | Hidden::Last(name) => vec![name],
+        };
+        wanted.extend(self.pooler.as_deref());
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted
+    }
+
+    fn rows(
+        &self,
+        outputs: &Outputs<'_, '_>,
+        windows: &Windows,
+        batch: &[usize],
+        width: usize,
+        family: &Family,
+        rows: &mut Vec<f32>,
+    ) -> Result<()> {
+        let names = self.wanted();
+        let given = names.iter().map(|name| outputs.get(name)).collect::<Result<Vec<Given<'_>>>>()?;
+        let of = |name: &str| names.iter().position(|other| *other == name).map(|i| &given[i]);
+        let pooler = self.pooler.as_deref().and_then(of);
+        let hidden = given.iter().find(|given| given.shape.len() >= 3).and_then(|given| given.shape.last().copied());
+        let hidden = hidden.context("the vectors of tokens have no length")?;
+        let (size, side) = (width * hidden, self.weights.len());
+        // Vectors of one layer are used where they lie; others are mixed.
+        let mut mixed = Vec::new();
+        for (i, &number) in batch.iter().enumerate() {
+            let layer = |layer: usize| -> Result<&[f32]> {
+                let (given, at) = match &self.hidden {
+                    Hidden::Each(names) => (of(&names[layer]), i),
+                    Hidden::Stacked(name, layers) => (of(name), i * layers + layer),
+                    Hidden::Last(name) => (of(name), i),
+                };
+                let given = given.context("an output that was asked for is missing")?;
+                given.values.get(at * size..(at + 1) * size).with_context(|| {
+                    format!("vectors of tokens have the shape {:?}, not [batch, {width}, {hidden}]", given.shape)
+                })
+            };
+            let places = places(&windows.windows[number], width, family.left, family.cls_last);
+            let own = pooler.map_or(&[][..], |given| {
+                let size = given.values.len() / given.shape[0].max(1);
+                &given.values[i * size..(i + 1) * size]
+            });
+            if side == 1 && self.weights[0].len() == 1 && self.weights[0][0].1 == 1.0 {
+                pool(&self.taken, layer(self.weights[0][0].0)?, hidden, &places, own, rows);
+                continue;
+            }
+            mixed.clear();
+            mixed.resize(size * side, 0.0);
+            for (part, weights) in self.weights.iter().enumerate() {
+                for &(number, weight) in weights {
+                    for (token, vector) in layer(number)?.chunks(hidden).enumerate() {
+                        let at = (token * side + part) * hidden;
+                        mixed[at..at + hidden].iter_mut().zip(vector).for_each(|(sum, value)| *sum += weight * value);
+                    }
+                }
+            }
+            pool(&self.taken, &mixed, hidden * side, &places, own, rows);
+        }
+        Ok(())
+    }
+}
+
+fn expect(given: &Given<'_>, name: &str, axis: usize, size: usize) -> Result<()> {
+    ensure!(
+        given.shape.get(axis) == Some(&size),
+        "{name} has the shape {:?}, and config.json names {size} labels",
+        given.shape
+    );
+    Ok(())
+}

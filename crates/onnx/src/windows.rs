@@ -1,0 +1,409 @@
+//! Texts as the windows of tokens that a model sees, and what of them was cut.
+
+use std::ops::Range;
+
+use anyhow::{Result, ensure};
+
+use super::heads::inside_words;
+use super::pooling::Places;
+use inkstone_base::job::Ctx;
+use inkstone_text::subword::Subword;
+use inkstone_text::{Segmenter, Truncation};
+
+/// Characters of a word, marks included, as the character models of ELMo take them.
+const CHARACTERS: usize = 50;
+
+/// What turns text into tokens.
+pub enum Reader {
+    /// Pieces of a tokenizer.
+    Pieces(Subword),
+    /// Words of a list, the text cut into words before.
+    Words(Subword, Words),
+    /// Words by their bytes.
+    Characters(Words),
+}
+
+/// How a text is cut into words.
+pub enum Words {
+    /// It is cut already, by spaces.
+    Spaces,
+    /// As the project cuts it.
+    Segmenter(Box<Segmenter>),
+}
+
+/// Makes the cutter of a model that reads words; others ask for none, and load no dictionary.
+pub type Cutter<'a> = &'a dyn Fn() -> Result<Words>;
+
+impl Words {
+    fn cut<'t>(&self, text: &'t str) -> Vec<(&'t str, Range<u32>)> {
+        let place = |word: &'t str| {
+            let start = word.as_ptr() as usize - text.as_ptr() as usize;
+            (word, start as u32..(start + word.len()) as u32)
+        };
+        match self {
+            Words::Spaces => text.split_whitespace().map(place).collect(),
+            Words::Segmenter(segmenter) => segmenter.tokens(text).iter().map(|token| place(token.text)).collect(),
+        }
+    }
+}
+
+/// The tokens kept of one text, without special tokens.
+#[derive(Default)]
+struct Kept {
+    /// Numbers, as many a token as the reader has.
+    numbers: Vec<u32>,
+    offsets: Vec<Range<u32>>,
+    /// Which of them go on with the word before.
+    inside: Vec<bool>,
+    /// Whether the text had more.
+    cut: bool,
+    unknown: usize,
+}
+
+impl Reader {
+    /// Numbers a token.
+    pub fn width(&self) -> usize {
+        if matches!(self, Reader::Characters(_)) { CHARACTERS } else { 1 }
+    }
+
+    /// The tokenizer, where there is one.
+    pub fn subword(&self) -> Option<&Subword> {
+        match self {
+            Reader::Pieces(subword) | Reader::Words(subword, _) => Some(subword),
+            Reader::Characters(_) => None,
+        }
+    }
+
+    /// Special tokens that each window gets.
+    pub fn specials(&self) -> usize {
+        match self {
+            Reader::Pieces(subword) => subword.specials(),
+            Reader::Words(vocabulary, _) => sentence_marks(vocabulary).iter().flatten().count(),
+            Reader::Characters(_) => 2,
+        }
+    }
+
+    /// The bytes of all tokens of a text.
+    pub fn places(&self, text: &str) -> Result<Vec<Range<usize>>> {
+        Ok(self.all(text)?.offsets.iter().map(|place| place.start as usize..place.end as usize).collect())
+    }
+
+    /// A window's tokens with its special ones: numbers, segments, and which tokens are of the text.
+    fn wrap(&self, numbers: &[u32]) -> (Vec<u32>, Vec<u8>, Range<usize>) {
+        let marked = |begin: &[u32], end: &[u32], width: usize| {
+            let inner = begin.len() / width..(begin.len() + numbers.len()) / width;
+            let numbers = [begin, numbers, end].concat();
+            (vec![0; numbers.len() / width], numbers, inner)
+        };
+        let (types, numbers, inner) = match self {
+            Reader::Pieces(subword) => {
+                let wrapped = subword.wrap(numbers);
+                (wrapped.types.iter().map(|&kind| kind as u8).collect(), wrapped.ids, wrapped.text)
+            }
+            Reader::Words(vocabulary, _) => {
+                let [begin, end] = sentence_marks(vocabulary).map(|mark| mark.into_iter().collect::<Vec<u32>>());
+                marked(&begin, &end, 1)
+            }
+            Reader::Characters(_) => marked(&character_mark(SENTENCE[0]), &character_mark(SENTENCE[1]), CHARACTERS),
+        };
+        (numbers, types, inner)
+    }
+
+    fn all(&self, text: &str) -> Result<Kept> {
+        let (numbers, offsets) = match self {
+            Reader::Pieces(subword) => {
+                let pieces = subword.encode(text)?;
+                (pieces.ids, pieces.offsets)
+            }
+            Reader::Words(vocabulary, words) => {
+                let unknown = vocabulary.unk_id().unwrap_or(0);
+                let words = words.cut(text);
+                words.into_iter().map(|(word, place)| (vocabulary.id(word).unwrap_or(unknown), place)).unzip()
+            }
+            Reader::Characters(words) => {
+                let words = words.cut(text);
+                let numbers = words.iter().flat_map(|(word, _)| characters(word)).collect();
+                (numbers, words.into_iter().map(|(_, place)| place).collect())
+            }
+        };
+        Ok(Kept { numbers, offsets, ..Kept::default() })
+    }
+
+    /// The tokens of a text that a strategy keeps, at most `room` of them.
+    fn kept(&self, text: &str, truncation: &Truncation, room: usize) -> Result<Kept> {
+        let specials = self.specials();
+        let mut kept = match (self, *truncation) {
+            // One piece more shows whether there was more, at the price of these alone.
+            (Reader::Pieces(subword), Truncation::None | Truncation::Head(_)) if room < usize::MAX => {
+                let room = truncation.limit(specials).map_or(room, |limit| room.min(limit.saturating_sub(specials)));
+                let pieces = subword.encode_head(text, room + 1)?;
+                let mut kept = Kept { numbers: pieces.ids, offsets: pieces.offsets, ..Kept::default() };
+                self.keep(&mut kept, &[0..room]);
+                kept
+            }
+            (Reader::Pieces(subword), Truncation::Tail(limit)) => {
+                let room = room.min(limit.saturating_sub(specials));
+                let pieces = subword.encode_tail(text, room + 1)?;
+                let begin = pieces.ids.len().saturating_sub(room);
+                let mut kept = Kept { numbers: pieces.ids, offsets: pieces.offsets, ..Kept::default() };
+                self.keep(&mut kept, &[begin..usize::MAX]);
+                kept
+            }
+            _ => {
+                let mut kept = self.all(text)?;
+                let ranges = truncation.apply(kept.offsets.len(), specials);
+                self.keep(&mut kept, &ranges);
+                if kept.offsets.len() > room {
+                    self.keep(&mut kept, &[0..room]);
+                }
+                kept
+            }
+        };
+        if let Some(unknown) = self.subword().and_then(Subword::unk_id) {
+            kept.unknown = kept.numbers.iter().filter(|&&number| number == unknown).count();
+        }
+        kept.inside = inside_words(text, &kept.offsets);
+        Ok(kept)
+    }
+
+    /// Keeps some of the tokens, in order.
+    fn keep(&self, kept: &mut Kept, ranges: &[Range<usize>]) {
+        let (len, width) = (kept.offsets.len(), self.width());
+        let ranges: Vec<Range<usize>> = ranges.iter().map(|r| r.start.min(len)..r.end.min(len)).collect();
+        if ranges.iter().map(ExactSizeIterator::len).sum::<usize>() == len {
+            return;
+        }
+        kept.cut = true;
+        kept.numbers = ranges.iter().flat_map(|r| kept.numbers[r.start * width..r.end * width].to_vec()).collect();
+        kept.offsets = ranges.iter().flat_map(|r| kept.offsets[r.clone()].to_vec()).collect();
+    }
+}
+
+/// The marks of a sentence in a list of words, where it has them.
+fn sentence_marks(vocabulary: &Subword) -> [Option<u32>; 2] {
+    ["<S>", "</S>"].map(|mark| vocabulary.id(mark))
+}
+
+/// The numbers that stand for the beginning and the end of a sentence, as if they were bytes of a word.
+const SENTENCE: [u32; 2] = [256, 257];
+
+/// A mark of a sentence as a word of one character.
+fn character_mark(byte: u32) -> [u32; CHARACTERS] {
+    let mut numbers = [261; CHARACTERS];
+    numbers[..3].copy_from_slice(&[259, byte + 1, 260]);
+    numbers
+}
+
+/// The numbers of a word's bytes: its beginning (258), its bytes in UTF-8, its end (259), filled up with 260; one is added to each,
+/// so that 0 can fill up texts (Peters et al. 2018, the original implementation).
+fn characters(word: &str) -> [u32; CHARACTERS] {
+    let mut numbers = [261; CHARACTERS];
+    let bytes = &word.as_bytes()[..word.len().min(CHARACTERS - 2)];
+    numbers[0] = 259;
+    numbers[1..=bytes.len()].iter_mut().zip(bytes).for_each(|(number, &byte)| *number = u32::from(byte) + 1);
+    numbers[bytes.len() + 1] = 260;
+    numbers
+}
+
+/// How texts become windows.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// What is kept of a text.
+    pub truncation: Truncation,
+    /// Tokens of a window at most, special ones included; `usize::MAX` where there is no limit.
+    pub limit: usize,
+    /// From a window's first token to that of the next; 0: a text has one window.
+    pub stride: usize,
+    /// Windows get no special tokens: they are segments of one text, joined by a memory.
+    pub bare: bool,
+}
+
+impl Cut {
+    /// Special tokens of a window.
+    fn specials(&self, reader: &Reader) -> usize {
+        if self.bare { 0 } else { reader.specials() }
+    }
+}
+
+/// One window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Number of its text.
+    pub text: usize,
+    /// Its tokens among all, special ones included.
+    pub tokens: Range<usize>,
+    /// Those of the text, counted from the window's first.
+    pub inner: Range<usize>,
+}
+
+impl Window {
+    /// Tokens.
+    pub fn len(&self) -> usize {
+        self.tokens.len()
+    }
+}
+
+/// What was met while texts were cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Texts.
+    pub texts: u64,
+    /// Texts without a token.
+    pub empty: u64,
+    /// Texts of which tokens were left out, by truncation or because the model has no more places.
+    pub cut: u64,
+    /// Windows.
+    pub windows: u64,
+    /// Tokens of text in them.
+    pub tokens: u64,
+    /// Tokens that the vocabulary does not have.
+    pub unknown: u64,
+    /// Texts for which the model gave values that are not numbers.
+    pub not_finite: u64,
+}
+
+impl Seen {
+    /// Adds what another part met.
+    pub fn add(&mut self, other: &Seen) {
+        self.texts += other.texts;
+        self.empty += other.empty;
+        self.cut += other.cut;
+        self.windows += other.windows;
+        self.tokens += other.tokens;
+        self.unknown += other.unknown;
+        self.not_finite += other.not_finite;
+    }
+}
+
+/// The windows of some texts.
+pub struct Windows {
+    pub windows: Vec<Window>,
+    /// The number of each token, `width` a token.
+    numbers: Vec<u32>,
+    width: usize,
+    /// Segment of each token.
+    types: Vec<u8>,
+    /// Bytes of the text of each token; special ones have none.
+    offsets: Vec<Range<u32>>,
+    /// Whether each token goes on with the word before.
+    inside: Vec<bool>,
+    pub seen: Seen,
+}
+
+impl Windows {
+    /// Cuts texts into windows. A text without a token has none.
+    pub fn of(texts: &[&str], reader: &Reader, cut: &Cut, ctx: &Ctx) -> Result<Windows> {
+        let specials = cut.specials(reader);
+        ensure!(cut.limit > specials, "a window of {} tokens has no room beside {specials} special ones", cut.limit);
+        let content = cut.limit - specials;
+        let room = if cut.stride > 0 || cut.limit == usize::MAX { usize::MAX } else { content };
+        // One thread: it cuts faster than models read, and what many allocate and one frees would make memory grow.
+        let kept = texts.iter().map(|text| {
+            ctx.check()?;
+            reader.kept(text, &cut.truncation, room)
+        });
+        let kept = kept.collect::<Result<Vec<Kept>>>()?;
+        let seen = Seen { texts: texts.len() as u64, ..Seen::default() };
+        let mut all = Windows {
+            windows: Vec::new(),
+            numbers: Vec::new(),
+            width: reader.width(),
+            types: Vec::new(),
+            offsets: Vec::new(),
+            inside: Vec::new(),
+            seen,
+        };
+        for (text, kept) in kept.iter().enumerate() {
+            all.seen.cut += u64::from(kept.cut);
+            all.seen.empty += u64::from(kept.offsets.is_empty());
+            all.seen.unknown += kept.unknown as u64;
+            let len = kept.offsets.len();
+            let mut begin = 0;
+            while begin < len {
+                let end = len.min(begin.saturating_add(content));
+                all.push(text, (!cut.bare).then_some(reader), kept, begin..end);
+                if end == len {
+                    break;
+                }
+                begin += cut.stride.clamp(1, content);
+            }
+        }
+        all.seen.windows = all.windows.len() as u64;
+        Ok(all)
+    }
+
+    /// Adds a window of these tokens, with the special ones of `reader` if there is one.
+    fn push(&mut self, text: usize, reader: Option<&Reader>, kept: &Kept, tokens: Range<usize>) {
+        let begin = self.types.len();
+        let numbers = &kept.numbers[tokens.start * self.width..tokens.end * self.width];
+        let bare = || (numbers.to_vec(), vec![0; tokens.len()], 0..tokens.len());
+        let (numbers, types, inner) = reader.map_or_else(bare, |reader| reader.wrap(numbers));
+        self.numbers.extend(numbers);
+        self.types.extend(types);
+        self.seen.tokens += inner.len() as u64;
+        self.offsets.resize(begin + inner.start, 0..0);
+        self.offsets.extend_from_slice(&kept.offsets[tokens.clone()]);
+        self.offsets.resize(self.types.len(), 0..0);
+        self.inside.resize(begin + inner.start, false);
+        self.inside.extend_from_slice(&kept.inside[tokens]);
+        self.inside.resize(self.types.len(), false);
+        self.windows.push(Window { text, tokens: begin..self.types.len(), inner });
+    }
+
+    /// Numbers of the tokens of a window, `width` each.
+    pub fn numbers(&self, window: &Window) -> &[u32] {
+        &self.numbers[window.tokens.start * self.width..window.tokens.end * self.width]
+    }
+
+    /// Segments of the tokens of a window.
+    pub fn types(&self, window: &Window) -> &[u8] {
+        &self.types[window.tokens.clone()]
+    }
+
+    /// Bytes of the text of each token of a window.
+    pub fn offsets(&self, window: &Window) -> &[Range<u32>] {
+        &self.offsets[window.tokens.clone()]
+    }
+
+    /// Which of the tokens of a window go on with the word before.
+    pub fn inside(&self, window: &Window) -> &[bool] {
+        &self.inside[window.tokens.clone()]
+    }
+
+    /// The byte up to which the window before has read the same text.
+    pub(crate) fn read_before(&self, number: usize) -> usize {
+        let text = self.windows[number].text;
+        let before = number.checked_sub(1).map(|before| &self.windows[before]).filter(|before| before.text == text);
+        let last = before.and_then(|before| self.offsets(before)[before.inner.clone()].last());
+        last.map_or(0, |place| place.end as usize)
+    }
+
+    /// Tokens of each window.
+    pub fn lengths(&self) -> Vec<usize> {
+        self.windows.iter().map(Window::len).collect()
+    }
+
+    /// The windows of each text, in the order of the texts.
+    pub(crate) fn of_texts(&self) -> Vec<Range<usize>> {
+        let mut ranges = Vec::with_capacity(self.seen.texts as usize);
+        let mut at = 0;
+        for text in 0..self.seen.texts as usize {
+            let begin = at;
+            while self.windows.get(at).is_some_and(|window| window.text == text) {
+                at += 1;
+            }
+            ranges.push(begin..at);
+        }
+        ranges
+    }
+}
+
+/// Where what is in a row of `width` tokens that a window stands in, at its end where the family fills up at the left.
+pub(crate) fn places(window: &Window, width: usize, left: bool, cls_last: bool) -> Places {
+    let begin = if left { width - window.len() } else { 0 };
+    let real = begin..begin + window.len();
+    let cls = if cls_last { real.end - 1 } else { real.start };
+    // The token behind the text, where one stands there, ends it.
+    let sep = (begin + window.inner.end).min(real.end - 1);
+    Places { text: begin + window.inner.start..begin + window.inner.end, real, cls, sep }
+}

@@ -1,0 +1,120 @@
+//! A factor as one HTML file: Chinese and English, light and dark, no scripts and nothing from elsewhere.
+
+use anyhow::Result;
+
+use super::finding::{Trust, finding, trust};
+use super::manifest::manifest;
+use super::tables::{self, Piece};
+use super::{Chart, FactorPage, books, events, ic, layers, names, words};
+use crate::html::frontier_picture;
+use crate::page::{both, both_of, closed, each, each_picture, opened, paragraph, section, text};
+use inkstone_base::language::{Language, Word};
+
+/// The whole page of a factor.
+pub fn factor_html(page: &FactorPage<'_>) -> Result<String> {
+    let chart = |chart| chart_of(page, chart);
+    let mut portfolios = vec![chart(&books::PORTFOLIOS)?, tables::books(page)];
+    portfolios.extend(tables::portfolio_years(page));
+    let long_short = vec![
+        chart(&books::LONG_SHORT)?,
+        tables::long_short_years(page),
+        chart(&books::LEGS)?,
+        chart(&books::TURNOVER)?,
+    ];
+    let layers = vec![chart(&layers::WEALTH)?, chart(&layers::MEANS)?, tables::layers(page)];
+    let events = match page.events {
+        Some(_) => vec![chart(&events::EVENTS)?, tables::events(page)],
+        None => vec![tables::events(page)],
+    };
+    let figures = |pieces: Vec<Piece>| part(page, pieces);
+    let parts: Vec<(&str, Word, String)> = vec![
+        ("finding", words::FINDING, said(page)),
+        ("headline", words::HEADLINE, figures(vec![tables::headline(page)])),
+        ("verdicts", words::VERDICTS, figures(vec![tables::verdicts(page)])),
+        ("ic", words::IC, figures(vec![chart(&ic::RANK_IC)?, tables::correlations(page)])),
+        ("decay", words::DECAY, figures(vec![chart(&ic::DECAY)?])),
+        ("layers", words::LAYERS, figures(layers)),
+        ("long-short", words::LONG_SHORT, figures(long_short)),
+        ("portfolios", words::PORTFOLIOS, figures(portfolios)),
+        ("samples", words::SAMPLES, figures(vec![chart(&names::SAMPLES)?, tables::samples(page)])),
+        ("coverage", words::COVERAGE, figures(vec![chart(&names::COVERAGE)?, tables::stability(page)])),
+        ("events", words::EVENTS, figures(events)),
+        ("execution", words::EXECUTION, figures(vec![tables::execution(page)])),
+        ("refused", words::REFUSED, figures(vec![tables::refused(page)])),
+        ("looks", words::LOOKS, figures(vec![tables::looks(page)])),
+        ("frontier", words::FRONTIER, frontiers(page)?),
+        ("manifest", words::MANIFEST, manifest(page.manifest)?),
+        ("method", words::METHOD, paragraph(words::METHOD_TEXT)),
+    ];
+    let mut html = opened(&page.outcome.factor, words::REPORT, page.note);
+    if page.outcome.lookahead {
+        html += &shout();
+    }
+    let link = |(id, title, _): &(&str, Word, String)| format!("<a href=\"#{id}\">{}</a>", both(*title));
+    let [zh, en] = Language::ALL.map(|language| words::CONTENTS.to(language));
+    let links: Vec<String> = parts.iter().map(link).collect();
+    html += &format!("<nav aria-label=\"{zh} / {en}\">{}</nav>\n", links.join("\n"));
+    for (id, title, inside) in &parts {
+        html += &section(id, *title, inside);
+    }
+    Ok(html + &closed())
+}
+
+/// Says that the factor looks ahead.
+fn shout() -> String {
+    format!("<p class=\"shout\">{}</p>\n", both(words::LOOKAHEAD))
+}
+
+/// Charts and tables of a section, each table with what is to be known of its figures: loudly that they look ahead, if they do, and
+/// which return a value is paired with. What is not there is said once.
+fn part(page: &FactorPage<'_>, pieces: Vec<Piece>) -> String {
+    let alignment = Language::ALL.map(|language| words::alignment(page.outcome, language));
+    let caption = match alignment[0].is_empty() {
+        true => String::new(),
+        false => format!("<p class=\"caption\">{}</p>\n", both_of([&alignment[0], &alignment[1]])),
+    };
+    let loud = if page.outcome.lookahead { shout() } else { String::new() };
+    let (mut html, mut missing) = (String::new(), Vec::new());
+    for piece in pieces {
+        match piece {
+            Piece::Chart(chart) => html += &chart,
+            Piece::Table(table) => html += &[loud.as_str(), &table, &caption].concat(),
+            Piece::Plain(table) => html += &[loud.as_str(), &table].concat(),
+            Piece::Nothing(why) if !missing.contains(&why) => {
+                html += &paragraph(why);
+                missing.push(why);
+            }
+            Piece::Nothing(_) => {}
+        }
+    }
+    html
+}
+
+fn said(page: &FactorPage<'_>) -> String {
+    let class = if trust(page) == Trust::None { "finding bad" } else { "finding" };
+    let paragraphs = each(|language| {
+        let said = finding(page, language);
+        said.iter().map(|paragraph| format!("<p>{}</p>", text(paragraph))).collect()
+    });
+    format!("<div class=\"{class}\">{paragraphs}</div>\n")
+}
+
+fn chart_of(page: &FactorPage<'_>, chart: &Chart) -> Result<Piece> {
+    let picture = each_picture(|language| {
+        let Some(sheet) = (chart.sheet)(page, language) else { return Ok(None) };
+        Ok(Some((sheet.svg(page.outcome.lookahead, false, language)?, sheet.caption(language))))
+    })?;
+    Ok(picture.map_or(Piece::Nothing(chart.none), Piece::Chart))
+}
+
+fn frontiers(page: &FactorPage<'_>) -> Result<String> {
+    if page.experiments.is_empty() {
+        return Ok(paragraph(words::NO_EXPERIMENTS));
+    }
+    let mut pieces = String::new();
+    for findings in page.experiments {
+        let said = each(|language| format!("<p>{}</p>", text(&crate::finding(findings, language))));
+        pieces += &format!("<h3>{}</h3>\n{said}{}", text(&findings.name), frontier_picture(findings)?);
+    }
+    Ok(pieces)
+}

@@ -1,0 +1,110 @@
+//! The report of the factor laboratory: everything that was found of a factor on one page, and its charts as files.
+//!
+//! The page says first, in words, what was found and how far to trust it: the sign as it is, chance where chance can have done it, and
+//! no judgement at all of a factor that looks ahead or that the linter failed. Every chart and table names its unit and which return a
+//! value is paired with.
+
+mod books;
+mod events;
+mod finding;
+mod html;
+mod ic;
+mod layers;
+mod lines;
+mod manifest;
+mod names;
+mod plot;
+mod series;
+mod sheet;
+mod tables;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use anyhow::Result;
+
+use self::sheet::Sheet;
+use super::frontier_svg;
+use inkstone_base::language::{Language, Word};
+use inkstone_features::experiment::Findings;
+use inkstone_lab::backtest::Outcome;
+use inkstone_lab::backtest::events::EventStudy;
+use inkstone_lab::ledger::Looks;
+use inkstone_lab::lint::Verdict;
+
+pub use html::factor_html;
+
+/// What a report on a factor is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct FactorPage<'a> {
+    /// The backtest.
+    pub outcome: &'a Outcome,
+    /// Returns around documents, if that was looked at.
+    pub events: Option<&'a EventStudy>,
+    /// What the linter found; empty where it did not run, which the page says.
+    pub verdicts: &'a [Verdict],
+    /// What the result is worth after all that was tried.
+    pub looks: Option<&'a Looks>,
+    /// Experiments on truncation.
+    pub experiments: &'a [Findings],
+    /// Parameters, hashes, seed, versions, known-at rule, by name; null where there is none.
+    pub manifest: &'a serde_json::Value,
+    /// Said on top, for instance that the data is synthetic; an empty one is left out.
+    pub note: &'a str,
+}
+
+/// A chart of the report.
+struct Chart {
+    /// Name of its file.
+    stem: &'static str,
+    /// What is said where there is nothing to draw.
+    none: Word,
+    /// Makes it ready; none where there is nothing to draw.
+    sheet: for<'a> fn(&FactorPage<'a>, Language) -> Option<Sheet<'a>>,
+}
+
+/// Every chart but the frontiers, in the order of the page.
+const CHARTS: [&Chart; 11] = [
+    &ic::RANK_IC,
+    &ic::DECAY,
+    &layers::WEALTH,
+    &layers::MEANS,
+    &books::LONG_SHORT,
+    &books::LEGS,
+    &books::TURNOVER,
+    &books::PORTFOLIOS,
+    &names::SAMPLES,
+    &names::COVERAGE,
+    &events::EVENTS,
+];
+
+/// The charts as SVG files that stand alone, in one language: the stem of a file's name, and the SVG. What has nothing to show is
+/// left out; [`crate::png()`] makes bitmaps of them.
+pub fn factor_charts(page: &FactorPage<'_>, language: Language) -> Result<Vec<(String, String)>> {
+    let mut charts = Vec::with_capacity(CHARTS.len() + page.experiments.len());
+    for chart in CHARTS {
+        if let Some(sheet) = (chart.sheet)(page, language) {
+            charts.push((chart.stem.to_owned(), sheet.svg(page.outcome.lookahead, true, language)?));
+        }
+    }
+    for (i, findings) in page.experiments.iter().enumerate() {
+        if let Some(svg) = frontier_svg(findings, language)? {
+            // Names of experiments are free; files have a number.
+            charts.push((format!("frontier_{}", i + 1), svg));
+        }
+    }
+    Ok(charts)
+}
+
+/// A chart's title with the factor's name.
+fn titled(page: &FactorPage<'_>, title: Word, language: Language) -> String {
+    format!("{} · {}", page.outcome.factor, title.to(language))
+}
+
+/// What is said under a chart: what it shows, and which return a value is paired with.
+fn notes(page: &FactorPage<'_>, caption: Word, language: Language) -> Vec<String> {
+    let notes = [caption.to(language).to_owned(), words::alignment(page.outcome, language)];
+    notes.into_iter().filter(|note| !note.is_empty()).collect()
+}

@@ -1,0 +1,461 @@
+//! The tables of the report: figures by horizon, layer, portfolio, year, sample and event, and what was ordered and refused.
+
+use super::finding::first;
+use super::{FactorPage, names, words};
+use crate::DECIMALS;
+use crate::page::{both, both_of, each, figure, head_of, pairs, paragraph, table, table_of, text, word, wrapped};
+use inkstone_base::figures::{count, number, percent, probability, rank_ic, ratio, signed};
+use inkstone_base::language::{Language, Word};
+use inkstone_base::stats::mean;
+use inkstone_lab::backtest::{IcSummary, PortfolioFigures};
+use inkstone_lab::ledger::Looks;
+use inkstone_lab::lint::Standing;
+
+/// Part of a section: figures, or why there are none.
+pub(super) enum Piece {
+    /// A chart, which says itself whether the factor looks ahead.
+    Chart(String),
+    /// A table or pairs of names and figures of returns that values are paired with.
+    Table(String),
+    /// A table or pairs of others, which say themselves what they rest on.
+    Plain(String),
+    /// There is nothing to show.
+    Nothing(Word),
+}
+
+/// A table of ready fields, or why there is none.
+fn listed(heads: &[(Word, bool)], rows: &[Vec<String>], none: Word) -> Piece {
+    if rows.is_empty() { Piece::Nothing(none) } else { Piece::Table(table(heads, rows, none)) }
+}
+
+/// A field in words that depend on the language.
+fn said<S: AsRef<str>>(say: impl Fn(Language) -> S) -> String {
+    let [zh, en] = Language::ALL.map(say);
+    format!("<td class=\"text\">{}</td>", both_of([zh.as_ref(), en.as_ref()]))
+}
+
+/// The figures that are looked for first.
+pub(super) fn headline(page: &FactorPage<'_>) -> Piece {
+    let outcome = page.outcome;
+    let mut rows: Vec<(Word, String)> = Vec::new();
+    if let Some((horizon, summary)) = first(page) {
+        let horizon = Language::ALL.map(|language| words::days(horizon, language));
+        rows.push((words::HORIZON, both_of([&horizon[0], &horizon[1]])));
+        rows.push((words::MEAN_RANK_IC, rank_ic(summary.mean)));
+        rows.push((words::ICIR, ratio(summary.icir)));
+        rows.push((words::T_NW, ratio(summary.t_nw)));
+        rows.push((words::P, text(&probability(summary.p))));
+        rows.push((words::POSITIVE, percent(summary.positive)));
+        rows.push((words::DATES, count(summary.n as u64)));
+    }
+    let total = &outcome.long_short.total;
+    if !outcome.long_short.dates.is_empty() {
+        rows.push((words::ANNUAL_RETURN, percent(total.annual_return)));
+        rows.push((words::SHARPE, ratio(total.sharpe)));
+        rows.push((words::MAX_DRAWDOWN, percent(total.max_drawdown)));
+        rows.push((words::COST, format!("{} %", number(100.0 * outcome.long_short.mean_cost(), 3))));
+        rows.push((words::TURNOVER, percent(outcome.long_short.mean_turnover())));
+    }
+    rows.push((words::MEAN_COVERAGE, percent(outcome.coverage.mean_share())));
+    if let Some(looks) = page.looks {
+        rows.push((words::TRIALS, count(looks.trials)));
+        rows.push((words::DSR, text(&probability(looks.deflated_sharpe))));
+        rows.push((words::PBO, percent(looks.overfitting)));
+        rows.push((words::Q, text(&probability(looks.q))));
+    }
+    let (sign, lint) = linted(page);
+    rows.push((words::LINT, format!("{sign} {}", both(lint))));
+    rows.push((words::DAYS_PER_YEAR, count(u64::from(outcome.days_per_year))));
+    Piece::Table(pairs(&rows))
+}
+
+/// How the checks ended: as the worst of them.
+fn linted(page: &FactorPage<'_>) -> (&'static str, Word) {
+    let has = |standing| page.verdicts.iter().any(|verdict| verdict.standing == standing);
+    let worst = [Standing::Failed, Standing::Warned, Standing::Passed].into_iter().find(|standing| has(*standing));
+    words::standing(worst.unwrap_or(Standing::Skipped))
+}
+
+/// Moments and tests of both coefficients at each horizon.
+pub(super) fn correlations(page: &FactorPage<'_>) -> Piece {
+    let row = |horizon: usize, kind: Word, s: &IcSummary| {
+        let mut row =
+            vec![said(|language| words::days(horizon, language)), format!("<td class=\"text\">{}</td>", both(kind))];
+        row.push(figure(&signed(s.mean, DECIMALS)));
+        row.push(figure(&number(s.std, DECIMALS)));
+        row.extend([number(s.icir, 3), number(s.t, 2), number(s.t_nw, 2), probability(s.p)].map(|v| figure(&v)));
+        row.extend([percent(s.positive), number(s.skew, 2), number(s.kurtosis, 2)].map(|v| figure(&v)));
+        row.push(figure(&count(s.n as u64)));
+        row
+    };
+    let both_kinds = |series: &inkstone_lab::backtest::IcSeries| {
+        [
+            row(series.horizon, words::SPEARMAN, &series.rank_ic_summary),
+            row(series.horizon, words::PEARSON, &series.ic_summary),
+        ]
+    };
+    let rows: Vec<Vec<String>> = page.outcome.ic.iter().flat_map(both_kinds).collect();
+    let heads = [
+        (words::HORIZON, true),
+        (words::KIND, true),
+        (words::MEAN, false),
+        (words::STD, false),
+        (words::ICIR, false),
+        (words::T, false),
+        (words::T_NW, false),
+        (words::P, false),
+        (words::POSITIVE, false),
+        (words::SKEW, false),
+        (words::KURTOSIS, false),
+        (words::DATES, false),
+    ];
+    listed(&heads, &rows, words::NO_IC)
+}
+
+/// Mean returns of the layers with their standard errors, a column per horizon, and the top less the bottom.
+pub(super) fn layers(page: &FactorPage<'_>) -> Piece {
+    let layers = &page.outcome.layers;
+    let of = layers.mean.iter().map(Vec::len).max().unwrap_or(0);
+    if of == 0 {
+        return Piece::Nothing(words::NO_LAYERS);
+    }
+    let mut heads = vec![head_of(&both(words::QUANTILE), true)];
+    for horizon in &layers.horizons {
+        let named = Language::ALL.map(|l| format!("{} · {}", words::RETURN_UNIT.to(l), words::days(*horizon, l)));
+        heads.push(head_of(&both_of([&named[0], &named[1]]), false));
+        heads.push(head_of(&both(words::STANDARD_ERROR), false));
+    }
+    let field = |values: &[Vec<f64>], h: usize, q: usize| values.get(h).and_then(|row| row.get(q)).copied();
+    let shown = |value: Option<f64>| number(100.0 * value.unwrap_or(f64::NAN), 3);
+    let horizons = || 0..layers.horizons.len();
+    let mut rows: Vec<String> = (0..of)
+        .map(|q| {
+            let name = said(|language| words::layer(q + 1, of, language));
+            let pair = |h| [shown(field(&layers.mean, h, q)), shown(field(&layers.stderr, h, q))];
+            format!("<tr>{name}{}</tr>\n", horizons().flat_map(pair).map(|v| figure(&v)).collect::<String>())
+        })
+        .collect();
+    let spread = |h: usize| {
+        let spread = layers.spread.get(h).map(|s| mean(s.iter().copied()));
+        [figure(&shown(spread)), figure("")].concat()
+    };
+    let spreads: String = horizons().map(spread).collect();
+    let name = both(words::SPREAD);
+    rows.push(format!("<tr class=\"baseline\"><td class=\"text\">{name}</td>{spreads}</tr>\n"));
+    Piece::Table(table_of(&heads, &rows, words::NO_LAYERS))
+}
+
+fn book_figures(f: &PortfolioFigures) -> Vec<String> {
+    let shown = [percent(f.annual_return), percent(f.volatility), number(f.sharpe, 2)];
+    let rest = [percent(f.max_drawdown), number(f.calmar, 2), percent(f.hit_rate)];
+    shown.into_iter().chain(rest).map(|value| figure(&value)).collect()
+}
+
+const BOOK_HEADS: [(Word, bool); 6] = [
+    (words::ANNUAL_RETURN, false),
+    (words::VOLATILITY, false),
+    (words::SHARPE, false),
+    (words::MAX_DRAWDOWN, false),
+    (words::CALMAR, false),
+    (words::HIT_RATE, false),
+];
+
+/// Figures of every portfolio over all dates: after costs, and less the benchmark.
+pub(super) fn books(page: &FactorPage<'_>) -> Piece {
+    let outcome = page.outcome;
+    let kind = |word: Word| format!("<td class=\"text\">{}</td>", both(word));
+    let mut rows = Vec::new();
+    let mut push = |name: String, of: Word, figures: &PortfolioFigures, turnover: f64| {
+        let mut row = vec![name, kind(of)];
+        row.extend(book_figures(figures));
+        row.push(figure(&percent(turnover)));
+        rows.push(row);
+    };
+    let average = |turnover: &[f64]| mean(turnover.iter().copied());
+    if !outcome.long_short.dates.is_empty() {
+        let book = &outcome.long_short;
+        push(said(|l| words::LONG_SHORT_NAME.to(l)), words::AFTER_COSTS, &book.total, book.mean_turnover());
+    }
+    for book in &outcome.portfolios {
+        let name = || said(|language| words::portfolio(&book.name, language));
+        push(name(), words::AFTER_COSTS, &book.total, average(&book.turnover));
+        if let Some(excess) = &book.excess_total {
+            push(name(), words::EXCESS_KIND, excess, f64::NAN);
+        }
+    }
+    if let Some(benchmark) = &outcome.benchmark {
+        let name = said(|language| words::benchmark(&benchmark.name, language).to_owned());
+        push(name, words::BENCHMARK, &benchmark.total, f64::NAN);
+    }
+    let mut heads = vec![(words::BOOK, true), (words::KIND, true)];
+    heads.extend(BOOK_HEADS);
+    heads.push((words::TURNOVER, false));
+    listed(&heads, &rows, words::NO_BOOK)
+}
+
+fn by_year(years: &[inkstone_lab::backtest::YearFigures]) -> Piece {
+    let row = |year: &inkstone_lab::backtest::YearFigures| {
+        [vec![word(&year.year.to_string())], book_figures(&year.figures)].concat()
+    };
+    let mut heads = vec![(words::YEAR, true)];
+    heads.extend(BOOK_HEADS);
+    listed(&heads, &years.iter().map(row).collect::<Vec<_>>(), words::NO_YEARS)
+}
+
+/// Figures of the long-short portfolio after costs by calendar year.
+pub(super) fn long_short_years(page: &FactorPage<'_>) -> Piece {
+    by_year(&page.outcome.long_short.by_year)
+}
+
+/// The same of the other portfolios, a folded table each; none where there are none.
+pub(super) fn portfolio_years(page: &FactorPage<'_>) -> Option<Piece> {
+    let folded = |book: &inkstone_lab::backtest::Portfolio| {
+        let Piece::Table(table) = by_year(&book.by_year) else { return None };
+        let name = Language::ALL
+            .map(|language| format!("{} · {}", words::portfolio(&book.name, language), words::BY_YEAR.to(language)));
+        let name = both_of([&name[0], &name[1]]);
+        Some(format!("<details><summary>{name}</summary>\n{table}</details>\n"))
+    };
+    let tables: String = page.outcome.portfolios.iter().filter_map(folded).collect();
+    (!tables.is_empty()).then_some(Piece::Table(tables))
+}
+
+/// RankIC and spread among some of the names, a row per sample and horizon.
+pub(super) fn samples(page: &FactorPage<'_>) -> Piece {
+    let outcome = page.outcome;
+    let mut rows = Vec::new();
+    for sample in &outcome.samples {
+        for (h, summary) in sample.rank_ic.iter().enumerate() {
+            let horizon = outcome.alignment.horizons.get(h).or(outcome.ic.get(h).map(|series| &series.horizon));
+            let horizon = horizon.copied();
+            let ends = names::interval(summary);
+            let interval = match ends.iter().all(|end| end.is_finite()) {
+                true => format!("[{:.DECIMALS$}, {:.DECIMALS$}]", ends[0], ends[1]),
+                false => "–".to_owned(),
+            };
+            let mut row = vec![said(|l| words::sample(&sample.by, l).to_owned())];
+            row.push(said(|l| words::sample(&sample.group, l).to_owned()));
+            row.push(said(|l| horizon.map_or("–".to_owned(), |days| words::days(days, l))));
+            row.push(figure(&number(sample.names, 1)));
+            row.push(figure(&signed(summary.mean, DECIMALS)));
+            row.extend([interval, number(summary.t_nw, 2), probability(summary.p)].map(|v| figure(&v)));
+            let spread = sample.spread.get(h).copied().unwrap_or(f64::NAN);
+            row.push(figure(&number(100.0 * spread, 3)));
+            row.push(figure(&count(summary.n as u64)));
+            rows.push(row);
+        }
+    }
+    let heads = [
+        (words::SAMPLE, true),
+        (words::GROUP, true),
+        (words::HORIZON, true),
+        (words::NAMES, false),
+        (words::MEAN_RANK_IC, false),
+        (words::INTERVAL, false),
+        (words::T_NW, false),
+        (words::P, false),
+        (words::SPREAD_UNIT, false),
+        (words::DATES, false),
+    ];
+    listed(&heads, &rows, words::NO_SAMPLES)
+}
+
+/// How long ranks and layers last.
+pub(super) fn stability(page: &FactorPage<'_>) -> Piece {
+    let row = |stability: &inkstone_lab::backtest::Stability| {
+        let end = |value: Option<&f64>| figure(&percent(value.copied().unwrap_or(f64::NAN)));
+        vec![
+            word(&stability.period.to_string()),
+            end(stability.turnover.first()),
+            end(stability.turnover.last()),
+            figure(&number(stability.rank_autocorrelation, 3)),
+        ]
+    };
+    let rows: Vec<Vec<String>> = page.outcome.stability.iter().map(row).collect();
+    let heads = [
+        (words::PERIOD, true),
+        (words::NEW_AT_BOTTOM, false),
+        (words::NEW_AT_TOP, false),
+        (words::AUTOCORRELATION, false),
+    ];
+    listed(&heads, &rows, words::NO_STABILITY)
+}
+
+/// What was ordered, what was filled, what stood in the way, and how much capital it could take.
+pub(super) fn execution(page: &FactorPage<'_>) -> Piece {
+    let (execution, capacity) = (&page.outcome.execution, &page.outcome.capacity);
+    let filled = match execution.orders {
+        0 => count(execution.filled),
+        orders => format!("{} ({})", count(execution.filled), percent(execution.filled as f64 / orders as f64)),
+    };
+    let mut rows = vec![(words::ORDERS, count(execution.orders)), (words::FILLED, filled)];
+    rows.push((words::DELISTED, count(execution.delisted)));
+    rows.push((words::DELISTING_RETURN, percent(execution.delisting_return)));
+    match execution.capital {
+        Some(capital) => {
+            rows.push((words::CAPITAL, yuan(capital)));
+            rows.push((words::IDLE, percent(execution.idle)));
+        }
+        None => rows.push((words::CAPITAL, both(words::SHARES_OF_CAPITAL))),
+    }
+    let executed = pairs(&rows);
+    let blocked: Vec<Vec<String>> = page
+        .outcome
+        .untradable
+        .iter()
+        .map(|(reason, n)| vec![said(|language| words::blocked(reason, language)), figure(&count(*n))])
+        .collect();
+    let blocked = table(&[(words::NOT_FILLED, true), (words::COUNT, false)], &blocked, words::NO_BLOCKED);
+    let capacity = if capacity.days > 0 && capacity.median.is_finite() {
+        pairs(&[
+            (words::CAPACITY_SHARE, percent(capacity.share)),
+            (words::CAPACITY_MEDIAN, yuan(capacity.median)),
+            (words::CAPACITY_LOW, yuan(capacity.low)),
+            (words::CAPACITY_DAYS, count(capacity.days as u64)),
+        ])
+    } else {
+        paragraph(words::NO_CAPACITY)
+    };
+    Piece::Plain(format!("{executed}{blocked}{capacity}"))
+}
+
+/// An amount of money in whole CNY.
+fn yuan(amount: f64) -> String {
+    if amount.is_finite() && amount >= 0.0 { count(amount.round() as u64) } else { number(amount, 0) }
+}
+
+/// Values that were not known in time, with a few of them.
+pub(super) fn refused(page: &FactorPage<'_>) -> Piece {
+    let refused = &page.outcome.refused;
+    if refused.values == 0 {
+        return Piece::Nothing(words::NO_REFUSED);
+    }
+    let row = |(date, code, known, began): &(_, String, _, _)| {
+        let (date, known, began): (&chrono::NaiveDate, &chrono::NaiveDateTime, &chrono::NaiveDateTime) =
+            (date, known, began);
+        let time = |time: &chrono::NaiveDateTime| word(&time.format("%Y-%m-%d %H:%M:%S").to_string());
+        vec![word(&date.to_string()), word(code), time(known), time(began)]
+    };
+    let rows: Vec<Vec<String>> = refused.examples.iter().map(row).collect();
+    let heads = [(words::DATE, true), (words::CODE, true), (words::KNOWN, true), (words::BEGAN, true)];
+    let total = each(|language| {
+        let n = count(refused.values);
+        match (language, page.outcome.lookahead) {
+            (Language::Zh, false) => format!("<p>共拒绝 {n} 个值，例如：</p>"),
+            (Language::En, false) => format!("<p>{n} values were refused, for instance:</p>"),
+            (Language::Zh, true) => format!("<p>共 {n} 个值不该用而用了，例如：</p>"),
+            (Language::En, true) => format!("<p>{n} values should have been refused and were used, for instance:</p>"),
+        }
+    });
+    Piece::Plain(total + &table(&heads, &rows, words::NO_EXAMPLES))
+}
+
+/// What a result is worth after all that was tried.
+pub(super) fn looks(page: &FactorPage<'_>) -> Piece {
+    let Some(looks) = page.looks else { return Piece::Nothing(words::NO_LOOKS) };
+    let Looks { trials, runs, deleted, sharpe, expected_best, .. } = looks;
+    Piece::Table(pairs(&[
+        (words::TRIALS, count(*trials)),
+        (words::RUNS, count(*runs)),
+        (words::DELETED, count(*deleted)),
+        (words::SHARPE, number(*sharpe, 2)),
+        (words::EXPECTED_BEST, number(*expected_best, 2)),
+        (words::PSR, text(&probability(looks.probabilistic_sharpe))),
+        (words::DSR, text(&probability(looks.deflated_sharpe))),
+        (words::PBO, percent(looks.overfitting)),
+        (words::P, text(&probability(looks.p))),
+        (words::Q, text(&probability(looks.q))),
+    ]))
+}
+
+/// The verdicts of the linter, the worst first, each with a sign beside its colour.
+pub(super) fn verdicts(page: &FactorPage<'_>) -> Piece {
+    let mut verdicts: Vec<_> = page.verdicts.iter().collect();
+    let rank = |standing| match standing {
+        Standing::Failed => 0,
+        Standing::Warned => 1,
+        Standing::Passed => 2,
+        Standing::Skipped => 3,
+    };
+    verdicts.sort_by_key(|verdict| (rank(verdict.standing), verdict.check));
+    let shown = |value: Option<f64>| figure(&value.map_or("–".to_owned(), quantity));
+    let row = |verdict: &&inkstone_lab::lint::Verdict| {
+        let (sign, standing) = words::standing(verdict.standing);
+        let class = ["failed", "warned", "passed", "skipped"][rank(verdict.standing)];
+        let finding = both_of([&verdict.finding.0, &verdict.finding.1]);
+        let figures: Vec<String> =
+            verdict.figures.iter().map(|(key, value)| format!("{}: {}", text(key), text(&value.to_string()))).collect();
+        let further = if figures.is_empty() {
+            String::new()
+        } else {
+            format!("<details><summary>{}</summary>{}</details>", both(words::FURTHER), figures.join("<br>"))
+        };
+        let (standing, check) = (both(standing), both(words::check(verdict.check)));
+        let told = format!("<td class=\"text wrap\">{finding}{further}</td>");
+        let fields = [shown(verdict.number), shown(verdict.limit)].concat();
+        format!(
+            "<tr class=\"{class}\"><td class=\"text standing\"><b>{sign}</b> {standing}</td><td class=\"text\">{check}</td>{told}{fields}</tr>\n"
+        )
+    };
+    let rows: Vec<String> = verdicts.iter().map(row).collect();
+    if rows.is_empty() {
+        return Piece::Nothing(words::NO_VERDICTS);
+    }
+    let heads = [
+        (words::STANDING, true),
+        (words::CHECK, true),
+        (words::WHAT, true),
+        (words::NUMBER, false),
+        (words::LIMIT, false),
+    ];
+    let heads: Vec<String> = heads.iter().map(|(head, is_text)| head_of(&both(*head), *is_text)).collect();
+    Piece::Plain(table_of(&heads, &rows, words::NO_VERDICTS))
+}
+
+/// Whole numbers as counts, others with as many decimals as figures have.
+fn quantity(value: f64) -> String {
+    if value.is_finite() && value.fract() == 0.0 && value >= 0.0 {
+        count(value as u64)
+    } else {
+        number(value, DECIMALS)
+    }
+}
+
+/// Tests of the event study by group and part of the window, how it was done, and what was set aside.
+pub(super) fn events(page: &FactorPage<'_>) -> Piece {
+    let Some(study) = page.events else { return Piece::Nothing(words::NO_EVENTS) };
+    let asked = pairs(&[
+        (words::MODEL, both(words::model(study.model))),
+        (words::WINDOW, words::window(study.window)),
+        (words::ESTIMATION, words::window(study.estimation)),
+    ]);
+    let mut rows = Vec::new();
+    for group in &study.groups {
+        for test in &group.tests {
+            let (low, high) = group.values;
+            let mut row = vec![word(&group.group.to_string())];
+            row.push(figure(&format!("{} … {}", number(low, 3), number(high, 3))));
+            row.push(figure(&count(group.events)));
+            row.push(figure(&words::window(test.days)));
+            row.push(figure(&signed(100.0 * test.mean, 3)));
+            row.push(said(|language| words::test(&test.test, language).to_owned()));
+            row.extend([number(test.statistic, 2), probability(test.p)].map(|value| figure(&value)));
+            rows.push(row);
+        }
+    }
+    let heads = [
+        (words::GROUP, true),
+        (words::VALUES, false),
+        (words::EVENT_COUNT, false),
+        (words::DAYS, false),
+        (words::CAR_PERCENT, false),
+        (words::TEST, true),
+        (words::STATISTIC, false),
+        (words::P, false),
+    ];
+    let tests = table(&heads, &rows, words::NO_TESTS);
+    let excluded: Vec<Vec<String>> =
+        study.excluded.iter().map(|(reason, n)| vec![wrapped(reason), figure(&count(*n))]).collect();
+    let excluded = table(&[(words::EXCLUDED, true), (words::COUNT, false)], &excluded, words::NO_EXCLUDED);
+    Piece::Plain(format!("{asked}{tests}{excluded}"))
+}

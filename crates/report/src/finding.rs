@@ -1,0 +1,236 @@
+//! What an experiment says in a sentence, and how its cells are named.
+
+use super::words;
+use inkstone_base::bootstrap::{Comparison, Interval};
+use inkstone_base::figures::{number, probability, signed};
+use inkstone_base::language::Language;
+use inkstone_features::experiment::{Cell, Findings};
+
+/// Decimals of figures and differences.
+pub const DECIMALS: usize = 4;
+
+/// How a cell's difference to the baseline is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the baseline.
+    Baseline,
+    /// Better, and not by chance when it is counted how many cells were compared.
+    Above,
+    /// Worse, likewise.
+    Below,
+    /// Chance could have done it, or there is no figure.
+    NotShown,
+}
+
+/// How this cell's difference is to be read.
+pub fn standing(findings: &Findings, cell: &Cell) -> Standing {
+    match &cell.against {
+        None if is_baseline(findings, cell) => Standing::Baseline,
+        Some(c) if c.difference.is_finite() && c.p_adjusted <= 1.0 - findings.confidence => {
+            if c.difference > 0.0 {
+                Standing::Above
+            } else {
+                Standing::Below
+            }
+        }
+        _ => Standing::NotShown,
+    }
+}
+
+fn is_baseline(findings: &Findings, cell: &Cell) -> bool {
+    baseline(findings).is_some_and(|baseline| std::ptr::eq(baseline, cell))
+}
+
+/// The cell that the others are compared with.
+pub(crate) fn baseline(findings: &Findings) -> Option<&Cell> {
+    findings.cells.get(findings.baseline)
+}
+
+/// Names that differ, in the order in which they come first.
+pub(crate) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found: Vec<&str> = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}
+
+/// The features whose models read.
+pub(crate) fn features(findings: &Findings) -> Vec<&str> {
+    distinct(findings.cells.iter().map(|cell| cell.feature.as_str()))
+}
+
+/// What a cell is called: its strategy, and its feature where there are several.
+pub fn label(findings: &Findings, cell: &Cell) -> String {
+    let strategy = cell.strategy.to_string();
+    if features(findings).len() > 1 { format!("{strategy} · {}", cell.feature) } else { strategy }
+}
+
+/// An interval: `[0.0123, 0.0456]`; a dash where there is none.
+pub fn interval(interval: Interval) -> String {
+    if interval.low.is_finite() && interval.high.is_finite() {
+        format!("[{:.DECIMALS$}, {:.DECIMALS$}]", interval.low, interval.high)
+    } else {
+        "–".to_owned()
+    }
+}
+
+/// Tokens of a document on average: whole ones, where there are a hundred or more.
+pub fn tokens(cell: &Cell) -> String {
+    let tokens = cell.cost.tokens_a_document();
+    if tokens >= 100.0 { inkstone_base::figures::count(tokens.round() as u64) } else { number(tokens, 1) }
+}
+
+/// What the numbers say, in a sentence or three. A difference that chance could have made is never told as one.
+pub fn finding(findings: &Findings, language: Language) -> String {
+    let zh = language == Language::Zh;
+    let there: Vec<&Cell> = findings.cells.iter().filter(|cell| cell.figure.is_finite()).collect();
+    let best = there.iter().copied().filter(|c| c.against.is_some()).max_by(|a, b| a.figure.total_cmp(&b.figure));
+    let Some(base) = baseline(findings).filter(|_| !there.is_empty()) else {
+        return words::NO_FIGURES.to(language).to_owned();
+    };
+    let Some(best) = best else { return words::NO_DIFFERENCES.to(language).to_owned() };
+    let of = |wanted| findings.cells.iter().filter(move |cell| standing(findings, cell) == wanted);
+    let (above, below) = (of(Standing::Above).count(), of(Standing::Below).count());
+    let compared = findings.cells.iter().filter(|cell| cell.against.is_some()).count();
+    let measure = words::measure(findings, language);
+    let name = |cell: &Cell| label(findings, cell);
+    let against = |cell: &Cell| difference(cell.against.unwrap_or_default(), language);
+    let figure = |cell: &Cell| number(cell.figure, DECIMALS);
+    let mut said = match of(Standing::Above).max_by(|a, b| a.figure.total_cmp(&b.figure)) {
+        Some(winner) => {
+            let (name, base_name, interval) = (name(winner), name(base), interval(winner.interval));
+            let mut said = if zh {
+                format!(
+                    "{name} 优于基线 {base_name}：{measure} {} {interval}（基线 {}），{}，共比较 {compared} 个组合。",
+                    figure(winner),
+                    figure(base),
+                    against(winner),
+                )
+            } else {
+                format!(
+                    "{name} is better than the baseline {base_name}: {measure} {} {interval} against {}, {}, of {compared} cells compared.",
+                    figure(winner),
+                    figure(base),
+                    against(winner),
+                )
+            };
+            if best.figure > winner.figure {
+                let (name, figure) = (label(findings, best), figure(best));
+                said += &if zh {
+                    format!("数值最高的是 {name}（{figure}），但它与基线之差不能排除偶然。")
+                } else {
+                    format!(" The highest figure is that of {name} ({figure}), but its difference may be chance.")
+                };
+            }
+            said
+        }
+        None => {
+            let (name, base_name) = (name(best), name(base));
+            if zh {
+                format!(
+                    "没有策略被证明优于基线 {base_name}（{measure} {}）：其余中数值最高的是 {name}，{}，{}，共比较 {compared} 个组合。",
+                    figure(base),
+                    figure(best),
+                    against(best),
+                )
+            } else {
+                format!(
+                    "No strategy is shown to be better than the baseline {base_name} ({measure} {}): the highest of the others is {name} with {}, {}, of {compared} cells compared.",
+                    figure(base),
+                    figure(best),
+                    against(best),
+                )
+            }
+        }
+    };
+    if above > 1 {
+        said += &if zh {
+            format!("校正后共有 {above} 个组合高于基线。")
+        } else {
+            format!(" In all, {above} cells stand above the baseline after correction.")
+        };
+    }
+    if below > 0 {
+        said += &if zh {
+            format!("{below} 个组合被证明不如基线。")
+        } else {
+            format!(" {below} {} shown to be worse than the baseline.", if below == 1 { "is" } else { "are" })
+        };
+    }
+    said
+}
+
+fn difference(comparison: Comparison, language: Language) -> String {
+    let (difference, p) = (signed(comparison.difference, DECIMALS), probability(comparison.p_adjusted));
+    let interval = interval(comparison.interval);
+    match language {
+        Language::Zh => format!("差 {difference} {interval}，校正 p {p}"),
+        Language::En => format!("a difference of {difference} {interval}, adjusted p {p}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{cell, findings};
+    use super::*;
+
+    #[test]
+    fn what_stands_is_told_with_its_numbers() {
+        let found = findings();
+        let said = finding(&found, Language::En);
+        assert_eq!(
+            said,
+            "tail:512 · 语气 is better than the baseline head:512 · 语气: RankIC 0.0520 [0.0420, 0.0620] against 0.0300, a difference of \
+             +0.0220 [0.0120, 0.0320], adjusted p 0.004, of 5 cells compared. 1 is shown to be worse than the baseline."
+        );
+        let said = finding(&found, Language::Zh);
+        assert!(
+            said.starts_with("tail:512 · 语气 优于基线 head:512 · 语气：RankIC 0.0520")
+                && said.contains("校正 p 0.004"),
+            "{said}"
+        );
+        assert!(said.ends_with("1 个组合被证明不如基线。"));
+    }
+
+    #[test]
+    fn what_may_be_chance_is_told_as_that() {
+        let mut found = findings();
+        found.cells[2].against.as_mut().unwrap().p_adjusted = 0.051;
+        let said = finding(&found, Language::En);
+        assert!(
+            said.starts_with("No strategy is shown to be better than the baseline head:512 · 语气 (RankIC 0.0300)"),
+            "{said}"
+        );
+        assert!(said.contains("the highest of the others is tail:512 · 语气 with 0.0520"), "{said}");
+        // A lower figure that stands comes before a higher one that does not, and the higher one is told too.
+        found.cells[1].against.as_mut().unwrap().p_adjusted = 0.01;
+        found.cells[1].against.as_mut().unwrap().difference = 0.004;
+        let said = finding(&found, Language::En);
+        assert!(said.starts_with("head:128 · 语气 is better"), "{said}");
+        assert!(
+            said.contains("The highest figure is that of tail:512 · 语气 (0.0520), but its difference may be chance."),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_of_nothing() {
+        let mut found = findings();
+        assert_eq!(finding(&Findings::default(), Language::En), words::NO_FIGURES.to(Language::En));
+        found.cells.iter_mut().for_each(|cell| cell.figure = f64::NAN);
+        assert_eq!(finding(&found, Language::Zh), words::NO_FIGURES.to(Language::Zh));
+        found.cells = vec![cell("语气", "head:512", 500, 0.03, None)];
+        found.baseline = 0;
+        assert_eq!(finding(&found, Language::En), words::NO_DIFFERENCES.to(Language::En));
+    }
+
+    #[test]
+    fn figures_are_written_for_people() {
+        assert_eq!([probability(0.0004), probability(0.25), probability(f64::NAN)], ["<0.001", "0.250", "–"]);
+        assert_eq!(interval(Interval { low: -0.01, high: f64::NAN }), "–");
+        assert_eq!(interval(Interval { low: -0.01, high: 0.02 }), "[-0.0100, 0.0200]");
+    }
+}

@@ -1,0 +1,220 @@
+//! Findings with made-up numbers, for tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use html5gum::{Token, Tokenizer};
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::Event;
+
+use inkstone_base::bootstrap::{Comparison, Interval};
+use inkstone_corpus::structure::Section;
+use inkstone_corpus::truncate::SectionShare;
+use inkstone_corpus::truncate::Strategy;
+use inkstone_features::experiment::{Cell, Findings, Overlap, OverlapRule, Skipped};
+use inkstone_features::extract::Cost;
+
+/// A cell with an interval of 0.01 to both sides; `against` = the baseline's figure and the corrected p.
+pub fn cell(feature: &str, strategy: &str, tokens: u64, figure: f64, against: Option<(f64, f64)>) -> Cell {
+    let strategy: Strategy = strategy.parse().unwrap();
+    let around = |value: f64| Interval { low: value - 0.01, high: value + 0.01 };
+    Cell {
+        feature: feature.to_owned(),
+        family: strategy.family(),
+        limit: strategy.limit(2),
+        strategy,
+        figure,
+        interval: around(figure),
+        against: against.map(|(base, p)| Comparison {
+            difference: figure - base,
+            interval: around(figure - base),
+            p: p / 3.0,
+            p_adjusted: p,
+        }),
+        figures: BTreeMap::from([("icir".to_owned(), 10.0 * figure), ("dates".to_owned(), 240.0)]),
+        cost: Cost {
+            documents: 10,
+            windows: 10,
+            tokens: 10 * tokens,
+            tokens_read: 10 * tokens,
+            seconds: 0.01 * tokens as f64,
+            device: "CPU".to_owned(),
+            ..Cost::default()
+        },
+        kept: vec![
+            SectionShare { section: Section::Title, tokens: 100, kept: 100 },
+            SectionShare { section: Section::Risk, tokens: 400, kept: 90 },
+        ],
+        ..Cell::default()
+    }
+}
+
+/// Marks what nothing cheaper beats.
+fn with_frontier(mut findings: Findings) -> Findings {
+    let points: Vec<(f64, f64)> = findings.cells.iter().map(|c| (c.cost.tokens_a_document(), c.figure)).collect();
+    for (cell, &(cost, figure)) in findings.cells.iter_mut().zip(&points) {
+        let beaten = points.iter().any(|&(c, f)| (c <= cost && f > figure) || (c < cost && f >= figure));
+        cell.on_frontier = !figure.is_nan() && !beaten;
+    }
+    findings
+}
+
+/// Two features, one of which has a name to be escaped; a figure that is not there; a cell that stands above and one below.
+pub fn findings() -> Findings {
+    with_frontier(Findings {
+        name: "长文 <截断>".to_owned(),
+        measure: "rank_ic".to_owned(),
+        factor: Some(("语气 & co".to_owned(), 5)),
+        documents: 1200,
+        dropped: BTreeMap::from([("no tradable day".to_owned(), 12), ("empty <body>".to_owned(), 3)]),
+        observations: 240,
+        block: 6,
+        draws: 2000,
+        confidence: 0.95,
+        cells: vec![
+            cell("语气", "head:512", 400, 0.03, None),
+            cell("语气", "head:128", 126, 0.034, Some((0.03, 0.4))),
+            cell("语气", "tail:512", 400, 0.052, Some((0.03, 0.004))),
+            cell("语气", "middle:512", 400, 0.01, Some((0.03, 0.02))),
+            cell("bert<&>", "head:512", 410, f64::NAN, Some((0.03, 1.0))),
+            cell("bert<&>", "sections:512@rating,risk", 380, 0.035, Some((0.03, 0.6))),
+        ],
+        skipped: vec![Skipped {
+            feature: "bert<&>".to_owned(),
+            strategy: "none".to_owned(),
+            reason: "a text of 900 tokens & more than 512 positions".to_owned(),
+        }],
+        overlap: Overlap {
+            test_documents: 800,
+            exact: 3,
+            near: 9,
+            share: 0.015,
+            rule: OverlapRule::Remove,
+            removed: 12,
+        },
+        ..Findings::default()
+    })
+}
+
+/// As many cells as a large grid has: ten strategies at six lengths.
+pub fn large() -> Findings {
+    let families = [
+        ("head", ""),
+        ("tail", ""),
+        ("middle", ""),
+        ("random", ""),
+        ("tfidf", ""),
+        ("textrank", ""),
+        ("novelty", ""),
+        ("sections", "@rating,summary,forecast"),
+        ("windows", "@max"),
+        ("head", " -boilerplate"),
+    ];
+    let mut cells = vec![];
+    for (i, (name, rest)) in families.into_iter().enumerate() {
+        for j in 0..6 {
+            let strategy = format!("{name}:{}{rest}", 32 << j);
+            let figure = 0.02 + 0.004 * j as f64 + 0.003 * ((i * 7) % 5) as f64 - 0.0005 * (i + j) as f64;
+            let against = (!cells.is_empty()).then_some((0.02, 0.01 * (i + j) as f64));
+            cells.push(cell("tone", &strategy, 30 << j, figure, against));
+        }
+    }
+    with_frontier(Findings {
+        name: "large".to_owned(),
+        measure: "macro_f1".to_owned(),
+        classes: BTreeMap::from([("买入".to_owned(), 700), ("中性".to_owned(), 300)]),
+        confidence: 0.95,
+        cells,
+        ..Findings::default()
+    })
+}
+
+/// The baseline alone.
+pub fn single() -> Findings {
+    let cells = vec![cell("tone", "head:512", 400, 0.03, None)];
+    with_frontier(Findings { name: "one".to_owned(), measure: "rank_ic".to_owned(), cells, ..Findings::default() })
+}
+
+/// The texts of an SVG, read by an XML parser that refuses what is not well formed.
+pub fn texts(svg: &str) -> Vec<String> {
+    let mut reader = Reader::from_str(svg);
+    let (mut open, mut found, mut text) = (Vec::new(), Vec::new(), String::new());
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(tag) => open.push(tag.name().as_ref().to_owned()),
+            Event::End(_) => {
+                let closed = open.pop().unwrap();
+                if closed == "text" {
+                    found.push(std::mem::take(&mut text).trim().to_owned());
+                }
+            }
+            Event::Text(part) if open.last().is_some_and(|tag| tag == "text") => text += &part,
+            Event::GeneralRef(name) => text += resolve_predefined_entity(&name).unwrap(),
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert!(open.is_empty() && svg.matches("<svg").count() == 1);
+    found
+}
+
+/// The kinds of elements of a page with the names of their attributes, and the values of all attributes that act.
+pub fn shape(page: &str) -> BTreeSet<String> {
+    let mut shape = BTreeSet::new();
+    for Ok(token) in Tokenizer::new(page) {
+        match token {
+            Token::StartTag(tag) => {
+                let name = String::from_utf8_lossy(&tag.name).into_owned();
+                for (key, value) in &tag.attributes {
+                    let (key, value) = (String::from_utf8_lossy(key), String::from_utf8_lossy(&value.value));
+                    let acts = matches!(&*key, "href" | "src" | "http-equiv" | "content" | "id" | "class");
+                    shape.insert(format!("{name} {key}{}", if acts { format!("={value}") } else { String::new() }));
+                }
+                shape.insert(name);
+            }
+            Token::Comment(text) => drop(shape.insert(format!("comment {}", String::from_utf8_lossy(&text)))),
+            Token::String(text) => {
+                let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+                assert!(
+                    String::from_utf8_lossy(&text.value).chars().all(harmless),
+                    "a control character is in the page"
+                );
+            }
+            _ => {}
+        }
+    }
+    shape
+}
+
+/// Fails where a chart is not well formed or something lies outside of it.
+pub fn within(stem: &str, svg: &str) {
+    let size = |name: &str| -> i32 { svg.split(name).nth(1).unwrap().split('"').next().unwrap().parse().unwrap() };
+    let (wide, high) = (size(" width=\""), size(" height=\""));
+    let check = |x: &str, limit: i32| {
+        let value: i32 = x.parse().unwrap_or_else(|_| panic!("{x} in {stem}"));
+        assert!((0..=limit).contains(&value), "{value} of {limit} in {stem}");
+    };
+    let mut reader = Reader::from_str(svg);
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(tag) | Event::Empty(tag) => {
+                for attribute in tag.attributes() {
+                    let attribute = attribute.unwrap();
+                    let value = attribute.value.into_owned();
+                    match attribute.key.as_ref() {
+                        "x" | "x1" | "x2" | "cx" => check(&value, wide),
+                        "y" | "y1" | "y2" | "cy" => check(&value, high),
+                        "points" => value.split_whitespace().for_each(|point| {
+                            let (x, y) = point.split_once(',').unwrap();
+                            check(x, wide);
+                            check(y, high);
+                        }),
+                        _ => {}
+                    }
+                }
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+}

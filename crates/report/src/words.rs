@@ -1,0 +1,123 @@
+//! Every sentence of the reports, in Chinese and English.
+
+use inkstone_base::language::{Language, Word};
+use inkstone_base::words;
+use inkstone_corpus::structure::Section;
+use inkstone_features::experiment::{Findings, OverlapRule, Target};
+
+words! {
+    EXPERIMENT: "截断实验", "Truncation experiment";
+    SWITCH: "语言", "Language";
+    FINDING: "结论", "Finding";
+    ASKED: "问了什么", "What was asked";
+    FRONTIER: "前沿：效果与成本", "Frontier: what is gained for what is read";
+    DIFFERENCES: "与基线之差", "Differences to the baseline";
+    CELLS: "全部组合", "All cells";
+    KEPT: "各段落保留的比例", "What each strategy keeps, by section";
+    OVERLAP: "训练与测试共有的文本", "Texts that training and test share";
+    DROPPED: "剔除的文档", "Documents set aside";
+    SKIPPED: "未能计算的组合", "Cells that could not be";
+    METHOD: "如何阅读", "How to read this";
+
+    TARGET: "目标", "target";
+    TO_FACTOR: "因子的预测力", "the factor's predictive power";
+    TO_LABEL: "文档的标签", "the documents' labels";
+    TO_RATING: "研报的评级", "the reports' ratings";
+    MEASURE: "指标", "measure";
+    MACRO_F1: "宏平均 F1", "macro F1";
+    FACTOR: "因子规则", "rules of factor";
+    DEFAULT_RULES: "默认规则", "default rules";
+    HORIZON: "持有期（交易日）", "horizon (trading days)";
+    CLASSES: "类别（文档数）", "classes (documents)";
+    DOCUMENTS: "文档数", "documents";
+    OBSERVATIONS_DATES: "观测（交易日）", "observations (dates)";
+    OBSERVATIONS_DOCUMENTS: "观测（文档）", "observations (documents)";
+    BLOCK: "自助法区块", "block of the bootstrap";
+    DRAWS: "抽样次数", "draws";
+    CONFIDENCE: "置信度", "confidence";
+    TRIED: "尝试的组合", "cells tried";
+    BASELINE: "基线", "baseline";
+
+    FEATURE: "特征", "feature";
+    STRATEGY: "策略", "strategy";
+    TOKENS: "词元/篇", "tokens/doc";
+    SECONDS: "秒", "seconds";
+    DEVICE: "设备", "device";
+    INTERVAL: "区间", "interval";
+    DIFFERENCE: "差", "difference";
+    P: "p", "p";
+    P_ADJUSTED: "校正 p", "adjusted p";
+    ON_FRONTIER: "前沿", "frontier";
+    NOTHING_KEPT: "无内容", "nothing kept";
+    REASON: "原因", "reason";
+    COUNT: "篇数", "documents";
+    YES: "是", "yes";
+
+    AXIS_COST: "每篇文档读取的词元数（对数刻度）", "tokens read of a document (log scale)";
+    STANDS_ABOVE: "校正后仍高于基线", "above the baseline, corrected";
+    STANDS_BELOW: "校正后仍低于基线", "below the baseline, corrected";
+    NOT_SHOWN: "差异不能排除偶然", "may be chance";
+    NO_FIGURES: "没有一个组合得出数值，因此没有图。", "No cell has a figure, so there is nothing to draw.";
+    NO_DIFFERENCES: "没有可与基线比较的组合。", "There is no cell to compare with the baseline.";
+    NO_DROPPED: "没有剔除文档。", "No document was set aside.";
+    NO_SKIPPED: "每个组合都算出来了。", "Every cell could be computed.";
+    NO_SHARES: "没有按段落统计的数据。", "Nothing was counted by section.";
+    NO_TEST: "没有测试文档可供比对。", "There were no test documents to look at.";
+
+    FRONTIER_CAPTION: "每点一个组合：颜色为策略，形状为特征，竖线为置信区间；成本相同的点并排画开。阶梯线为前沿：没有更便宜而更好的组合。", "One point a cell: colour is the strategy, shape the feature, the bar its interval; points of equal cost stand side by side. The stepped line is the frontier: nothing cheaper is better.";
+    DIFFERENCES_CAPTION: "在相同的抽样上与基线成对比较；须线为置信区间，右侧为按比较数校正的 p 值。", "Compared with the baseline in pairs, on the same draws; whiskers are intervals, at the right the p corrected for how many were compared.";
+    CELLS_CAPTION: "秒数只计本组合新读的部分：已为其他组合读过的窗口不再计。", "Seconds count what was read for the cell itself: windows that another cell had read cost nothing again.";
+    KEPT_CAPTION: "一个段落的词元中被保留的份额；多个窗口重叠处只计一次。", "Share of a section's tokens that is kept; what several windows hold counts once.";
+    METHOD_TEXT: "区间与 p 值来自移动区块自助法：成块抽取相邻的观测，所有组合用同一批抽样。校正 p 用 Romano 与 Wolf（2005）的逐步法，计入比较了多少组合；不超过 1 减置信度的差异才说成立。成本是模型每篇读取的词元，含特殊词元。", "Intervals and p come from the moving-block bootstrap: neighbouring observations are drawn in blocks, all cells on the same draws. The adjusted p is that of the step-down of Romano and Wolf (2005), which counts how many cells were compared; only a difference whose adjusted p is at most 1 less the confidence is said to stand. Cost is the tokens that the model reads of a document, special ones included.";
+
+    TEST_DOCUMENTS: "测试文档", "test documents";
+    EXACT: "文本相同的训练文档", "of which the same text trains";
+    NEAR: "文本近似的训练文档", "of which nearly the same text trains";
+    SHARE: "份额", "share";
+    RULE: "处理", "rule";
+    REMOVED: "因此移出训练", "left out of training";
+    RULE_REFUSE: "超过上限则拒绝", "refuse above the limit";
+    RULE_REMOVE: "移出训练集", "remove from training";
+    RULE_REPORT: "仅报告", "report only";
+}
+
+/// A section's name.
+pub fn section(section: Section) -> Word {
+    match section {
+        Section::Title => Word("标题", "title"),
+        Section::Header => Word("抬头", "header"),
+        Section::Rating => Word("评级", "rating"),
+        Section::Summary => Word("摘要", "summary"),
+        Section::Body => Word("正文", "body"),
+        Section::Forecast => Word("预测", "forecast"),
+        Section::Risk => Word("风险", "risk"),
+        Section::Disclaimer => Word("免责", "disclaimer"),
+    }
+}
+
+/// What strategies are judged by.
+pub(crate) fn target(target: Target) -> Word {
+    match target {
+        Target::Factor => TO_FACTOR,
+        Target::Label => TO_LABEL,
+        Target::Rating => TO_RATING,
+    }
+}
+
+/// What is done about texts that training and test share.
+pub(crate) fn rule(rule: OverlapRule) -> Word {
+    match rule {
+        OverlapRule::Refuse => RULE_REFUSE,
+        OverlapRule::Remove => RULE_REMOVE,
+        OverlapRule::Report => RULE_REPORT,
+    }
+}
+
+/// The name of the figure that strategies are judged by; one that is not known stands as it is.
+pub fn measure(findings: &Findings, language: Language) -> &str {
+    match findings.measure.as_str() {
+        "rank_ic" => "RankIC",
+        "macro_f1" => MACRO_F1.to(language),
+        other => other,
+    }
+}

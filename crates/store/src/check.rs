@@ -1,0 +1,198 @@
+//! Checking a whole store, and making a damaged one sound.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::database::{Damaged, Database};
+use super::files::RowFiles;
+use super::generations::{FORMAT, Generations, copied_database, format_of};
+use super::headers::Headers;
+use super::layout::{BatchRecord, batch_key, parse_batch_key, seal};
+use super::{PATIENCE, Reader, Store, migrate, read_record};
+use inkstone_base::data::Key;
+use inkstone_base::disk;
+use inkstone_base::job::Ctx;
+
+/// Something wrong in a store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The set; none where the database itself is damaged.
+    pub set: Option<Key>,
+    /// The batch, unless the header itself is damaged.
+    pub batch: Option<Key>,
+    /// What is wrong, block number included.
+    pub what: String,
+    /// Whether rows of a finished set may be lost. Otherwise it only costs space.
+    pub harmful: bool,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(set) = self.set {
+            write!(f, "feature set {set}")?;
+        }
+        if let Some(batch) = self.batch {
+            write!(f, ", batch {batch}")?;
+        }
+        write!(f, "{}{}", if self.set.is_some() { ": " } else { "" }, self.what)
+    }
+}
+
+/// What the files of rows hold, by set and batch.
+type Sound = BTreeMap<(Key, Key), Vec<BatchRecord>>;
+
+impl Store {
+    /// Reads everything and tells what is wrong. Batches of unfinished sets are checked as well, and are no problem by themselves.
+    /// Advances by one for each file.
+    pub fn verify(&self, ctx: &Ctx) -> Result<Vec<Problem>> {
+        verify(&self.database, &self.reader, ctx)
+    }
+
+    /// Makes the store in `path` sound, whatever was damaged, and tells what was wrong. A new database is made of the files whose every
+    /// block is sound; damaged files and the headers of sets that lack a batch are removed. A set that lost a batch is
+    /// unfinished from then on; the next run computes that batch alone. Advances by one for each file.
+    pub fn repair(path: &Path, ctx: &Ctx) -> Result<Vec<Problem>> {
+        let (mut generations, reader) = (Generations::take(path, PATIENCE, true)?, Reader::new(path));
+        let Reader { files, headers, .. } = &reader;
+        let mut problems = Vec::new();
+        let whole = |what| Problem { set: None, batch: None, what, harmful: true };
+        let old = match generations.database() {
+            Err(error) if error.is::<Damaged>() => {
+                problems.push(whole(format!("{error:#}")));
+                None
+            }
+            opened => Some(opened?),
+        };
+        if let Some(old) = old.as_ref().filter(|_| generations.format() < FORMAT) {
+            migrate(generations.format(), old, &reader, &mut problems, ctx)?;
+        }
+        let (sound, damaged) = examine_files(files, &mut problems, ctx)?;
+        let mut finished = BTreeMap::new();
+        for set in headers.sets()? {
+            let batches = headers.read(set).ok().flatten().into_iter().flat_map(|header| header.batches);
+            finished.extend(batches.map(|batch| ((set, batch.key), batch.record)));
+        }
+        let (database, ()) = generations.replace(|new| {
+            for (&(set, batch), records) in &sound {
+                let key = batch_key(set, batch);
+                let told = || old.as_ref()?.get(&key).ok()?.and_then(|value| read_record(&key, &value).ok());
+                // Of several rows of a batch, those that counted; any other may be what was being replaced.
+                let counted = finished.get(&(set, batch)).copied().or_else(told);
+                let Some(record) = records.iter().find(|r| Some(**r) == counted).or(records.first()) else { continue };
+                new.apply(vec![(key.clone(), seal(&key, &serde_json::to_vec(record)?))], Vec::new())?;
+            }
+            Ok(())
+        })?;
+        database.flush()?;
+        let unsound = unsound(headers, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
+        unsound.into_iter().try_for_each(|set| headers.remove(set).map(drop))?;
+        damaged.iter().try_for_each(|path| disk::remove_if_there(path))?;
+        files.tidy();
+        Ok(problems)
+    }
+}
+
+impl Reader {
+    /// The same as [`Store::verify`], but nothing in the store's folder is changed: its database is read from a copy. Fails while another
+    /// process writes the store.
+    pub fn verify(&self, ctx: &Ctx) -> Result<Vec<Problem>> {
+        // A loss of power may leave the folder of a store that was about to begin.
+        if format_of(self.root())?.is_none() {
+            return Ok(Vec::new());
+        }
+        let (_copy, database) = copied_database(self.root(), PATIENCE)?;
+        verify(&database, self, ctx)
+    }
+}
+
+fn verify(database: &Database, reader: &Reader, ctx: &Ctx) -> Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    let (sound, _) = examine_files(&reader.files, &mut problems, ctx)?;
+    let mut known = BTreeMap::new();
+    for (set, batch, record) in records(database, &mut problems) {
+        let mut tell = |what| problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
+        match record {
+            Ok(record) if holds(&sound, set, batch, &record) => drop(known.insert((set, batch), record)),
+            Ok(_) => tell("its rows are missing or damaged".to_owned()),
+            Err(error) => tell(format!("its record {}", error.root_cause())),
+        }
+    }
+    for ((set, batch), known) in known {
+        for other in sound[&(set, batch)].iter().filter(|record| **record != known) {
+            let what = format!("{} blocks of rows that were replaced", other.blocks);
+            problems.push(Problem { set: Some(set), batch: Some(batch), what, harmful: false });
+        }
+    }
+    unsound(&reader.headers, &mut problems, |set, batch, record| holds(&sound, set, batch, record))?;
+    Ok(problems)
+}
+
+/// What a database says of batches: set, batch and record, or why that cannot be read. Where it cannot be read on, that is told.
+pub(super) fn records(database: &Database, problems: &mut Vec<Problem>) -> Vec<(Key, Key, Result<BatchRecord>)> {
+    let mut records = Vec::new();
+    for entry in database.scan(b"b") {
+        match entry {
+            Ok((key, value)) => {
+                if let Some((set, batch)) = parse_batch_key(&key) {
+                    records.push((set, batch, read_record(&key, &value)));
+                }
+            }
+            Err(error) => {
+                problems.push(Problem { set: None, batch: None, what: format!("{error:#}"), harmful: true });
+                break;
+            }
+        }
+    }
+    records
+}
+
+fn holds(sound: &Sound, set: Key, batch: Key, record: &BatchRecord) -> bool {
+    sound.get(&(set, batch)).is_some_and(|records| records.contains(record))
+}
+
+/// What the sound files hold, and the paths of the others.
+fn examine_files(files: &RowFiles, problems: &mut Vec<Problem>, ctx: &Ctx) -> Result<(Sound, Vec<std::path::PathBuf>)> {
+    let (mut sound, mut damaged) = (Sound::new(), Vec::new());
+    for found in files.list()? {
+        match files.examine(&found) {
+            Ok(record) => sound.entry((found.set, found.batch)).or_default().push(record),
+            Err(error) => {
+                let what = format!("{error:#}");
+                problems.push(Problem { set: Some(found.set), batch: Some(found.batch), what, harmful: false });
+                damaged.push(found.path);
+            }
+        }
+        ctx.advance(1)?;
+    }
+    Ok((sound, damaged))
+}
+
+/// Tells of the headers that are damaged or lack a batch, as `sound` sees it, and gives their sets.
+fn unsound(
+    headers: &Headers,
+    problems: &mut Vec<Problem>,
+    sound: impl Fn(Key, Key, &BatchRecord) -> bool,
+) -> Result<Vec<Key>> {
+    let mut unsound = Vec::new();
+    for set in headers.sets()? {
+        let before = problems.len();
+        let mut tell = |batch, what| problems.push(Problem { set: Some(set), batch, what, harmful: true });
+        match headers.read(set) {
+            Ok(header) => {
+                let batches = header.into_iter().flat_map(|header| header.batches);
+                for batch in batches.filter(|batch| !sound(set, batch.key, &batch.record)) {
+                    tell(Some(batch.key), "a batch of the finished set is missing or damaged".to_owned());
+                }
+            }
+            Err(error) => tell(None, format!("its header {}", error.root_cause())),
+        }
+        if problems.len() > before {
+            unsound.push(set);
+        }
+    }
+    Ok(unsound)
+}

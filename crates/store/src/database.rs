@@ -1,0 +1,361 @@
+//! The database under the store and under journals: one sled tree in a folder.
+//!
+//! It panics where it meets damage that it did not expect. Here that is a failure like any other, and says what to do.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, ensure};
+
+use inkstone_base::disk;
+use inkstone_base::job::{contained, panic_text};
+
+/// The file of a database that has all but long values.
+pub(super) const LOG: &str = "db";
+
+/// Bytes of pages that the database keeps in memory: its entries are small.
+const CACHE_BYTES: u64 = 8 << 20;
+
+/// Bytes that must be free on the disk besides what is written. The database buffers in memory and waits for ever for a buffer that a
+/// full disk did not take; it is therefore never given what may not fit.
+#[cfg(unix)]
+const RESERVE_BYTES: u64 = 4 << 20;
+
+/// Entries that one step of a removal takes away; each step is whole or absent.
+const REMOVE_STEP: usize = 4096;
+
+/// How long a database that was closed may take to give back its files.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// How long a step may take before a flush is asked for, which wakes it if a write has failed.
+const FIRST_FLUSH: Duration = Duration::from_millis(500);
+
+/// Time between two looks at whether it has.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+type Entry = (sled::IVec, sled::IVec);
+
+/// An open database. Whoever opens it holds the lock of what it belongs to.
+pub(super) struct Database {
+    folder: PathBuf,
+    /// What it belongs to, and what can be done when it is damaged.
+    says: Says,
+    /// None only while it is dropped.
+    db: Option<sled::Db>,
+    /// Files of long values that are on the disk; none of them is written twice.
+    synced: Mutex<BTreeSet<OsString>>,
+    /// True once a step has failed. After a write that failed the next one waits for ever.
+    has_failed: AtomicBool,
+}
+
+/// The words of a database's errors.
+#[derive(Clone)]
+pub(super) struct Says {
+    /// What it belongs to: `the feature store DIR`.
+    pub(super) whose: String,
+    /// What can be done when it is damaged.
+    pub(super) way_out: &'static str,
+}
+
+/// The bytes of a database are not those that were written. Travels inside [`anyhow::Error`]; what the machine lacks (room, memory,
+/// files, threads, permissions) is another error.
+#[derive(Debug)]
+pub(super) struct Damaged(String);
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Database {
+    pub(super) fn open(folder: &Path, says: Says) -> Result<Database> {
+        // No flushing by the clock: whoever writes flushes.
+        let config = sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None);
+        // The database waits for ever for threads that the system does not give it.
+        let thread = std::thread::Builder::new().name("database".to_owned()).spawn(|| ());
+        thread.with_context(|| format!("cannot start the threads of {}", says.whose))?;
+        remove_torn(folder).with_context(|| format!("cannot tidy up {}", folder.display()))?;
+        let began = Instant::now();
+        let open = || loop {
+            match config.open() {
+                // The lock of what it belongs to is held, so nobody else has these files: they are those of a database of this
+                // process that was closed a moment ago and still ends its work, or of a child that begins.
+                Err(sled::Error::Io(error)) if is_held(&error) && began.elapsed() < ENDING => {
+                    std::thread::sleep(LOOK_EVERY);
+                }
+                opened => return opened,
+            }
+        };
+        let is_new = !folder.join(LOG).exists();
+        let db = guard(&says, open).with_context(|| format!("cannot open {}", folder.display()))?;
+        if is_new {
+            disk::sync_folder(folder)?;
+            disk::sync_folder(disk::folder_of(folder))?;
+        }
+        Ok(Database {
+            folder: folder.to_owned(),
+            says,
+            db: Some(db),
+            synced: Mutex::default(),
+            has_failed: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<sled::IVec>> {
+        self.guard(|db| db.get(key))
+    }
+
+    /// Writes some entries and removes others in one step: after a kill, all of it is there or none.
+    pub(super) fn apply(&self, writes: Vec<(Vec<u8>, Vec<u8>)>, removals: Vec<Vec<u8>>) -> Result<()> {
+        self.ensure_room(writes.iter().map(|(key, value)| key.len() + value.len()).sum())?;
+        let mut batch = sled::Batch::default();
+        for key in removals {
+            batch.remove(key);
+        }
+        for (key, value) in writes {
+            batch.insert(key, value);
+        }
+        self.guard(|db| awake(db, move || db.apply_batch(batch)))
+    }
+
+    /// Fails where so many bytes may not fit on its disk.
+    #[cfg(unix)]
+    fn ensure_room(&self, bytes: usize) -> Result<()> {
+        // A file system that does not tell is trusted.
+        let Ok(disk) = rustix::fs::statvfs(&self.folder) else { return Ok(()) };
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        // What is written lies beside what it replaces until the database has tidied up.
+        let needed = RESERVE_BYTES + 2 * bytes as u64;
+        let kilobytes = |bytes: u64| bytes.div_ceil(1000);
+        ensure!(
+            free >= needed,
+            "there is no room for {}: {} kB are free on its disk, and the next step needs {} kB",
+            self.says.whose,
+            kilobytes(free),
+            kilobytes(needed)
+        );
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    fn ensure_room(&self, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn remove_all(&self, keys: Vec<Vec<u8>>) -> Result<usize> {
+        let mut found = 0;
+        for step in keys.chunks(REMOVE_STEP) {
+            for key in step {
+                found += usize::from(self.guard(|db| db.contains_key(key))?);
+            }
+            self.apply(Vec::new(), step.to_vec())?;
+        }
+        Ok(found)
+    }
+
+    /// The entries whose keys begin with `prefix`, in the order of the keys. Ends after an error.
+    pub(super) fn scan(&self, prefix: &[u8]) -> impl Iterator<Item = Result<Entry>> + '_ {
+        let mut entries = self.db.as_ref().map(|db| db.scan_prefix(prefix));
+        std::iter::from_fn(move || {
+            let step = guard(&self.says, || entries.as_mut().and_then(Iterator::next).transpose()).transpose();
+            if matches!(step, Some(Err(_))) {
+                entries = None;
+            }
+            step
+        })
+    }
+
+    pub(super) fn scan_keys(&self, prefix: &[u8]) -> impl Iterator<Item = Result<Vec<u8>>> + '_ {
+        self.scan(prefix).map(|entry| Ok(entry?.0.to_vec()))
+    }
+
+    /// The last entry whose key begins with `prefix`.
+    pub(super) fn last(&self, prefix: &[u8]) -> Result<Option<Entry>> {
+        self.guard(|db| db.scan_prefix(prefix).next_back().transpose())
+    }
+
+    /// Waits until everything written so far is on disk.
+    pub(super) fn flush(&self) -> Result<()> {
+        self.guard(|db| awake(db, || db.flush()))?;
+        // The database leaves to the system when its files reach the disk.
+        let sync = || {
+            let blobs = self.folder.join("blobs");
+            let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = synced.len();
+            for blob in std::fs::read_dir(&blobs)? {
+                let name = blob?.file_name();
+                if synced.contains(&name) {
+                    continue;
+                }
+                match File::open(blobs.join(&name)) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                    file => file?.sync_all()?,
+                }
+                synced.insert(name);
+            }
+            if synced.len() > before {
+                File::open(&blobs)?.sync_all()?;
+            }
+            File::open(self.folder.join(LOG))?.sync_all()
+        };
+        sync().with_context(|| format!("{} cannot bring its files to the disk (disk full?)", self.says.whose))
+    }
+
+    fn guard<T>(&self, work: impl FnOnce(&sled::Db) -> sled::Result<T>) -> Result<T> {
+        let db = self.db.as_ref().context("the database was closed")?;
+        ensure!(
+            !self.has_failed.load(Ordering::Relaxed),
+            "the database of {} failed at an earlier step; start the program again",
+            self.says.whose
+        );
+        let result = guard(&self.says, || work(db));
+        self.has_failed.fetch_or(result.is_err(), Ordering::Relaxed);
+        result
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // What a failed step left is not waited for when the database is closed: it is written now, or the database has failed.
+        let _ = self.guard(|db| awake(db, || db.flush()));
+        // Damage that it notices now was told of by whoever met it, or is by the next to open it.
+        let db = self.db.take();
+        if !self.has_failed.load(Ordering::Relaxed) {
+            let _ = contained(|| drop(db));
+            return;
+        }
+        // Closing writes once more, and may wait for ever. Without a thread for that, the database stays open until the process ends.
+        let db = ManuallyDrop::new(db);
+        let close = move || drop(contained(|| drop(ManuallyDrop::into_inner(db))));
+        let _ = std::thread::Builder::new().name("close database".to_owned()).spawn(close);
+    }
+}
+
+/// Runs a step that waits for a write. sled 0.34 notes a write that failed, but does not always wake who waits for it: the next flush does,
+/// so one is asked for now and then while the step lasts.
+fn awake<T: Send>(db: &sled::Db, step: impl FnOnce() -> sled::Result<T> + Send) -> sled::Result<T> {
+    std::thread::scope(|scope| {
+        let (ended, is_ended) = mpsc::channel::<()>();
+        let step = move || {
+            let _ended = ended;
+            contained(step)
+        };
+        let step = std::thread::Builder::new().name("database step".to_owned()).spawn_scoped(scope, step);
+        // Of the kind of error that is neither damage nor another run.
+        let step = step.map_err(|error| io::Error::new(ErrorKind::OutOfMemory, format!("no thread: {error}")))?;
+        // A flush waits as well as long as no write has failed, so each is asked for later than the one before it.
+        let mut patience = FIRST_FLUSH;
+        while is_ended.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            let flush = || drop(contained(|| db.flush()));
+            let _ = std::thread::Builder::new().name("database flush".to_owned()).spawn_scoped(scope, flush);
+            patience *= 2;
+        }
+        step.join().flatten().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Removes what a kill in the middle of an opening leaves, which the database takes for damage. Nothing of it counts yet: its settings,
+/// which are written in place, are always the same, and a snapshot counts from when it is renamed.
+fn remove_torn(folder: &Path) -> io::Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        let torn = match path.file_name().and_then(|name| name.to_str()) {
+            Some("conf") => !ends_with_checksum(&std::fs::read(&path)?),
+            Some(name) => name.starts_with("snap.") && name.ends_with(".generating"),
+            None => false,
+        };
+        if torn {
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether bytes end with the CRC32 of those before it, little-endian.
+fn ends_with_checksum(bytes: &[u8]) -> bool {
+    bytes.split_last_chunk().is_some_and(|(content, sum)| crc32fast::hash(content) == u32::from_le_bytes(*sum))
+}
+
+/// Runs a step of the database and explains its failure.
+fn guard<T>(says: &Says, work: impl FnOnce() -> sled::Result<T>) -> Result<T> {
+    let damaged = || Damaged(format!("the database of {} is damaged; {}", says.whose, says.way_out));
+    match contained(work) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(sled::Error::Io(error))) if is_held(&error) => {
+            Err(error).with_context(|| format!("{} is in use by another run; wait until it has ended", says.whose))
+        }
+        Ok(Err(sled::Error::Io(error))) if !is_damage(&error) => {
+            Err(error).with_context(|| format!("{} cannot read or write its files (disk full?)", says.whose))
+        }
+        Ok(Err(error)) => Err(anyhow!(error).context(damaged())),
+        Err(panic) => {
+            let text = panic_text(panic.as_ref()).to_owned();
+            match refused_by_system(&text) {
+                true => Err(anyhow!(text).context(format!("{} cannot read or write its files", says.whose))),
+                false => Err(anyhow!(text).context(damaged())),
+            }
+        }
+    }
+}
+
+fn is_held(error: &io::Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock || error.to_string().contains("could not acquire lock")
+}
+
+/// Says whether an error of reading or writing is damage: a file that ends too early, is gone, or leads to a place that cannot be. All
+/// else is the machine's.
+fn is_damage(error: &io::Error) -> bool {
+    use ErrorKind::{InvalidData, InvalidInput, NotFound, UnexpectedEof};
+    matches!(error.kind(), UnexpectedEof | NotFound | InvalidInput | InvalidData)
+        || error.kind() == ErrorKind::Other && error.raw_os_error().is_none()
+}
+
+/// Says whether the system refused something to the database, which panics where it did not expect that: the text of such a panic holds
+/// the debug form of an [`io::Error`].
+fn refused_by_system(panic: &str) -> bool {
+    let number = panic.split_once("Os { code: ").and_then(|(_, rest)| rest.split_once(',')?.0.parse().ok());
+    number.is_some_and(|number| !is_damage(&io::Error::from_raw_os_error(number)))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machine_lacks_is_no_damage() {
+        let says = || Says { whose: "the journal x".to_owned(), way_out: "put back a copy" };
+        let failed = |error: &dyn Fn() -> sled::Result<()>| guard(&says(), error).unwrap_err();
+        // No room, no files, no memory, no permission, a disk that fails, a disk that may only be read.
+        for number in [28, 24, 12, 13, 5, 30, 122] {
+            let error = || io::Error::from_raw_os_error(number);
+            for failed in [failed(&|| Err(sled::Error::Io(error()))), failed(&|| panic!("{:?}", error()))] {
+                assert!(!failed.is::<Damaged>(), "{failed:#}");
+                assert!(format!("{failed:#}").contains("cannot read or write its files"), "{failed:#}");
+            }
+        }
+        let short = || io::Error::from(ErrorKind::UnexpectedEof);
+        for failed in [
+            failed(&|| Err(sled::Error::Io(short()))),
+            failed(&|| Err(sled::Error::Corruption { at: None, bt: () })),
+            failed(&|| panic!("called unwrap on a None")),
+            failed(&|| panic!("{:?}", io::Error::from_raw_os_error(22))),
+        ] {
+            assert!(failed.is::<Damaged>(), "{failed:#}");
+            assert!(format!("{failed:#}").contains("is damaged; put back a copy"), "{failed:#}");
+        }
+    }
+}

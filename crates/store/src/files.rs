@@ -1,0 +1,215 @@
+//! Files of rows: one for each batch, whole or absent, named by what is in it.
+//!
+//! `rows/SET/BATCH-DIGEST.rows`, little-endian: `magic "IKROWS"`, `version: u16`, `set: [16]`, `batch: [16]`, then blocks (see `block`), each
+//! as `length: u32` and so many bytes in the envelope of `layout`. A file gets its name when it is whole, and is never changed:
+//! other rows of a batch are another file. So a file alone tells what it holds, and what the database says of batches can be read
+//! off the files again.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use super::block;
+use super::layout::{BatchEntry, BatchRecord, ENVELOPE, block_key, seal, unseal};
+use inkstone_base::data::Key;
+use inkstone_base::disk;
+
+const MAGIC: &[u8; 6] = b"IKROWS";
+const VERSION: u16 = 1;
+const HEAD: usize = 40;
+
+/// The files of a store's rows.
+pub(super) struct RowFiles {
+    folder: PathBuf,
+}
+
+/// A file that lies where files of rows do.
+pub(super) struct Found {
+    pub(super) set: Key,
+    pub(super) batch: Key,
+    pub(super) digest: Key,
+    pub(super) bytes: u64,
+    pub(super) path: PathBuf,
+}
+
+impl RowFiles {
+    pub(super) fn new(root: &Path) -> RowFiles {
+        RowFiles { folder: root.join("rows") }
+    }
+
+    fn path(&self, set: Key, batch: Key, digest: Key) -> PathBuf {
+        self.folder.join(set.hex()).join(format!("{batch}-{digest}.rows"))
+    }
+
+    /// Writes the blocks of a batch. The file is there, whatever becomes of the process; what becomes of the machine it outlives when the
+    /// file that this gives is synchronised, and then its folder ([`RowFiles::sync`]).
+    pub(super) fn write(&self, set: Key, batch: Key, blocks: &[Vec<u8>], digest: Key) -> Result<File> {
+        let path = self.path(set, batch, digest);
+        let cannot = || format!("cannot write {} (disk full?)", path.display());
+        let folder = disk::folder_of(&path);
+        disk::make_dir(folder)?;
+        let mut pending = disk::temporary(true).tempfile_in(folder).with_context(cannot)?;
+        let mut out = BufWriter::with_capacity(1 << 16, pending.as_file_mut());
+        out.write_all(&head(set, batch)).with_context(cannot)?;
+        for (number, content) in (0..).zip(blocks) {
+            let sealed = seal(&block_key(set, batch, number), content);
+            let length = u32::try_from(sealed.len()).context("a row is too long for a block")?;
+            out.write_all(&length.to_le_bytes()).and_then(|()| out.write_all(&sealed)).with_context(cannot)?;
+        }
+        out.flush().with_context(cannot)?;
+        drop(out);
+        pending.persist(&path).map_err(|e| e.error).with_context(cannot)
+    }
+
+    /// Brings files of a set to the disk, and their names.
+    pub(super) fn sync(&self, set: Key, files: &[File]) -> Result<()> {
+        let folder = self.folder.join(set.hex());
+        let cannot = || format!("cannot bring {} to the disk (disk full?)", folder.display());
+        files.iter().try_for_each(File::sync_all).with_context(cannot)?;
+        [folder.as_path(), &self.folder].into_iter().try_for_each(disk::sync_folder)
+    }
+
+    /// Gives the blocks of a batch to `each` in order, every one checked; then checks the digest of all.
+    pub(super) fn read(
+        &self,
+        set: Key,
+        entry: &BatchEntry,
+        mut each: impl FnMut(u32, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let path = self.path(set, entry.key, entry.record.digest);
+        let read = read(&path, set, entry.key, &mut each)?;
+        ensure!(
+            read.digest == entry.record.digest && read.blocks == entry.record.blocks,
+            "its rows are not those that the set was finished with"
+        );
+        Ok(())
+    }
+
+    /// What a file holds, every block checked and its rows counted.
+    pub(super) fn examine(&self, found: &Found) -> Result<BatchRecord> {
+        let mut rows = 0;
+        let mut record = read(&found.path, found.set, found.batch, &mut |number, content| {
+            let (first, more) = block::unpack(content)?;
+            ensure!(first as u64 == rows, "block {number} begins with row {first}, not {rows}");
+            rows += more.len() as u64;
+            Ok(())
+        })?;
+        ensure!(record.digest == found.digest, "its rows are not those that its name stands for");
+        record.rows = rows;
+        Ok(record)
+    }
+
+    /// The file of a batch, if all of it is as it was written.
+    pub(super) fn sound(&self, set: Key, batch: Key, record: &BatchRecord) -> Option<File> {
+        let path = self.path(set, batch, record.digest);
+        let read = read(&path, set, batch, &mut |_, _| Ok(())).ok()?;
+        (read.digest == record.digest && read.blocks == record.blocks).then(|| File::open(path).ok())?
+    }
+
+    /// Whether the file of a batch is there, as long as it must be. Reads nothing of it.
+    pub(super) fn has(&self, set: Key, batch: Key, record: &BatchRecord) -> bool {
+        let bytes = HEAD as u64 + record.bytes + u64::from(record.blocks) * (4 + ENVELOPE as u64);
+        self.path(set, batch, record.digest).metadata().is_ok_and(|file| file.is_file() && file.len() == bytes)
+    }
+
+    /// Removes the file of a batch; one that is not there is as good as removed.
+    pub(super) fn remove(&self, set: Key, batch: Key, digest: Key) -> Result<()> {
+        disk::remove_if_there(&self.path(set, batch, digest))
+    }
+
+    /// Removes all files of a set, and says whether there were any.
+    pub(super) fn remove_set(&self, set: Key) -> Result<bool> {
+        let folder = self.folder.join(set.hex());
+        match std::fs::remove_dir_all(&folder) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error).with_context(|| format!("cannot remove {}", folder.display())),
+        }
+    }
+
+    /// All files, by set, batch and digest. What has another name was not written by a store, and is left alone.
+    pub(super) fn list(&self) -> Result<Vec<Found>> {
+        found_below(&self.folder, 2)
+    }
+
+    /// The files of a set, by batch and digest.
+    pub(super) fn list_set(&self, set: Key) -> Result<Vec<Found>> {
+        found_below(&self.folder.join(set.hex()), 1)
+    }
+
+    /// Removes folders of sets that are empty.
+    pub(super) fn tidy(&self) {
+        for folder in walkdir::WalkDir::new(&self.folder).min_depth(1).max_depth(1).into_iter().flatten() {
+            // Where there is something in it, the system refuses.
+            let _ = std::fs::remove_dir(folder.path());
+        }
+    }
+}
+
+fn found_below(folder: &Path, depth: usize) -> Result<Vec<Found>> {
+    let mut all = Vec::new();
+    for entry in walkdir::WalkDir::new(folder).min_depth(depth).max_depth(depth) {
+        match entry {
+            Err(error) if error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => {}
+            entry => all.extend(Found::of(&entry.with_context(|| format!("cannot list {}", folder.display()))?)),
+        }
+    }
+    all.sort_unstable_by_key(|found| (found.set, found.batch, found.digest));
+    Ok(all)
+}
+
+impl Found {
+    fn of(entry: &walkdir::DirEntry) -> Option<Found> {
+        let set = Key::from_hex(entry.path().parent()?.file_name()?.to_str()?)?;
+        let (batch, digest) = entry.file_name().to_str()?.strip_suffix(".rows")?.split_once('-')?;
+        let (batch, digest) = (Key::from_hex(batch)?, Key::from_hex(digest)?);
+        let bytes = entry.metadata().ok().filter(|m| m.is_file())?.len();
+        Some(Found { set, batch, digest, bytes, path: entry.path().to_owned() })
+    }
+}
+
+fn head(set: Key, batch: Key) -> Vec<u8> {
+    [MAGIC.as_slice(), &VERSION.to_le_bytes(), &set.0, &batch.0].concat()
+}
+
+/// Reads a file block by block. Nothing longer than what is left of the file is taken into memory.
+fn read(path: &Path, set: Key, batch: Key, each: &mut dyn FnMut(u32, &[u8]) -> Result<()>) -> Result<BatchRecord> {
+    let cannot = || format!("its file {} cannot be read", path.display());
+    let file = File::open(path).with_context(cannot)?;
+    let mut left = file.metadata().with_context(cannot)?.len();
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let mut take = |bytes: &mut [u8]| {
+        left = left.checked_sub(bytes.len() as u64).context("its file is cut short")?;
+        file.read_exact(bytes).with_context(cannot)?;
+        anyhow::Ok(left)
+    };
+    let mut start = [0; HEAD];
+    let mut left = take(&mut start)?;
+    let version = u16::from_le_bytes([start[6], start[7]]);
+    ensure!(
+        start[..6] != *MAGIC || version <= VERSION,
+        "its file is of format {version}, and this version reads up to {VERSION}"
+    );
+    ensure!(start == head(set, batch).as_slice(), "its file does not begin as that of this batch");
+    let mut record = BatchRecord { rows: 0, blocks: 0, bytes: 0, digest: Key::default() };
+    let (mut digest, mut sealed) = (blake3::Hasher::new(), Vec::new());
+    while left > 0 {
+        let mut length = [0; 4];
+        left = take(&mut length)?;
+        let length = u32::from_le_bytes(length);
+        ensure!(u64::from(length) <= left, "block {} is cut short", record.blocks);
+        sealed.resize(length as usize, 0);
+        left = take(&mut sealed)?;
+        let number = record.blocks;
+        let content = unseal(&block_key(set, batch, number), &sealed).with_context(|| format!("block {number}"))?;
+        digest.update(&(content.len() as u64).to_le_bytes());
+        digest.update(content);
+        each(number, content).with_context(|| format!("block {number}"))?;
+        record.bytes += content.len() as u64;
+        record.blocks += 1;
+    }
+    record.digest.0.copy_from_slice(&digest.finalize().as_bytes()[..16]);
+    Ok(record)
+}

@@ -1,0 +1,220 @@
+//! The corpus on disk: documents in Parquet parts of at most [`PART_ROWS`] rows, read one part at a time.
+//!
+//! Every stage keeps the parts' order and boundaries, so part `i` of the cleaned corpus and part `i` of the links speak
+//! of the same rows as part `i` of the documents. Nothing ever holds the whole corpus.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use chrono::{DateTime, NaiveDateTime};
+use polars::prelude::{
+    Column, DataFrame, DataType, IntoColumn, NamedFrom, PolarsResult, Series, StringChunked, TimeUnit,
+};
+
+use crate::frames;
+use inkstone_base::code::Code;
+use inkstone_base::data::{Document, Kind};
+use inkstone_base::disk;
+
+/// Rows of a part at the most: small enough that a part of long reports fits in tens of megabytes.
+pub const PART_ROWS: usize = 4096;
+
+/// A table in numbered Parquet parts (`part-00000.parquet`, ...) in one folder.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    folder: PathBuf,
+}
+
+impl Parts {
+    /// The parts in `folder`, which need not exist yet.
+    pub fn new(folder: impl Into<PathBuf>) -> Parts {
+        Parts { folder: folder.into() }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The files, in order. Files of other names are not parts.
+    pub fn files(&self) -> Result<Vec<PathBuf>> {
+        self.numbered("parquet")
+    }
+
+    /// The files `part-NNNNN` with this extension, in order.
+    pub fn numbered(&self, extension: &str) -> Result<Vec<PathBuf>> {
+        let mut files = disk::files_in(&self.folder, extension)?;
+        files.retain(|file| is_numbered(file));
+        Ok(files)
+    }
+
+    /// Where part `i` is kept.
+    pub fn path(&self, i: usize) -> PathBuf {
+        self.folder.join(format!("part-{i:05}.parquet"))
+    }
+
+    /// Writes part `i`.
+    pub fn write(&self, i: usize, frame: &mut DataFrame) -> Result<()> {
+        frames::write_parquet(&self.path(i), frame)
+    }
+
+    /// Removes part `n` and all after it.
+    pub fn truncate(&self, n: usize) -> Result<()> {
+        let first = self.path(n);
+        for path in self.files()?.into_iter().filter(|p| *p >= first) {
+            std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Says whether a file has the name of a part, whatever its extension.
+fn is_numbered(file: &Path) -> bool {
+    let number = file.file_stem().and_then(|stem| stem.to_str()?.strip_prefix("part-"));
+    number.is_some_and(|number| number.len() >= 5 && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Documents as a frame, one row each; codes joined by commas, absent values null.
+pub fn documents_to_frame(docs: &[Document]) -> Result<DataFrame> {
+    let option = |name: &str, get: &dyn Fn(&Document) -> Option<String>| -> Column {
+        let mut values: StringChunked = docs.iter().map(get).collect();
+        values.rename(name.into());
+        values.into_column()
+    };
+    frames::frame(vec![
+        option("doc_id", &|d| Some(d.doc_id.clone())),
+        option("kind", &|d| Some(d.kind.name().to_owned())),
+        option("codes", &|d| Some(join_codes(&d.codes))),
+        option("title", &|d| Some(d.title.clone())),
+        option("body", &|d| Some(d.body.clone())),
+        option("source", &|d| Some(d.source.clone())),
+        option("author", &|d| d.author.clone()),
+        option("org", &|d| d.org.clone()),
+        option("rating", &|d| d.rating.clone()),
+        option("label", &|d| d.label.clone()),
+        times_column("event_at", docs.iter().map(|d| d.event_at))?,
+        times_column("published_at", docs.iter().map(|d| Some(d.published_at)))?,
+        times_column("ingested_at", docs.iter().map(|d| d.ingested_at))?,
+    ])
+}
+
+/// Reads back [`documents_to_frame`].
+pub fn documents_from_frame(frame: &DataFrame) -> Result<Vec<Document>> {
+    let text = |name: &str| -> Result<StringChunked> { Ok(column(frame, name)?.str()?.clone()) };
+    let [doc_id, kind, codes, title, body, source] =
+        [text("doc_id")?, text("kind")?, text("codes")?, text("title")?, text("body")?, text("source")?];
+    let [author, org, rating, label] = [text("author")?, text("org")?, text("rating")?, text("label")?];
+    let event_at = times_of(frame, "event_at")?;
+    let published_at = times_of(frame, "published_at")?;
+    let ingested_at = times_of(frame, "ingested_at")?;
+    let string = |values: &StringChunked, i: usize| values.get(i).unwrap_or_default().to_owned();
+    let option = |values: &StringChunked, i: usize| values.get(i).map(str::to_owned);
+    (0..frame.height())
+        .map(|i| {
+            let kind_name = kind.get(i).unwrap_or_default();
+            Ok(Document {
+                doc_id: string(&doc_id, i),
+                kind: Kind::parse(kind_name).with_context(|| format!("unknown kind of document {kind_name:?}"))?,
+                codes: split_codes(codes.get(i).unwrap_or_default()),
+                title: string(&title, i),
+                body: string(&body, i),
+                source: string(&source, i),
+                author: option(&author, i),
+                org: option(&org, i),
+                rating: option(&rating, i),
+                label: option(&label, i),
+                event_at: event_at[i],
+                published_at: published_at[i].context("a document without published_at")?,
+                ingested_at: ingested_at[i],
+            })
+        })
+        .collect()
+}
+
+/// Codes as one field: `600000.SH,000001.SZ`.
+pub fn join_codes(codes: &[Code]) -> String {
+    codes.iter().map(Code::as_str).collect::<Vec<_>>().join(",")
+}
+
+/// Reads back [`join_codes`].
+pub fn split_codes(field: &str) -> Vec<Code> {
+    field.split(',').filter(|c| !c.is_empty()).map(Code::canonical).collect()
+}
+
+/// A column of times, microseconds without a zone.
+pub fn times_column(name: &str, times: impl Iterator<Item = Option<NaiveDateTime>>) -> Result<Column> {
+    let micros: Vec<Option<i64>> = times.map(|t| t.map(|t| t.and_utc().timestamp_micros())).collect();
+    Ok(Series::new(name.into(), micros).cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.into_column())
+}
+
+/// Reads back [`times_column`].
+pub fn times_of(frame: &DataFrame, name: &str) -> Result<Vec<Option<NaiveDateTime>>> {
+    let series = column(frame, name)?;
+    let micros = series.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.cast(&DataType::Int64)?;
+    let micros = micros.i64()?;
+    micros
+        .iter()
+        .map(|t| match t {
+            None => Ok(None),
+            Some(t) => DateTime::from_timestamp_micros(t)
+                .map(|t| Some(t.naive_utc()))
+                .with_context(|| format!("{t} in column {name:?} is not a time")),
+        })
+        .collect()
+}
+
+/// The column of that name, with an error that lists the columns there are.
+pub fn column<'a>(frame: &'a DataFrame, name: &str) -> Result<&'a Column> {
+    let found: PolarsResult<&Column> = frame.column(name);
+    match found {
+        Ok(column) => Ok(column),
+        Err(_) => bail!("there is no column {name:?}; the columns are {:?}", frame.get_column_names()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_numbered_files_are_parts() {
+        let dir = tempfile::tempdir().unwrap();
+        let parts = Parts::new(dir.path());
+        let theirs =
+            ["mine.parquet", "part-1.parquet", "part-0000a.parquet", "part-00000 copy.parquet", "part-00000.json"];
+        for path in theirs.map(|name| dir.path().join(name)).into_iter().chain([parts.path(0), parts.path(100_000)]) {
+            std::fs::write(path, "").unwrap();
+        }
+        assert_eq!(parts.files().unwrap(), [parts.path(0), parts.path(100_000)]);
+        parts.truncate(0).unwrap();
+        assert!(theirs.iter().all(|name| dir.path().join(name).exists()) && parts.files().unwrap().is_empty());
+    }
+
+    #[test]
+    fn documents_survive_the_way_to_disk_and_back() {
+        let time = |s: &str| NaiveDateTime::parse_from_str(s, "%Y-%m-%d %H:%M:%S").unwrap();
+        let full = Document {
+            doc_id: "news/1".into(),
+            kind: Kind::Report,
+            codes: vec![Code::canonical("600000.SH"), Code::canonical("000001.SZ")],
+            title: "一季报点评：“稳”字当头".into(),
+            body: "正文\n第二段".into(),
+            source: "news".into(),
+            author: Some("张三".into()),
+            org: Some("某证券".into()),
+            rating: Some("买入".into()),
+            label: Some("1".into()),
+            event_at: Some(time("2024-03-01 00:00:00")),
+            published_at: time("2024-03-01 15:00:01"),
+            ingested_at: Some(time("2024-03-02 08:00:00")),
+        };
+        let bare =
+            Document { doc_id: "news/2".into(), published_at: time("2024-03-04 09:00:00"), ..Document::default() };
+        let docs = vec![full, bare];
+        let dir = tempfile::tempdir().unwrap();
+        let parts = Parts::new(dir.path());
+        parts.write(0, &mut documents_to_frame(&docs).unwrap()).unwrap();
+        let read = frames::read_parquet(&parts.files().unwrap()[0], None).unwrap();
+        assert_eq!(documents_from_frame(&read).unwrap(), docs);
+    }
+}

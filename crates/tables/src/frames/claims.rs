@@ -1,0 +1,393 @@
+//! What a Parquet file of others claims of itself, looked over before a reader believes it and asks for the memory.
+//!
+//! Its footer and the headers of its pages are structures of Thrift's compact protocol. They are walked through: a list, a text
+//! or a page of more bytes than there are left, more structures than a footer of its length has, and a negative number where
+//! there is none end the file. What pages unpack to is kept, so that rows can be read as many at a time as the memory holds.
+//! The numbers of the fields are those of the format's parquet.thrift.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// Structures inside one another.
+const DEPTH: usize = 16;
+/// Structures of a footer however short it is, and bytes that each further one takes at the least, on average.
+const STRUCTURES: usize = 20_000;
+const STRUCTURE: usize = 8;
+/// Bytes of a value in memory, at the least: a view of a text, a number.
+const VALUE: u64 = 16;
+/// The encoding in which a text begins as the one before it: its page may be a small part of the texts in it.
+const DELTA_TEXTS: i64 = 7;
+const MAGIC: &[u8; 4] = b"PAR1";
+
+/// The claims of a Parquet file: its groups of rows.
+#[derive(Debug, Default)]
+pub struct Claims {
+    groups: Vec<Group>,
+    /// Bytes of a value of fixed length at the most.
+    width: u64,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    rows: u64,
+    chunks: Vec<Chunk>,
+}
+
+/// The values of a column in a group of rows.
+#[derive(Debug, Default)]
+struct Chunk {
+    /// Name of its column, the outermost one where columns are nested.
+    column: Vec<u8>,
+    values: i64,
+    length: i64,
+    data: i64,
+    dictionary: Option<i64>,
+    /// Bytes that its dictionary unpacks to.
+    entries: u64,
+    pages: Vec<Page>,
+}
+
+/// A page of values.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    values: u64,
+    /// Bytes that it unpacks to.
+    bytes: u64,
+    /// True if each text may be as long as the page.
+    delta: bool,
+}
+
+impl Claims {
+    /// Looks over a Parquet file, all of its bytes; fails where it cannot be what it claims.
+    pub(super) fn of(file: &[u8]) -> Result<Claims> {
+        let (file, end) = file.split_last_chunk::<8>().context("it is too short")?;
+        ensure!(end.ends_with(MAGIC), "it does not end as Parquet does");
+        let length = u32::from_le_bytes([end[0], end[1], end[2], end[3]]) as usize;
+        let start = file.len().checked_sub(length).context("its footer is longer than the file")?;
+        let (pages, footer) = file.split_at(start);
+        let mut claims = claims(footer).context("its footer is damaged")?;
+        for chunk in claims.groups.iter_mut().flat_map(|group| &mut group.chunks) {
+            let start = chunk.start();
+            chunk.find_pages(pages).with_context(|| format!("its column of values at byte {start} is damaged"))?;
+        }
+        Ok(claims)
+    }
+
+    /// Bytes in memory while some rows are read of the columns for which `used` holds.
+    pub fn bytes_of(&self, rows: Range<usize>, used: impl Fn(&str) -> bool) -> u64 {
+        let (wanted, mut first, mut sum) = (rows.start as u64..rows.end as u64, 0, 0u64);
+        for group in &self.groups {
+            let within = wanted.start.clamp(first, first + group.rows) - first
+                ..wanted.end.clamp(first, first + group.rows) - first;
+            first += group.rows;
+            if within.is_empty() {
+                continue;
+            }
+            let chunks = group.chunks.iter().filter(|chunk| used(&String::from_utf8_lossy(&chunk.column)));
+            sum = chunks.map(|chunk| chunk.bytes_of(&within, group.rows, self.width)).fold(sum, u64::saturating_add);
+        }
+        sum
+    }
+}
+
+/// All that a footer tells, but for the pages.
+fn claims(footer: &[u8]) -> Result<Claims> {
+    let (mut claims, mut group, mut chunk) = (Claims::default(), Group::default(), Chunk::default());
+    let mut structures = 0;
+    let mut walk = Walk { bytes: footer, at: 0 };
+    walk.structure(&mut Vec::new(), &mut |path, told| {
+        // Groups of rows, their columns, the metadata of these, whose fields may come in any order.
+        match (path, &told) {
+            ([2, 2], Told::Number(number)) => claims.width = claims.width.max(u64::try_from(*number)?),
+            ([4, 3], Told::Number(number)) => group.rows = u64::try_from(*number)?,
+            ([4, 1, 3, 3], Told::Text(name)) if chunk.column.is_empty() => chunk.column = name.to_vec(),
+            ([4, 1, 3, 5], Told::Number(number)) => chunk.values = *number,
+            ([4, 1, 3, 7], Told::Number(number)) => chunk.length = *number,
+            ([4, 1, 3, 9], Told::Number(number)) => chunk.data = *number,
+            ([4, 1, 3, 11], Told::Number(number)) => chunk.dictionary = Some(*number),
+            ([4, 1, 3], Told::End) => group.chunks.push(std::mem::take(&mut chunk)),
+            ([4], Told::End) => claims.groups.push(std::mem::take(&mut group)),
+            _ => {}
+        }
+        structures += usize::from(matches!(told, Told::End));
+        ensure!(structures <= STRUCTURES + footer.len() / STRUCTURE, "more than {structures} structures");
+        Ok(())
+    })?;
+    Ok(claims)
+}
+
+impl Chunk {
+    fn start(&self) -> i64 {
+        self.dictionary.unwrap_or(self.data)
+    }
+
+    /// Walks over the headers of its pages.
+    fn find_pages(&mut self, file: &[u8]) -> Result<()> {
+        let range = usize::try_from(self.start())?..usize::try_from(self.start().saturating_add(self.length))?;
+        let mut walk = Walk { bytes: file.get(range).context("it lies behind the end of the file")?, at: 0 };
+        let mut left = self.values;
+        // Some writers leave room behind the last page.
+        while left > 0 && walk.at < walk.bytes.len() {
+            let (mut packed, mut unpacked, mut values, mut entries, mut encoding) = (0, 0, 0, 0, 0);
+            walk.structure(&mut Vec::new(), &mut |path, told| {
+                let Told::Number(number) = told else { return Ok(()) };
+                let claim = match path {
+                    [2] => &mut unpacked,
+                    [3] => &mut packed,
+                    [5 | 8, 1] => &mut values,
+                    [5, 2] | [8, 4] => &mut encoding,
+                    [7, 1] => &mut entries,
+                    // Kinds, checksums, statistics.
+                    _ => return Ok(()),
+                };
+                *claim = number;
+                ensure!(number >= 0, "a page claims a negative number, {number}");
+                Ok(())
+            })?;
+            ensure!(entries <= unpacked, "a dictionary claims {entries} values in {unpacked} bytes");
+            ensure!(values <= left, "a page claims {values} values where {left} are left");
+            walk.skip(packed as u64)?;
+            left -= values;
+            match values {
+                0 => self.entries = self.entries.saturating_add(unpacked as u64 + VALUE * entries as u64),
+                _ => {
+                    let delta = encoding == DELTA_TEXTS;
+                    self.pages.push(Page { values: values as u64, bytes: unpacked as u64, delta });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes in memory while some of the `all` rows of its group are read; `width` is that of values of fixed length.
+    fn bytes_of(&self, rows: &Range<u64>, all: u64, width: u64) -> u64 {
+        // Lists have more values than rows, and only their pages tell which row one belongs to.
+        let flat = self.values as u64 == all;
+        let (mut first, mut sum) = (0, self.entries);
+        for page in &self.pages {
+            let values = match flat {
+                true => rows.end.clamp(first, first + page.values) - rows.start.clamp(first, first + page.values),
+                false => page.values,
+            };
+            first += page.values;
+            if values > 0 {
+                let texts = if page.delta { values.saturating_mul(page.bytes) } else { page.bytes };
+                sum = sum.saturating_add(texts).saturating_add(values.saturating_mul(VALUE.max(width)));
+            }
+        }
+        sum
+    }
+}
+
+/// What is told on the way through a structure.
+enum Told<'b> {
+    /// A whole number.
+    Number(i64),
+    /// Bytes, most of them a text.
+    Text(&'b [u8]),
+    /// The end of a structure.
+    End,
+}
+
+/// A place in bytes of Thrift's compact protocol.
+struct Walk<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl<'b> Walk<'b> {
+    fn byte(&mut self) -> Result<u8> {
+        let byte = *self.bytes.get(self.at).context("it ends too early")?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<()> {
+        let left = self.bytes.len() - self.at;
+        ensure!(bytes <= left as u64, "{bytes} bytes are claimed where {left} are left");
+        self.at += bytes as usize;
+        Ok(())
+    }
+
+    fn varint(&mut self) -> Result<u64> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+        bail!("a number does not end")
+    }
+
+    fn integer(&mut self) -> Result<i64> {
+        let number = self.varint()?;
+        Ok((number >> 1) as i64 ^ -((number & 1) as i64))
+    }
+
+    /// Walks to the end of a structure; `told` gets each whole number in it, and each end of a structure, with the numbers of the
+    /// fields that lead there.
+    fn structure(&mut self, path: &mut Vec<i16>, told: &mut impl FnMut(&[i16], Told<'b>) -> Result<()>) -> Result<()> {
+        ensure!(path.len() < DEPTH, "structures are nested more than {DEPTH} deep");
+        let mut field = 0i16;
+        loop {
+            let head = self.byte()?;
+            if head == 0 {
+                return told(path, Told::End);
+            }
+            field = match i16::from(head >> 4) {
+                0 => i16::try_from(self.integer()?)?,
+                more => field.checked_add(more).context("a field has no number")?,
+            };
+            path.push(field);
+            match head & 0xf {
+                // Truth is in the head.
+                1 | 2 => {}
+                kind => self.value(kind, path, told)?,
+            }
+            path.pop();
+        }
+    }
+
+    fn value(
+        &mut self,
+        kind: u8,
+        path: &mut Vec<i16>,
+        told: &mut impl FnMut(&[i16], Told<'b>) -> Result<()>,
+    ) -> Result<()> {
+        match kind {
+            1..=3 => self.skip(1),
+            4..=6 => {
+                let number = self.integer()?;
+                told(path, Told::Number(number))
+            }
+            7 => self.skip(8),
+            8 => {
+                let (length, start) = (self.varint()?, self.at);
+                self.skip(length)?;
+                told(path, Told::Text(&self.bytes[start..self.at]))
+            }
+            9 | 10 => {
+                let head = self.byte()?;
+                let size = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+                let left = self.bytes.len() - self.at;
+                ensure!(size <= left as u64, "a list claims {size} entries where {left} bytes are left");
+                (0..size).try_for_each(|_| match head & 0xf {
+                    9 | 10 => bail!("a list of lists, which Parquet has not"),
+                    kind => self.value(kind, path, told),
+                })
+            }
+            12 => self.structure(path, told),
+            _ => bail!("a field is of type {kind}, which Parquet has not"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
+
+    use super::*;
+    use crate::frames;
+
+    fn file() -> Vec<u8> {
+        let texts: Vec<Option<String>> = (0..3000).map(|i| (i % 7 > 0).then(|| format!("涨{}", i % 50))).collect();
+        let numbers: Vec<i64> = (0..3000).map(|i| i * i).collect();
+        let columns =
+            vec![Series::new("text".into(), texts).into_column(), Series::new("number".into(), numbers).into_column()];
+        let mut frame: DataFrame = frames::frame(columns).unwrap();
+        let mut bytes = Vec::new();
+        frames::parquet_writer(&mut bytes).with_row_group_size(Some(1000)).finish(&mut frame).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn what_writers_write_is_what_it_claims() {
+        let bytes = file();
+        let claims = Claims::of(&bytes).unwrap();
+        let chunks = || claims.groups.iter().flat_map(|group| &group.chunks);
+        assert_eq!(claims.groups.iter().map(|group| group.rows).collect::<Vec<_>>(), [1000; 3]);
+        assert_eq!(chunks().map(|chunk| chunk.values).collect::<Vec<_>>(), [1000; 6]);
+        assert!(chunks().map(|chunk| chunk.column.as_slice()).eq([b"text".as_slice(), b"number"].repeat(3)));
+        assert!(chunks().all(|chunk| chunk.pages.iter().map(|page| page.values).sum::<u64>() == 1000));
+        // Numbers of eight bytes in pages, and as many values of sixteen.
+        let numbers = claims.bytes_of(1000..2000, |name| name == "number");
+        assert!((24_000..25_000).contains(&numbers), "{numbers}");
+        assert!(claims.bytes_of(0..3000, |_| true) > 3 * numbers);
+        assert_eq!(claims.bytes_of(3000..9000, |_| true), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_short_or_longer_than_it_says_is_refused() {
+        let bytes = file();
+        for length in (0..bytes.len()).step_by(11) {
+            assert!(Claims::of(&bytes[..length]).is_err(), "{length}");
+        }
+        let said = |bytes: &[u8]| format!("{:#}", Claims::of(bytes).unwrap_err());
+        assert!(said(b"PAR1\xff\xff\xff\xffPAR1").contains("longer than the file"));
+        // A list of a thousand million structures.
+        let footer = [0x29, 0xfc, 0x80, 0x94, 0xeb, 0xdc, 0x03, 0x00];
+        let claimed = [b"PAR1", &footer[..], &(footer.len() as u32).to_le_bytes(), MAGIC].concat();
+        assert!(
+            said(&claimed).contains("a list claims 1000000000 entries where 1 bytes are left"),
+            "{}",
+            said(&claimed)
+        );
+    }
+
+    #[test]
+    fn fields_are_found_in_any_order() {
+        // Groups of rows [{ columns [{ metadata { length 7, values 5 } }, the same with values first] }]
+        let (backwards, forwards) = ([0x05, 14, 18, 0x05, 10, 10, 0], [0x55, 10, 0x25, 18, 0, 0, 0]);
+        let columns = [&[0x3c], &backwards[..], &[0, 0x3c], &forwards[..5], &[0]].concat();
+        let footer = [&[0x49, 0x1c, 0x19, 0x2c], &columns[..], &[0, 0]].concat();
+        let claims = claims(&footer).unwrap();
+        let found: Vec<(i64, i64)> = claims.groups[0].chunks.iter().map(|chunk| (chunk.values, chunk.length)).collect();
+        assert_eq!(found, [(5, 9), (5, 9)]);
+    }
+
+    #[test]
+    fn pages_do_not_claim_what_they_cannot_have() {
+        // type, unpacked, packed, data page { values }.
+        let page = |unpacked: i64, values: i64| {
+            let zigzag = |n: i64| {
+                let (mut n, mut bytes) = (((n << 1) ^ (n >> 63)) as u64, Vec::new());
+                while n >= 0x80 {
+                    bytes.push(n as u8 | 0x80);
+                    n >>= 7;
+                }
+                bytes.push(n as u8);
+                bytes
+            };
+            [&[0x15, 0][..], &[0x15], &zigzag(unpacked), &[0x15, 2, 0x2c, 0x15], &zigzag(values), &[0, 0, b'x']]
+                .concat()
+        };
+        let checked = |page: Vec<u8>| {
+            let mut chunk = Chunk { values: 9, length: page.len() as i64, ..Chunk::default() };
+            chunk.find_pages(&page).map(|()| chunk.bytes_of(&(0..9), 9, 0)).map_err(|e| e.to_string())
+        };
+        assert_eq!(checked(page(1, 9)), Ok(1 + 9 * VALUE));
+        assert_eq!(checked(page(2 << 30, 9)), Ok((2 << 30) + 9 * VALUE));
+        assert!(checked(page(1, 10)).unwrap_err().contains("10 values where 9 are left"));
+        assert!(checked(page(1, -1)).unwrap_err().contains("negative"));
+        let mut behind = Chunk { values: 1, length: 5, data: 1, ..Chunk::default() };
+        assert!(behind.find_pages(b"12345").is_err());
+    }
+
+    #[test]
+    fn a_footer_of_more_structures_than_its_bytes_can_tell_is_refused() {
+        // The schema as a list of empty structures.
+        let footer = [&[0x29, 0xfc, 0x80, 0x80, 0x80, 0x02][..], &[0; 4 << 20], &[0]].concat();
+        assert!(format!("{:#}", claims(&footer).unwrap_err()).contains("structures"));
+    }
+
+    #[test]
+    fn texts_that_begin_as_others_do_may_each_be_as_long_as_their_page() {
+        let page = Page { values: 1000, bytes: 1 << 20, delta: true };
+        let chunk = Chunk { values: 1000, pages: vec![page], ..Chunk::default() };
+        assert_eq!(chunk.bytes_of(&(10..20), 1000, 0), 10 * ((1 << 20) + VALUE));
+        assert_eq!(Chunk { values: 1001, ..chunk }.bytes_of(&(10..20), 1000, 64) >> 20, 1000, "a list, all of it");
+    }
+}

@@ -1,0 +1,123 @@
+//! Parquet files of others: a file that cannot be what it claims, and a panic of the reader, are errors like any other.
+
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use polars::prelude::{DataFrame, ParallelStrategy, ParquetReader, PolarsResult, SerReader};
+
+use super::claims::Claims;
+use inkstone_base::disk::{self, Snapshot, snapshot};
+use inkstone_base::job::contained;
+
+/// Bytes that a table may unpack to which is read as a whole, and bytes for each of its file's.
+const TABLE: u64 = 1 << 30;
+const TABLE_RATIO: u64 = 32;
+
+/// A Parquet file of any origin.
+pub struct ForeignParquet {
+    path: PathBuf,
+    bytes: Snapshot,
+    claims: Claims,
+}
+
+impl ForeignParquet {
+    /// Opens a file that can be what it claims, so that nobody takes the memory for one that cannot.
+    pub fn open(path: &Path) -> Result<ForeignParquet> {
+        let bytes = snapshot(path)?;
+        let claims = Claims::of(&bytes).with_context(|| not_whole(path))?;
+        Ok(ForeignParquet { path: path.to_owned(), bytes, claims })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads of it what `read` asks of a reader.
+    pub fn read<T>(&self, read: impl FnOnce(ParquetReader<Cursor<Snapshot>>) -> PolarsResult<T>) -> Result<T> {
+        // The reader panics at pages that are damaged; on this thread alone that can be caught.
+        let reader = ParquetReader::new(Cursor::new(self.bytes.clone())).read_parallel(ParallelStrategy::None);
+        let read = contained(|| read(reader)).map_err(|_| anyhow!("its pages are no sound ones"));
+        read.and_then(|read| Ok(read?)).with_context(|| not_whole(&self.path))
+    }
+
+    /// The unpacked sizes that the file claims.
+    pub fn claims(&self) -> &Claims {
+        &self.claims
+    }
+}
+
+fn not_whole(path: &Path) -> String {
+    let path = path.display();
+    format!("{path} is not a whole Parquet file (cut short while it was copied, damaged, or another format?)")
+}
+
+/// Reads a Parquet file of any origin, all columns or those named. Where it has a seal of ours, that counts.
+pub fn read_foreign_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
+    let foreign = ForeignParquet::open(path)?;
+    disk::check_if_sealed(path, &foreign.bytes)?;
+    let used = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
+    let (bytes, size) = (foreign.claims.bytes_of(0..usize::MAX, used), foreign.bytes.len() as u64);
+    ensure!(
+        bytes <= TABLE + TABLE_RATIO * size,
+        "{} claims to unpack to {bytes} bytes, which is too much for its {size}",
+        path.display()
+    );
+    let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
+    foreign.read(|reader| reader.with_columns(columns).finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use polars::prelude::{IntoColumn, NamedFrom, Series};
+
+    use super::*;
+    use crate::frames;
+
+    #[test]
+    fn a_file_that_is_cut_short_or_written_over_while_it_is_read_is_read_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("prices.parquet");
+        let numbers: Vec<u32> = (0..200_000).map(|i| i * 7919 % 100_003).collect();
+        let mut frame = frames::frame(vec![Series::new("volume".into(), numbers).into_column()]).unwrap();
+        let mut bytes = Vec::new();
+        frames::parquet_writer(&mut bytes).finish(&mut frame).unwrap();
+        std::fs::write(&path, &bytes).unwrap();
+        let foreign = ForeignParquet::open(&path).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+        assert!(foreign.read(|reader| reader.finish()).unwrap().equals_missing(&frame));
+    }
+
+    #[test]
+    fn a_file_damaged_anywhere_is_read_as_it_is_or_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("prices.parquet");
+        let texts: Vec<String> = (0..2000).map(|i| format!("{:06}", i % 40)).collect();
+        let prices: Vec<f64> = (0..2000).map(|i| f64::from(i) / 7.0).collect();
+        let columns =
+            vec![Series::new("code".into(), texts).into_column(), Series::new("close".into(), prices).into_column()];
+        let mut bytes = Vec::new();
+        frames::parquet_writer(&mut bytes).finish(&mut frames::frame(columns).unwrap()).unwrap();
+        let mut refused = 0;
+        for at in (0..bytes.len()).step_by(bytes.len() / 300) {
+            for damage in [0x00, 0x7f, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= damage;
+                damaged.iter_mut().skip(at).take(usize::from(damage) / 60).for_each(|byte| *byte ^= damage);
+                std::fs::write(&path, &damaged).unwrap();
+                match read_foreign_parquet(&path, None) {
+                    Ok(frame) => assert_eq!(frame.height(), 2000),
+                    Err(error) => {
+                        refused += 1;
+                        let said = format!("{error:#}");
+                        assert!(damage > 0 && said.contains("prices.parquet is not a whole Parquet file"), "{said}");
+                    }
+                }
+            }
+        }
+        assert!(refused > 100, "{refused}");
+    }
+}

@@ -1,0 +1,56 @@
+//! Frames to and from Parquet: with a seal ([`inkstone_base::disk`]) where the file is this program's own, behind checks where it is not.
+
+mod claims;
+mod foreign;
+#[cfg(test)]
+mod tests;
+
+use std::io::{Cursor, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use polars::prelude::{Column, DataFrame, ParquetReader, ParquetWriter, SerReader};
+
+pub use claims::Claims;
+pub use foreign::{ForeignParquet, read_foreign_parquet};
+
+use inkstone_base::disk;
+
+/// Writes a frame as sealed Parquet (zstd), with the same bytes for the same frame.
+pub fn write_parquet(path: &Path, frame: &mut DataFrame) -> Result<()> {
+    disk::write_atomic(path, |out| {
+        disk::seal_parquet(out, |out| {
+            parquet_writer(out).finish(frame)?;
+            Ok(())
+        })
+    })
+}
+
+/// Rows that a group of a Parquet file has at the least where there are so many.
+pub const GROUP_ROWS: usize = 1 << 16;
+
+/// A writer of Parquet (zstd) that makes the same bytes for the same frame.
+pub fn parquet_writer<W: Write>(out: W) -> ParquetWriter<W> {
+    ParquetWriter::new(out).set_parallel(false).with_row_group_size(Some(GROUP_ROWS))
+}
+
+/// Reads a Parquet file of ours, all columns or those named, if it is as it was written.
+pub fn read_parquet(path: &Path, columns: Option<&[&str]>) -> Result<DataFrame> {
+    let map = disk::sealed_bytes(path)?;
+    let columns = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
+    let reader = ParquetReader::new(Cursor::new(map)).with_columns(columns);
+    reader.finish().with_context(|| format!("{} is not a readable Parquet file", path.display()))
+}
+
+/// Rows of a Parquet file of ours, by its footer alone.
+pub fn rows_of_parquet(path: &Path) -> Result<usize> {
+    let map = disk::sealed_footer(path)?;
+    ParquetReader::new(Cursor::new(map))
+        .num_rows()
+        .with_context(|| format!("{} is not a readable Parquet file", path.display()))
+}
+
+/// A frame of columns that have the same length by construction.
+pub fn frame(columns: Vec<Column>) -> Result<DataFrame> {
+    DataFrame::new_infer_height(columns).context("columns of a table differ in length")
+}

@@ -1,0 +1,190 @@
+//! Where a project keeps its artefacts: one folder, one place for each stage's output.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::corpus::Parts;
+use inkstone_base::disk::{self, Room};
+use inkstone_base::lock::{self, Lock};
+
+/// The folders within a project's folder, but for those of the store, the ledger and the log.
+pub(crate) const FOLDERS: [&str; 11] = [
+    "documents",
+    "clean",
+    "links",
+    "structure",
+    "factors",
+    "events",
+    "lint",
+    "backtests",
+    "experiments",
+    "extracted",
+    "ingest-staging",
+];
+
+/// The layout of a project's artefact folder (`[project] dir`, by default `.inkstone`).
+#[derive(Clone, Debug)]
+pub struct Project {
+    dir: PathBuf,
+}
+
+impl Project {
+    /// The project whose artefacts are kept in `dir`, which need not exist yet.
+    pub fn new(dir: impl Into<PathBuf>) -> Project {
+        Project { dir: dir.into() }
+    }
+
+    /// What is kept of tables that are tested without a project: `.inkstone` in the current folder.
+    pub fn standalone() -> Project {
+        Project::new(".inkstone")
+    }
+
+    /// The folder of all artefacts.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes the folder this program's own. Fails, and changes nothing, where the folder is somebody else's.
+    pub fn own(&self) -> Result<()> {
+        disk::own_folder(&self.dir, Room::Project)
+    }
+
+    /// Makes the folder this program's own and takes the lock of those who write artefacts. Fails where another run holds the lock for
+    /// more than a moment, and says which run that is.
+    pub fn lock_for(&self, work: &str) -> Result<Lock> {
+        self.own()?;
+        lock::writing(&self.lock(), &format!("the project {}", self.dir.display()), work)
+    }
+
+    /// Removes what interrupted runs left in the project's folder and in `FOLDERS`. Store and ledger see to their own folders.
+    pub fn sweep(&self) -> Result<()> {
+        disk::sweep_top(&self.dir)?;
+        FOLDERS.iter().map(|name| self.dir.join(name)).try_for_each(|folder| disk::sweep(&folder))
+    }
+
+    /// Where ingest prepares what it is about to put in place.
+    pub fn staging(&self) -> PathBuf {
+        self.dir.join("ingest-staging")
+    }
+
+    /// Documents as ingested.
+    pub fn documents(&self) -> Parts {
+        Parts::new(self.dir.join("documents"))
+    }
+
+    /// Documents cleaned, duplicates marked; part by part as [`Project::documents`].
+    pub fn clean(&self) -> Parts {
+        Parts::new(self.dir.join("clean"))
+    }
+
+    /// Codes and name spans per document; part by part as [`Project::clean`].
+    pub fn links(&self) -> Parts {
+        Parts::new(self.dir.join("links"))
+    }
+
+    /// Sentences, their sections and what is boilerplate; part by part as [`Project::clean`].
+    pub fn structure(&self) -> Parts {
+        Parts::new(self.dir.join("structure"))
+    }
+
+    /// The boilerplate that the corpus taught, one JSON object a line.
+    pub fn boilerplate(&self) -> PathBuf {
+        boilerplate_of(&self.structure())
+    }
+
+    /// Daily prices, one row per date and code (`inkstone_market::PRICE_COLUMNS`).
+    pub fn prices(&self) -> PathBuf {
+        self.dir.join("prices.parquet")
+    }
+
+    /// The dated table of securities (`inkstone_market::Security`).
+    pub fn securities(&self) -> PathBuf {
+        self.dir.join("securities.parquet")
+    }
+
+    /// What ingest has read so far: files, encodings, hashes, counts.
+    pub fn ingest_log(&self) -> PathBuf {
+        self.dir.join("ingest.json")
+    }
+
+    /// Rows set aside by ingest, one JSON object a line.
+    pub fn rejects(&self) -> PathBuf {
+        self.dir.join("rejects.jsonl")
+    }
+
+    /// What was read of PDF and DOCX files, by their content, so that each is read once.
+    pub fn extracted(&self) -> PathBuf {
+        self.dir.join("extracted")
+    }
+
+    /// The feature store.
+    pub fn store(&self) -> PathBuf {
+        self.dir.join("features.sled")
+    }
+
+    /// The table of a factor.
+    pub fn factor(&self, name: &str) -> PathBuf {
+        self.dir.join("factors").join(format!("{name}.parquet"))
+    }
+
+    /// What a factor was built from: the signals of its documents.
+    pub fn signals(&self, name: &str) -> PathBuf {
+        self.dir.join("factors").join(format!("{name}.signals.parquet"))
+    }
+
+    /// The event study of a factor's documents.
+    pub fn events(&self, name: &str) -> PathBuf {
+        self.dir.join("events").join(format!("{name}.json"))
+    }
+
+    /// The linter's verdicts on a factor.
+    pub fn lint(&self, name: &str) -> PathBuf {
+        self.dir.join("lint").join(format!("{name}.json"))
+    }
+
+    /// The backtest of a factor.
+    pub fn backtest(&self, name: &str) -> PathBuf {
+        self.dir.join("backtests").join(format!("{name}.json"))
+    }
+
+    /// The research ledger: every backtest that ran.
+    pub fn ledger(&self) -> PathBuf {
+        self.dir.join("ledger")
+    }
+
+    /// The folder of an experiment: its findings, and what was observed of each cell.
+    pub fn experiment(&self, name: &str) -> PathBuf {
+        self.dir.join("experiments").join(name)
+    }
+
+    /// Held by who writes the project's artefacts, and says who that is.
+    pub fn lock(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
+    /// Held by the workbench that remembers its session here, and says who that is.
+    pub fn desk_lock(&self) -> PathBuf {
+        self.dir.join("desk.lock")
+    }
+
+    /// Where the workbench was left.
+    pub fn session(&self) -> PathBuf {
+        self.dir.join("session.json")
+    }
+
+    /// The folder of what happened in the workbench.
+    pub fn log(&self) -> PathBuf {
+        self.dir.join("log")
+    }
+
+    /// What each stage was last run with, so that an unchanged stage can be skipped.
+    pub fn state(&self) -> PathBuf {
+        self.dir.join("state.json")
+    }
+}
+
+/// The list of boilerplate that stands beside the parts of the structure.
+pub fn boilerplate_of(structure: &Parts) -> PathBuf {
+    structure.folder().join("boilerplate.jsonl")
+}

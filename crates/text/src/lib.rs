@@ -1,0 +1,53 @@
+//! From cleaned text to tokens: characters or jieba words with byte offsets, parts of speech, sentences, vocabularies, and
+//! what truncation keeps.
+//!
+//! Two views of one text, both from a [`Segmenter`]:
+//!
+//! - **tokens**: every token of the cut except white space, as written, with its place in the text. Readers, truncation and
+//!   anything that counts distance (a negation three tokens before a tone word) works on tokens.
+//! - **terms**: the tokens that say something about content, in lower case, without punctuation, numbers and stopwords
+//!   as the parameters have it. Models that count words (vocabularies, TF-IDF, linear models) work on terms.
+//!
+//! Offsets are bytes into the text given, half-open, on character boundaries: `&text[token.start..token.end] ==
+//! token.text` in every mode, also in the full and search cuts, whose tokens overlap.
+
+mod characters;
+mod chunk;
+mod dictionary;
+mod filter;
+mod params;
+mod segment;
+mod sentence;
+pub mod subword;
+mod tokenize;
+mod truncate;
+mod vocab;
+
+pub use chunk::Chunk;
+pub use dictionary::{DictionaryReport, Entry, read_dictionary};
+pub use params::{Cut, Mode, Stopwords, TokenizerParams};
+pub use segment::{JIEBA_VERSION, Segmenter};
+pub use sentence::sentences;
+pub use tokenize::{Cutting, PieceCutter, TokenizeParams, tokenize_stream};
+pub use truncate::{Truncation, truncate_text};
+pub use vocab::{Counter, DfLimit, Frequency, Vocabulary, VocabularyParams};
+
+/// A token and its place in the text that was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token<'t> {
+    /// The token as written.
+    pub text: &'t str,
+    /// Byte offset of its first character.
+    pub start: usize,
+    /// Byte offset just after its last character.
+    pub end: usize,
+}
+
+/// A word and its part of speech.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TaggedToken<'t> {
+    /// The word in its place.
+    pub token: Token<'t>,
+    /// Its part of speech in jieba's tags (`n`, `vn`, `nr`, ...; `x` where nothing is known).
+    pub tag: &'t str,
+}

@@ -1,0 +1,143 @@
+//! The parameters of segmentation, as `[tokenizer]` in the configuration has them.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// How text becomes tokens and terms.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TokenizerParams {
+    /// Characters or words. Default: `jieba`.
+    pub mode: Mode,
+    /// Which words of a jieba lattice are given. Default: `precise`. Without effect on characters.
+    pub cut: Cut,
+    /// Whether a hidden Markov model joins characters into words that no dictionary has. Default: true, as in Python's
+    /// jieba. Without effect on characters and on the full cut, which gives dictionary words alone.
+    pub hmm: bool,
+    /// User dictionaries, a word a line (`word [frequency] [tag]`); relative paths start at the project folder.
+    pub dictionaries: Vec<PathBuf>,
+    /// Whether the dictionary of finance terms that comes with the program is used. Default: true.
+    pub finance_dictionary: bool,
+    /// Words that are no terms: `none`, `builtin`, or a file with a word a line. Default: `builtin`, a short list of
+    /// function words without negations and degree words. Not applied to characters: 和 alone is a function word, in 和解
+    /// it is not.
+    pub stopwords: Stopwords,
+    /// Whether terms are in lower case (tokens are always as written). Default: true.
+    pub lowercase: bool,
+    /// Whether terms bear their part of speech, as 回购|v, so that the senses of a word are apart (sense2vec: Trask, Michalak and
+    /// Liu 2015). With jieba's precise cut. Default: false.
+    pub tags: bool,
+    /// Whether punctuation and symbols count as terms. Default: false.
+    pub keep_punctuation: bool,
+    /// Whether numbers, percentages and dates in digits count as terms. Default: false.
+    pub keep_numbers: bool,
+}
+
+impl Default for TokenizerParams {
+    fn default() -> TokenizerParams {
+        TokenizerParams {
+            mode: Mode::Jieba,
+            cut: Cut::Precise,
+            hmm: true,
+            dictionaries: Vec::new(),
+            finance_dictionary: true,
+            stopwords: Stopwords::Builtin,
+            lowercase: true,
+            tags: false,
+            keep_punctuation: false,
+            keep_numbers: false,
+        }
+    }
+}
+
+impl TokenizerParams {
+    /// The files that these settings name: dictionaries and a list of stopwords.
+    pub fn files(&self) -> Vec<&Path> {
+        let mut files: Vec<&Path> = self.dictionaries.iter().map(PathBuf::as_path).collect();
+        if let Stopwords::File(path) = &self.stopwords {
+            files.push(path);
+        }
+        files
+    }
+}
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// A Chinese character, a run of letters and digits, or a mark: the basic tokenisation of BERT, without lower-casing.
+    Char,
+    /// A word of jieba.
+    #[default]
+    Jieba,
+}
+
+/// Which words of the lattice jieba gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum Cut {
+    /// The most probable path: each character in one word.
+    #[default]
+    Precise,
+    /// Every dictionary word at every place; tokens overlap.
+    Full,
+    /// The precise cut, with the words of two and three characters inside long words before them; tokens overlap.
+    Search,
+}
+
+/// The list of words that are no terms.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Stopwords {
+    /// Every word is a term.
+    None,
+    /// The list that comes with the program.
+    #[default]
+    Builtin,
+    /// A file with a word a line; relative paths start at the project folder.
+    File(PathBuf),
+}
+
+impl From<String> for Stopwords {
+    fn from(text: String) -> Stopwords {
+        match text.as_str() {
+            "none" => Stopwords::None,
+            "builtin" => Stopwords::Builtin,
+            _ => Stopwords::File(PathBuf::from(text)),
+        }
+    }
+}
+
+impl From<Stopwords> for String {
+    fn from(stopwords: Stopwords) -> String {
+        match stopwords {
+            Stopwords::None => "none".to_owned(),
+            Stopwords::Builtin => "builtin".to_owned(),
+            Stopwords::File(path) => path.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_read_back_what_they_write_and_default_what_is_absent() {
+        let given: TokenizerParams =
+            serde_json::from_str(r#"{"mode":"char","cut":"search","stopwords":"lists/停用词.txt"}"#).unwrap();
+        let expected = TokenizerParams {
+            mode: Mode::Char,
+            cut: Cut::Search,
+            stopwords: Stopwords::File("lists/停用词.txt".into()),
+            ..TokenizerParams::default()
+        };
+        assert_eq!(given, expected);
+        let again: TokenizerParams = serde_json::from_str(&serde_json::to_string(&given).unwrap()).unwrap();
+        assert_eq!(again, given);
+        assert_eq!(serde_json::from_str::<Stopwords>(r#""none""#).unwrap(), Stopwords::None);
+    }
+}

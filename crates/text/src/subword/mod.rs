@@ -1,0 +1,320 @@
+//! From text to the pieces of words that an exported model reads, and back: the one door of the crate `tokenizers`.
+//!
+//! A tokenizer is opened from a folder of an export: `tokenizer.json`, the word pieces of BERT (`vocab.txt`) or a model of
+//! SentencePiece. Whatever it was, it becomes one definition in the form of `tokenizer.json`, whose hash is the [`Subword::key`].
+//!
+//! Offsets are bytes into the text given, half-open, on character boundaries. Characters that a piece has a part of alone (a byte of a
+//! character) are covered whole, so neighbours may overlap then. Pieces come without the tokens that a model wants around a text;
+//! [`Subword::wrap`] adds these. Truncation and padding are the caller's: what the definition says of them is dropped.
+//!
+//! Speed: the crate keeps for each character where it came from, and for each piece its text, at 2 to 4 MB/s of Chinese. The word pieces
+//! of BERT are therefore cut here, character by character through a table that is read off the crate's own normaliser when a tokenizer
+//! is opened; what the table does not know (accents, control characters, other scripts) is left to the crate, word by word.
+//! Tests hold both to the same pieces. [`Subword::encode_head`] and [`Subword::encode_tail`] read no more of a long
+//! text than they keep, wherever the tokenizer provably does not look across a place in it.
+
+mod beside;
+mod fast;
+mod open;
+mod seam;
+mod sentencepiece;
+#[cfg(test)]
+mod tests;
+mod vocabulary;
+
+use std::ops::Range;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use tokenizers::Tokenizer;
+
+use beside::Role;
+use fast::Fast;
+use inkstone_base::data::Key;
+use open::Definition;
+use seam::Seams;
+
+/// The pieces of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pieces {
+    /// Their numbers in the vocabulary.
+    pub ids: Vec<u32>,
+    /// Where each lies in the text: bytes, half-open.
+    pub offsets: Vec<Range<u32>>,
+}
+
+impl Pieces {
+    fn push(&mut self, id: u32, place: Range<u32>) {
+        self.ids.push(id);
+        self.offsets.push(place);
+    }
+
+    /// Keeps the first `max` pieces.
+    fn keep_first(&mut self, max: usize) {
+        self.ids.truncate(max);
+        self.offsets.truncate(max);
+    }
+
+    /// Keeps the last `max` pieces.
+    fn keep_last(&mut self, max: usize) {
+        let surplus = self.ids.len().saturating_sub(max);
+        self.ids.drain(..surplus);
+        self.offsets.drain(..surplus);
+    }
+}
+
+/// A text with the tokens around it that its model was trained with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrapped {
+    /// Numbers of all tokens.
+    pub ids: Vec<u32>,
+    /// The segment of each token: 0 for a single text, but for the last token of XLNet, which has its own.
+    pub types: Vec<u32>,
+    /// Where the text lies among the tokens.
+    pub text: Range<usize>,
+}
+
+/// Tokens around a text, with their segments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Around {
+    before: Vec<(u32, u32)>,
+    after: Vec<(u32, u32)>,
+    /// Segment of the text itself.
+    segment: u32,
+}
+
+/// The tokenizer of a model; any number of threads may share one.
+pub struct Subword {
+    tokenizer: Tokenizer,
+    fast: Option<Fast>,
+    seams: Seams,
+    around: Around,
+    size: usize,
+    unknown: Option<u32>,
+    pad: Option<u32>,
+    mask: Option<u32>,
+    end: Option<u32>,
+    /// Whether pieces are words with nothing between them in Chinese, so that decoding closes the gaps.
+    close_gaps: bool,
+    key: Key,
+}
+
+impl Subword {
+    /// Opens the tokenizer of an export: a folder with `tokenizer.json`, `vocab.txt` or a SentencePiece model (looked for in this
+    /// order), or one of these files. What stands beside it (`tokenizer_config.json`, `special_tokens_map.json`,
+    /// `config.json`) says what the file leaves open.
+    pub fn open(path: &Path) -> Result<Subword> {
+        let definition = open::open(path)?;
+        Subword::build(&definition).with_context(|| format!("cannot use the tokenizer {}", definition.file.display()))
+    }
+
+    /// Whole words by a vocabulary with a word a line; text is cut at white space, and what is not in the vocabulary is its `<unk>`
+    /// (`<UNK>`, `[UNK]`). So do ELMo's and other models with words as inputs.
+    pub fn words(vocabulary: &Path) -> Result<Subword> {
+        let definition = vocabulary::words(vocabulary)?;
+        Subword::build(&definition).with_context(|| format!("cannot use the vocabulary {}", definition.file.display()))
+    }
+
+    fn build(definition: &Definition) -> Result<Subword> {
+        let json = definition.json.to_string();
+        let tokenizer: Tokenizer =
+            json.parse().map_err(|e| anyhow!("it is not in the form of tokenizer.json that is known here: {e}"))?;
+        let unknown = open::unknown(&definition.json, &tokenizer)?;
+        let fast = Fast::new(&definition.json, &tokenizer)?;
+        let seams = Seams::new(&definition.json, &tokenizer, fast.is_some())?;
+        let size = tokenizer.get_vocab(true).values().max().map_or(0, |id| *id as usize + 1);
+        ensure!(size > 0, "its vocabulary is empty; export the tokenizer again");
+        let token = |role: Role| definition.beside.token(role, |name| tokenizer.token_to_id(name));
+        let mut subword = Subword {
+            unknown,
+            pad: token(Role::Pad),
+            mask: token(Role::Mask),
+            end: token(Role::End),
+            close_gaps: definition.json["decoder"]["type"] == "WordPiece",
+            key: Key::of(json.as_bytes()),
+            around: Around::default(),
+            tokenizer,
+            fast,
+            seams,
+            size,
+        };
+        subword.around = subword.find_around()?;
+        Ok(subword)
+    }
+
+    /// The pieces of a text.
+    pub fn encode(&self, text: &str) -> Result<Pieces> {
+        ensure!(text.len() < u32::MAX as usize, "a text of {} bytes is too long for a model", text.len());
+        let mut pieces = Pieces::default();
+        match &self.fast {
+            Some(fast) if !fast.marked(text) => {
+                fast.encode(text, &mut pieces, |part, at, pieces| self.encode_slow(part, at, pieces))?;
+            }
+            _ => self.encode_slow(text, 0, &mut pieces)?,
+        }
+        Ok(pieces)
+    }
+
+    /// The first `max` pieces of a text, the same as of [`Subword::encode`].
+    pub fn encode_head(&self, text: &str, max: usize) -> Result<Pieces> {
+        // A piece of Chinese is 3 to 6 bytes long.
+        let mut guess = max * 4 + 16;
+        loop {
+            let end = if self.whole(text, guess) { text.len() } else { self.seam_from(text, guess) };
+            let mut pieces = self.encode(&text[..end])?;
+            if pieces.ids.len() >= max || end == text.len() {
+                pieces.keep_first(max);
+                return Ok(pieces);
+            }
+            guess = further(guess, end, max, pieces.ids.len());
+        }
+    }
+
+    /// The last `max` pieces of a text, the same as of [`Subword::encode`].
+    pub fn encode_tail(&self, text: &str, max: usize) -> Result<Pieces> {
+        let mut guess = max * 4 + 16;
+        loop {
+            let whole = self.whole(text, guess) || !self.seams.tails();
+            let start = if whole { 0 } else { self.seam_before(text, text.len() - guess) };
+            let mut pieces = self.encode(&text[start..])?;
+            if pieces.ids.len() >= max || start == 0 {
+                pieces.keep_last(max);
+                for place in &mut pieces.offsets {
+                    *place = place.start + start as u32..place.end + start as u32;
+                }
+                return Ok(pieces);
+            }
+            guess = further(guess, text.len() - start, max, pieces.ids.len());
+        }
+    }
+
+    /// Puts the tokens around a text that its model was trained with.
+    pub fn wrap(&self, ids: &[u32]) -> Wrapped {
+        let Around { before, after, segment } = &self.around;
+        let all = before.iter().copied().chain(ids.iter().map(|id| (*id, *segment))).chain(after.iter().copied());
+        let (ids, types) = all.unzip::<u32, u32, Vec<_>, Vec<_>>();
+        Wrapped { text: before.len()..ids.len() - after.len(), ids, types }
+    }
+
+    /// How many tokens [`Subword::wrap`] adds.
+    pub fn specials(&self) -> usize {
+        self.around.before.len() + self.around.after.len()
+    }
+
+    /// The largest number of a token, and one: what the table of embeddings must reach.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// The number of a token as the vocabulary writes it (`##ing`, `▁the`).
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.tokenizer.token_to_id(token)
+    }
+
+    /// A token as the vocabulary writes it.
+    pub fn token(&self, id: u32) -> Option<String> {
+        self.tokenizer.id_to_token(id)
+    }
+
+    /// The text of some pieces, without special tokens. Word pieces do not know where white space was: between Chinese
+    /// characters there is none. A decoder that fails leaves the pieces as the vocabulary writes them.
+    pub fn decode(&self, ids: &[u32]) -> String {
+        match self.tokenizer.decode(ids, true) {
+            Ok(text) if self.close_gaps => vocabulary::close_gaps(&text),
+            Ok(text) => text,
+            Err(_) => ids.iter().filter_map(|id| self.token(*id)).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// What fills a row of a batch.
+    pub fn pad_id(&self) -> Option<u32> {
+        self.pad
+    }
+
+    /// What stands for a token to be guessed.
+    pub fn mask_id(&self) -> Option<u32> {
+        self.mask
+    }
+
+    /// What stands for whatever the vocabulary lacks; none where every byte has a piece.
+    pub fn unk_id(&self) -> Option<u32> {
+        self.unknown
+    }
+
+    /// What ends a generated text; the separator of BERT where nothing else does.
+    pub fn end_id(&self) -> Option<u32> {
+        self.end
+    }
+
+    /// Hash of the definition: equal keys cut equally.
+    pub fn key(&self) -> Key {
+        self.key
+    }
+
+    /// Encodes by the crate, for a part of a text that begins at byte `at`.
+    fn encode_slow(&self, part: &str, at: u32, pieces: &mut Pieces) -> Result<()> {
+        let encoding = self.tokenizer.encode(part, false).map_err(|e| anyhow!("cannot cut a text into pieces: {e}"))?;
+        for (id, (start, end)) in encoding.get_ids().iter().zip(encoding.get_offsets()) {
+            let start = part.floor_char_boundary(*start);
+            let end = part.ceil_char_boundary(*end);
+            pieces.push(*id, at + start as u32..at + end as u32);
+        }
+        Ok(())
+    }
+
+    /// Reads off an example what the definition puts around a text.
+    fn find_around(&self) -> Result<Around> {
+        for example in ["中", "a", "1", "的"] {
+            let encoding =
+                self.tokenizer.encode(example, true).map_err(|e| anyhow!("cannot cut {example:?} into pieces: {e}"))?;
+            let text: Vec<bool> = encoding.get_special_tokens_mask().iter().map(|special| *special == 0).collect();
+            let (Some(first), Some(last)) = (text.iter().position(|t| *t), text.iter().rposition(|t| *t)) else {
+                continue;
+            };
+            let tokens: Vec<(u32, u32)> =
+                encoding.get_ids().iter().copied().zip(encoding.get_type_ids().iter().copied()).collect();
+            return Ok(Around {
+                before: tokens[..first].to_vec(),
+                after: tokens[last + 1..].to_vec(),
+                segment: tokens[first].1,
+            });
+        }
+        Err(anyhow!("it finds no piece in any text; its vocabulary or its normaliser is broken"))
+    }
+
+    /// Whether a text is read whole: it is hardly longer than what is looked for, or may be cut nowhere.
+    fn whole(&self, text: &str, guess: usize) -> bool {
+        text.len() <= guess + guess / 4 || !self.seams.any() || self.fast.as_ref().is_some_and(|fast| fast.marked(text))
+    }
+
+    /// The first place at or after `from` where a text may be cut; its end if there is none.
+    fn seam_from(&self, text: &str, from: usize) -> usize {
+        let from = text.ceil_char_boundary(from);
+        let mut before = text[..from].chars().next_back();
+        for (at, after) in text[from..].char_indices() {
+            if before.is_some_and(|before| self.seams.between(before, after, self.fast.as_ref())) {
+                return from + at;
+            }
+            before = Some(after);
+        }
+        text.len()
+    }
+
+    /// The last place at or before `from` where a text may be cut; its start if there is none.
+    fn seam_before(&self, text: &str, from: usize) -> usize {
+        let from = text.floor_char_boundary(from);
+        let mut after = text[from..].chars().next();
+        for (at, before) in text[..from].char_indices().rev() {
+            if after.is_some_and(|after| self.seams.between(before, after, self.fast.as_ref())) {
+                return at + before.len_utf8();
+            }
+            after = Some(before);
+        }
+        0
+    }
+}
+
+/// How many bytes to read where `read` gave `found` pieces of `max`.
+fn further(guess: usize, read: usize, max: usize, found: usize) -> usize {
+    (2 * guess).max(read + read / 8).max(read * max / found.max(1) * 9 / 8).min(16 * guess)
+}

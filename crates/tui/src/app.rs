@@ -1,0 +1,513 @@
+//! The state of the workbench, and how an intent changes it. Nothing here draws.
+
+mod home;
+mod work;
+
+use std::cell::RefCell;
+use std::sync::mpsc::Sender;
+use std::time::Instant;
+
+use anyhow::Result;
+use ratatui::layout::{Position, Rect};
+
+use super::commands::{Action, Keymap, Palette, leads_there};
+use super::corpus::Corpus;
+use super::desk::{Desk, Order};
+use super::errand::Errand;
+use super::event::{Event, Intent, intent};
+use super::experiments::Experiments;
+use super::factor::Factor;
+use super::features::Features;
+use super::field::Field;
+use super::instance::Instance;
+use super::jobs::Jobs;
+use super::ledger::Ledger;
+use super::models::Models;
+use super::onnx::Onnx;
+use super::over::Over;
+use super::page::{Chart, Page, PageState, Table};
+use super::reading::{Answer, Reading, Request};
+use super::text::Text;
+use super::theme::Theme;
+use super::words::{self, Word};
+use super::{Language, Start, Workspace, copy, picture, view};
+
+/// What lies over the page.
+#[derive(Clone, Debug)]
+pub(crate) enum Dialog {
+    /// All keys, from this line on.
+    Help(usize),
+    /// A question to answer with yes or no.
+    Question(Question),
+    /// Commands by a few letters.
+    Palette(Palette),
+    /// The configuration's keys.
+    Settings,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// Stop this job?
+    Cancel(u64),
+    /// Stop all jobs and leave?
+    Quit,
+    /// Load the library that the configuration names?
+    Library,
+}
+
+/// Everything the picture is made from.
+pub struct App {
+    pub workspace: Workspace,
+    pub(crate) keymap: Keymap,
+    pub language: Language,
+    pub theme: Theme,
+    pub page: Page,
+    pub size: Rect,
+    pub(crate) dialog: Option<Dialog>,
+    pub corpus: Corpus,
+    pub text: Text,
+    pub models: Models,
+    pub onnx: Onnx,
+    pub features: Features,
+    pub experiments: Experiments,
+    pub factor: Factor,
+    pub ledger: Ledger,
+    pub jobs: Jobs,
+    /// Whether this workbench may write.
+    pub instance: Instance,
+    /// The settings, the tour, and the workspace on its way.
+    pub over: Over,
+    /// What the last key did, where the picture does not show it.
+    pub notice: Option<String>,
+    /// Pictures on their way to files, and what to say of it.
+    saving: Option<Errand<String>>,
+    /// Text on its way to the clipboard.
+    clipboard: Option<String>,
+    /// Whether the factor is to be shown when the pipeline has ended.
+    then_factor: bool,
+    /// The session as it was last written, and when.
+    remembered: (String, Instant),
+    /// Whether a key has changed the language.
+    language_chosen: bool,
+    /// What the scribe complained of last.
+    fault: Option<String>,
+    quit: bool,
+    pub(super) reading: Reading,
+    pub(super) events: Sender<Event>,
+}
+
+impl App {
+    /// The workbench on a screen of this size; answers of its threads go to `events`. It neither remembers nor keeps anything.
+    pub fn new(workspace: Workspace, size: (u16, u16), events: Sender<Event>) -> Result<App> {
+        App::build(workspace, size, events, None)
+    }
+
+    /// The workbench where it was left. The first one on a project keeps its session and its log there; others only read.
+    pub(crate) fn remembering(workspace: Workspace, size: (u16, u16), events: Sender<Event>) -> Result<App> {
+        let instance = Instance::on(&workspace.project);
+        App::build(workspace, size, events, Some(instance))
+    }
+
+    fn build(workspace: Workspace, size: (u16, u16), events: Sender<Event>, instance: Option<Instance>) -> Result<App> {
+        let keymap = Keymap::new(&workspace.keys)?;
+        let reading = Reading::start(&workspace, events.clone())?;
+        let tested = workspace.factors.iter().position(|name| workspace.project.backtest(name).exists());
+        let page = match (workspace.start, tested) {
+            (Start::Run | Start::RunThenFactor, _) => Page::Jobs,
+            (Start::Browse, Some(_)) => Page::Factor,
+            (Start::Browse, None) => Page::Corpus,
+        };
+        let mut app = App {
+            keymap,
+            language: workspace.language,
+            theme: Theme::new(workspace.shade, workspace.depth, |name| std::env::var(name).ok()),
+            page,
+            size: Rect::new(0, 0, size.0, size.1),
+            dialog: None,
+            corpus: Corpus::default(),
+            text: Text::default(),
+            models: Models::default(),
+            onnx: Onnx::default(),
+            features: Features::default(),
+            experiments: Experiments::default(),
+            factor: Factor::at(tested.unwrap_or(0)),
+            ledger: Ledger::default(),
+            jobs: Jobs::default(),
+            instance: Instance::default(),
+            over: Over::new(&workspace, tested.is_some()),
+            notice: None,
+            saving: None,
+            clipboard: None,
+            then_factor: workspace.start == Start::RunThenFactor,
+            remembered: (String::new(), Instant::now()),
+            language_chosen: false,
+            fault: None,
+            quit: false,
+            reading,
+            events,
+            workspace,
+        };
+        if let Some(instance) = instance {
+            app.come_back(instance)?;
+        }
+        app.reload();
+        if app.workspace.start == Start::Browse {
+            app.reading.ask(Request::Reports);
+        } else if app.workspace.unknown_library.is_none() {
+            app.start();
+        }
+        app.ask_for_library();
+        app.arrange();
+        Ok(app)
+    }
+
+    /// The text in the language of the screen.
+    pub fn say(&self, word: Word) -> &'static str {
+        word.to(self.language)
+    }
+
+    /// Whether the user has left.
+    pub(crate) fn has_quit(&self) -> bool {
+        self.quit
+    }
+
+    /// Text to be handed to the clipboard, once.
+    pub(crate) fn take_clipboard(&mut self) -> Option<String> {
+        self.clipboard.take()
+    }
+
+    /// The state of a page.
+    pub fn state(&self, page: Page) -> &dyn PageState {
+        match page {
+            Page::Corpus => &self.corpus,
+            Page::Text => &self.text,
+            Page::Models => &self.models,
+            Page::Onnx => &self.onnx,
+            Page::Features => &self.features,
+            Page::Experiments => &self.experiments,
+            Page::Factor => &self.factor,
+            Page::Ledger => &self.ledger,
+            Page::Jobs => &self.jobs,
+        }
+    }
+
+    /// Lets a page work at its desk, and carries out what it orders.
+    fn with<T>(&mut self, page: Page, work: impl FnOnce(&mut dyn PageState, &Desk<'_>) -> T) -> T {
+        let orders = RefCell::new(Vec::new());
+        let standing = self.standing();
+        let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, standing, &orders);
+        let state: &mut dyn PageState = match page {
+            Page::Corpus => &mut self.corpus,
+            Page::Text => &mut self.text,
+            Page::Models => &mut self.models,
+            Page::Onnx => &mut self.onnx,
+            Page::Features => &mut self.features,
+            Page::Experiments => &mut self.experiments,
+            Page::Factor => &mut self.factor,
+            Page::Ledger => &mut self.ledger,
+            Page::Jobs => &mut self.jobs,
+        };
+        let made = work(state, &desk);
+        for order in orders.into_inner() {
+            self.obey(order, page);
+        }
+        made
+    }
+
+    /// The desk of a page that only looks.
+    pub(crate) fn at_desk<T>(&self, work: impl FnOnce(&Desk<'_>) -> T) -> T {
+        let orders = RefCell::new(Vec::new());
+        work(&Desk::new(&self.workspace, self.language, &self.reading, &self.events, self.standing(), &orders))
+    }
+
+    /// Whether a job has not ended, and whether this workbench only reads.
+    fn standing(&self) -> [bool; 2] {
+        [self.jobs.busy(), self.instance.why().is_some()]
+    }
+
+    /// Does what this page has ordered.
+    fn obey(&mut self, order: Order, from: Page) {
+        match order {
+            Order::Say(text) => self.notice = Some(text),
+            Order::Copy(text) => {
+                let first = text.lines().next().unwrap_or_default();
+                self.notice = Some(format!("{}: {first}", self.say(words::COPIED)));
+                self.clipboard = Some(text);
+            }
+            Order::Start(work) => {
+                self.begin(work, from);
+            }
+            Order::AskToWrite => {
+                self.may_write();
+            }
+            Order::Read(part, row) => {
+                self.text.read(part, row);
+                self.features.follow(part, row);
+                self.page = Page::Text;
+            }
+        }
+    }
+
+    /// The field that keys go into, while there is one.
+    pub fn field(&mut self) -> Option<&mut Field> {
+        if let Some(Dialog::Palette(palette)) = &mut self.dialog {
+            return Some(&mut palette.field);
+        }
+        match self.page {
+            Page::Corpus => self.corpus.field(),
+            Page::Text => self.text.field(),
+            Page::Models => self.models.field(),
+            Page::Onnx => self.onnx.field(),
+            Page::Features => self.features.field(),
+            Page::Experiments => self.experiments.field(),
+            Page::Factor => self.factor.field(),
+            Page::Ledger => self.ledger.field(),
+            Page::Jobs => self.jobs.field(),
+        }
+    }
+
+    /// Whether keys are text.
+    pub fn typing(&self) -> bool {
+        match self.dialog {
+            Some(Dialog::Palette(_)) => true,
+            Some(_) => false,
+            None => self.state(self.page).is_typing(),
+        }
+    }
+
+    /// Whether the page lists something that can be copied.
+    pub(crate) fn has_table(&self) -> bool {
+        self.table().is_some_and(|table| !table.rows.is_empty())
+    }
+
+    fn table(&self) -> Option<Table> {
+        self.at_desk(|desk| self.state(self.page).table(desk))
+    }
+
+    /// Whether there is something on this page to go back from.
+    pub(crate) fn can_go_back(&self) -> bool {
+        self.state(self.page).can_go_back()
+    }
+
+    /// Whether something asked for has not come yet.
+    pub fn waiting(&self) -> bool {
+        self.saving.is_some() || self.over.waiting() || Page::ALL.into_iter().any(|page| self.state(page).waiting())
+    }
+
+    /// Takes in an event; true when the picture may have changed.
+    pub fn take(&mut self, event: Event) -> bool {
+        match event {
+            Event::Tick => return self.look(),
+            Event::End => self.quit = true,
+            Event::Resize(width, height) => self.size = Rect::new(0, 0, width, height),
+            Event::Answer(answer) => self.learn(*answer),
+            Event::Back => {}
+            Event::Key(_) | Event::Paste(_) | Event::Mouse(_) => {
+                let Some(intent) = intent(self, &event) else { return false };
+                self.notice = None;
+                self.then_factor = false;
+                self.follow(intent);
+            }
+        }
+        self.arrange();
+        true
+    }
+
+    fn follow(&mut self, intent: Intent) {
+        match intent {
+            Intent::Do(action) => self.act(action),
+            Intent::Answer(yes) => self.answer(yes),
+            Intent::Close => self.dialog = None,
+            Intent::Scroll(lines) => {
+                if let Some(Dialog::Help(top)) = &mut self.dialog {
+                    let last = view::help_lines(self.page).saturating_sub(view::help_room(self.size));
+                    *top = top.saturating_add_signed(lines).min(last);
+                }
+            }
+            Intent::Edit(key) => {
+                if self.field().and_then(|field| field.key(&key)) == Some(true) {
+                    self.typed();
+                }
+            }
+            Intent::Insert(text) => {
+                if let Some(field) = self.field() {
+                    field.insert(&text);
+                    self.typed();
+                }
+            }
+            Intent::Accept => self.with(self.page, |page, desk| page.accept(desk)),
+            Intent::LeaveField => self.with(self.page, |page, desk| page.leave_field(desk)),
+            Intent::Mark(action) => {
+                let rows = view::palette_rows(self.size);
+                if let Some(Dialog::Palette(palette)) = &mut self.dialog {
+                    palette.cursor.step(action, palette.found.len(), rows);
+                    palette.cursor.arrange(palette.found.len(), rows);
+                }
+            }
+            Intent::Form(key) => self.form_key(&key),
+            Intent::FormText(text) => self.form_text(&text),
+            Intent::Tour(step) => self.tour(step),
+            Intent::Choose => self.choose(),
+            Intent::Click(at) => self.click(at),
+            Intent::Interrupt => match self.dialog {
+                Some(Dialog::Question(Question::Library)) => self.answer(false),
+                // The second Ctrl-C is a yes to what the first one asked.
+                Some(Dialog::Question(_)) => self.answer(true),
+                _ => match self.jobs.target(false).map(|job| job.id) {
+                    Some(id) => self.dialog = Some(Dialog::Question(Question::Cancel(id))),
+                    None => self.quit = true,
+                },
+            },
+        }
+    }
+
+    /// The text of the field has changed.
+    fn typed(&mut self) {
+        match self.dialog.take() {
+            Some(Dialog::Palette(mut palette)) => {
+                palette.search(self);
+                self.dialog = Some(Dialog::Palette(palette));
+            }
+            other => {
+                self.dialog = other;
+                self.with(self.page, |page, desk| page.typed(desk));
+            }
+        }
+    }
+
+    /// Does the command that is marked in the palette, on the page that has it.
+    fn choose(&mut self) {
+        let Some(Dialog::Palette(palette)) = self.dialog.take() else { return };
+        let Some(command) = palette.marked() else { return };
+        if !command.pages.contains(&self.page) {
+            self.page = leads_there(command).unwrap_or(self.page);
+            self.arrange();
+        }
+        if (command.enabled)(self) {
+            self.act(command.action);
+        } else {
+            self.notice = Some(format!("{}: {}", self.say(words::NOT_NOW), self.say(command.help)));
+        }
+    }
+
+    fn click(&mut self, at: Position) {
+        if let Some(dialog) = &mut self.dialog {
+            let marked = view::palette_line(self.size, at);
+            match (dialog, marked) {
+                (Dialog::Palette(palette), Some(row)) => {
+                    if let Some(line) = palette.cursor.line_at(row, palette.found.len()) {
+                        palette.cursor.at = line;
+                        self.choose();
+                    }
+                }
+                (Dialog::Palette(_) | Dialog::Help(_), None) => self.dialog = None,
+                _ => {}
+            }
+            return;
+        }
+        let area = view::page_area(self.size);
+        if area.contains(at) {
+            self.with(self.page, |page, desk| page.click(at, area, desk));
+        } else if at.y < area.y {
+            self.page = view::tab_at(self, at.x).unwrap_or(self.page);
+        } else if at.y + 1 == self.size.height
+            && let Some(action) = view::key_at(self, at.x)
+        {
+            self.act(action);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Show(page) => self.page = page,
+            Action::NextPage => self.page = self.page.further(1),
+            Action::PreviousPage => self.page = self.page.further(Page::ALL.len() - 1),
+            Action::Start => self.start(),
+            Action::Cancel => self.cancel(),
+            Action::Pause => self.pause(),
+            Action::Copy => self.obey(Order::Copy(self.command()), self.page),
+            Action::CopyTable | Action::CopyMarkdown => {
+                let Some(table) = self.table() else { return };
+                let text = if action == Action::CopyTable {
+                    copy::csv(&table, self.workspace.csv_formulas)
+                } else {
+                    copy::markdown(&table)
+                };
+                self.obey(Order::Copy(text), self.page);
+            }
+            Action::Settings => self.open_settings(),
+            Action::Tour => self.tour(Some(0)),
+            Action::Save => self.save(),
+            Action::Palette => self.dialog = Some(Dialog::Palette(Palette::open(self))),
+            Action::Theme => {
+                self.theme = self.theme.other();
+                self.notice = Some(self.say(self.theme.name()).to_owned());
+            }
+            Action::Language => {
+                self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
+                self.language_chosen = true;
+            }
+            Action::Help => self.dialog = Some(Dialog::Help(0)),
+            Action::Quit if self.jobs.busy() => self.dialog = Some(Dialog::Question(Question::Quit)),
+            Action::Quit => self.quit = true,
+            _ => {
+                let area = view::page_area(self.size);
+                self.with(self.page, |page, desk| page.act(action, area, desk));
+            }
+        }
+    }
+
+    /// Saves the charts of the page, or where it has none the screen itself.
+    fn save(&mut self) {
+        let mut charts = self.at_desk(|desk| self.state(self.page).charts(desk));
+        if charts.is_empty() {
+            match picture::of(self, self.size.width, self.size.height) {
+                Ok(drawn) => charts.push(Chart {
+                    name: self.page.name().to(Language::En).to_lowercase(),
+                    svg: picture::svg(&drawn, self.theme),
+                }),
+                Err(error) => return self.notice = Some(format!("{error:#}")),
+            }
+        }
+        let folder = self.workspace.pictures.clone();
+        let saved = self.at_desk(|desk| desk.errand("save", move |_| picture::save(&charts, &folder)));
+        self.saving = Some(saved);
+    }
+
+    /// The command that does without a screen what the page shows.
+    pub fn command(&self) -> String {
+        let of_page = self.at_desk(|desk| self.state(self.page).command(desk));
+        of_page.unwrap_or_else(|| self.workspace.command.clone())
+    }
+
+    pub(super) fn reload(&mut self) {
+        for page in Page::ALL {
+            self.with(page, |page, desk| page.reload(desk));
+        }
+    }
+
+    fn learn(&mut self, answer: Answer) {
+        match answer {
+            Answer::Rejects(rejects) => self.jobs.take_rejects(rejects),
+            Answer::Reports(reports) => self.jobs.take_reports(reports),
+        }
+    }
+
+    fn arrange(&mut self) {
+        if self.saving.as_mut().is_some_and(Errand::look)
+            && let Some(saved) = self.saving.take()
+        {
+            self.notice = Some(match saved.get() {
+                Some(files) => format!("{} {files}", self.say(words::SAVED)),
+                None => format!("{}: {}", self.say(words::SAVE_FAILED), saved.fault().unwrap_or_default()),
+            });
+        }
+        self.arrange_over();
+        let area = view::page_area(self.size);
+        self.with(self.page, |page, desk| page.shown(desk));
+        for page in Page::ALL {
+            self.with(page, |page, desk| page.arrange(area, desk));
+        }
+    }
+}

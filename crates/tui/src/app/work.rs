@@ -1,0 +1,144 @@
+//! The workbench and its jobs: started, held, stopped, looked at.
+
+use super::{App, Dialog, Question};
+use crate::Start;
+use crate::desk::Work;
+use crate::jobs::{Entry, Phase, words};
+use crate::page::Page;
+use crate::words as common;
+
+impl App {
+    /// Whether a job is under way or waits.
+    pub fn busy(&self) -> bool {
+        self.jobs.busy()
+    }
+
+    /// Whether there is a job that can be held, or one that is held.
+    pub(crate) fn can_pause(&self) -> bool {
+        let target = self.jobs.target(self.page == Page::Jobs);
+        target.is_some_and(|job| matches!(job.phase, Phase::Running | Phase::Paused))
+    }
+
+    /// Whether there is a job that can be stopped or taken out of the queue.
+    pub(crate) fn can_cancel(&self) -> bool {
+        self.jobs.target(self.page == Page::Jobs).is_some_and(|job| job.phase != Phase::Stopping)
+    }
+
+    pub(super) fn answer(&mut self, yes: bool) {
+        let Some(Dialog::Question(question)) = self.dialog.take() else { return };
+        match question {
+            Question::Library => self.answer_for_library(yes),
+            _ if !yes => {}
+            Question::Cancel(id) => self.jobs.cancel(id),
+            Question::Quit => {
+                self.jobs.cancel_all();
+                self.quit = true;
+            }
+        }
+    }
+
+    /// Asks whether the library that the configuration names may be loaded, where that is not known.
+    pub(crate) fn ask_for_library(&mut self) {
+        if self.workspace.unknown_library.is_some() {
+            self.dialog = Some(Dialog::Question(Question::Library));
+        }
+    }
+
+    /// Keeps a yes. After a no the library stays unknown, and whatever needs it says so. The run that has waited for the answer begins.
+    fn answer_for_library(&mut self, yes: bool) {
+        if yes && let Some(library) = self.workspace.unknown_library.take() {
+            match (library.agree)() {
+                Ok(()) => self.reload(),
+                Err(error) => self.notice = Some(format!("{error:#}")),
+            }
+        }
+        if self.workspace.start != Start::Browse {
+            self.start();
+        }
+    }
+
+    pub(super) fn cancel(&mut self) {
+        let Some(job) = self.jobs.target(self.page == Page::Jobs) else { return };
+        let id = job.id;
+        if job.phase == Phase::Waiting {
+            // It has done nothing that could be lost.
+            self.notice = Some(format!("{}: {}", job.name, self.say(words::REMOVED)));
+            self.jobs.cancel(id);
+        } else {
+            self.dialog = Some(Dialog::Question(Question::Cancel(id)));
+        }
+    }
+
+    pub(super) fn pause(&mut self) {
+        let Some(id) = self.jobs.target(self.page == Page::Jobs).map(|job| job.id) else { return };
+        if let Some(phase) = self.jobs.pause(id) {
+            let word = if phase == Phase::Paused { words::HELD } else { words::GOES_ON };
+            self.notice = Some(self.say(word).to_owned());
+        }
+    }
+
+    pub(super) fn start(&mut self) {
+        let (command, run) = (self.workspace.command.clone(), self.workspace.run.clone());
+        let name = self.say(common::PIPELINE).to_owned();
+        if self.begin(Work { name, command, writes: true, run }, Page::Jobs) {
+            self.page = Page::Jobs;
+        }
+    }
+
+    /// Puts a job into the queue; false where it writes and this workbench only reads, which is said.
+    pub fn begin(&mut self, work: Work, from: Page) -> bool {
+        if work.writes && !self.may_write() {
+            return false;
+        }
+        if self.jobs.add(work, from, &self.workspace) {
+            self.notice = Some(self.say(words::QUEUED).to_owned());
+        }
+        true
+    }
+
+    /// Whether jobs that write may be started. Where another process had the project, it is asked for once more.
+    pub(crate) fn may_write(&mut self) -> bool {
+        if self.instance.why().is_none() {
+            return true;
+        }
+        let free = self.instance.ask(&self.workspace.project);
+        let kept = self.keep_session();
+        self.notice = Some(match (self.instance.why(), kept) {
+            (Some(why), _) => why.told(self.language),
+            (None, Err(error)) => format!("{}: {error:#}", self.say(words::SESSION_NOT_KEPT)),
+            (None, Ok(())) => self.say(words::WRITES_AGAIN).to_owned(),
+        });
+        free
+    }
+
+    /// Looks at the jobs; true when there is something new to see.
+    pub(super) fn look(&mut self) -> bool {
+        let busy = self.jobs.busy();
+        let ended = self.jobs.look(&self.workspace);
+        if !ended.is_empty() {
+            // A question about a job that has ended meanwhile needs no answer.
+            let answered = match &self.dialog {
+                Some(Dialog::Question(Question::Cancel(id))) => !self.jobs.job(*id).is_some_and(Entry::is_open),
+                Some(Dialog::Question(Question::Quit)) => !self.jobs.busy(),
+                _ => false,
+            };
+            if answered {
+                self.dialog = None;
+            }
+            self.reload();
+            let done = ended.iter().any(|job| job.from == Page::Jobs && job.phase == Phase::Done);
+            if self.then_factor && done && !self.workspace.factors.is_empty() {
+                self.page = Page::Factor;
+            }
+            self.job_has_ended(done);
+            self.arrange();
+            self.remember();
+        } else if busy {
+            for page in Page::ALL {
+                self.with(page, |page, _| page.tick());
+            }
+        }
+        let told = self.remember_now_and_then();
+        busy || told
+    }
+}

@@ -1,0 +1,361 @@
+//! The one table of commands: the key handler, the bottom line and the help all read it.
+
+mod docs;
+mod keys;
+mod palette;
+
+pub(crate) use docs::markdown;
+pub(crate) use keys::Key;
+pub(crate) use keys::Keymap;
+pub use keys::sequence;
+pub(crate) use palette::{Palette, leads_there};
+
+use super::app::App;
+use super::models::Tool;
+use super::page::Page;
+use super::words::Word;
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    // Corpus
+    Open,
+    Search,
+    Filter,
+    SortTable,
+    TurnOrder,
+    Fold,
+    Unfold,
+    NextHit,
+    PreviousHit,
+    Cut,
+    OnTextPage,
+
+    // Text
+    Focus,
+    Tokeniser,
+    PreviousToken,
+    NextToken,
+    DocumentAfter,
+    DocumentBefore,
+    OwnText,
+    AddStrategy,
+    DropStrategy,
+    Budget,
+
+    // Models
+    AskModel,
+    Type,
+    Train,
+    Nearest,
+    Analogy,
+    Plane,
+    Following,
+    Surprise,
+    NextModel,
+    PreviousModel,
+    NextChoice,
+    PreviousChoice,
+
+    // ONNX
+    EnterModel,
+    OtherPane,
+    Ask,
+    Measure,
+    MeasureWith,
+
+    // Features
+    FeatureOpen,
+    FeatureView,
+    FeatureFind,
+    FeatureMeasure,
+    FeaturePast,
+    FeatureReread,
+
+    // Experiments
+    OpenDocument,
+    View,
+    PreviousStrategy,
+    NextStrategy,
+    Previous,
+    Next,
+    RunExperiments,
+
+    // Factor
+    NextFactor,
+    PreviousFactor,
+    Horizon,
+    Layers,
+    Drill,
+    Sort,
+    Quantile,
+    Checks,
+    Export,
+    Report,
+    Left,
+    Right,
+
+    // Ledger
+    LedgerOpen,
+    LedgerView,
+    LedgerSort,
+    LedgerFilter,
+    LedgerDelete,
+    LedgerReread,
+
+    // Jobs
+    Rejects,
+    Panes,
+    FindInLog,
+    NextJob,
+    PreviousJob,
+
+    // Everywhere
+    Start,
+    Pause,
+    Cancel,
+    Back,
+    Down,
+    Up,
+    PageDown,
+    PageUp,
+    First,
+    Last,
+    Show(Page),
+    NextPage,
+    PreviousPage,
+    Copy,
+    CopyTable,
+    CopyMarkdown,
+    Save,
+    Palette,
+    Theme,
+    Language,
+    Settings,
+    Tour,
+    Help,
+    Quit,
+}
+
+/// A row of the table.
+pub(crate) struct Command {
+    /// Its name in the configuration and in the palette.
+    pub id: &'static str,
+    /// What it does.
+    pub action: Action,
+    /// Keys that do it unless the configuration gives others, the one to show first; written as in the configuration.
+    pub keys: &'static [&'static str],
+    /// A word for the bottom line.
+    pub name: Word,
+    /// A sentence for the help.
+    pub help: Word,
+    /// Pages that have it.
+    pub pages: &'static [Page],
+    /// Whether it can be done now; only then does its key do it and the bottom line show it.
+    pub enabled: fn(&App) -> bool,
+    /// Whether the bottom line shows it. Moving about is known to everybody and left to the help.
+    pub bar: bool,
+}
+
+const ALL: &[Page] = &Page::ALL;
+const CORPUS: &[Page] = &[Page::Corpus];
+const TEXT: &[Page] = &[Page::Text];
+const MODELS: &[Page] = &[Page::Models];
+const ONNX: &[Page] = &[Page::Onnx];
+const FEATURES: &[Page] = &[Page::Features];
+const LEDGER: &[Page] = &[Page::Ledger];
+const JOBS: &[Page] = &[Page::Jobs];
+const FACTOR: &[Page] = &[Page::Factor];
+const EXPERIMENTS: &[Page] = &[Page::Experiments];
+const PIPELINE: &[Page] = &[Page::Corpus, Page::Factor, Page::Jobs];
+const ALWAYS: fn(&App) -> bool = |_| true;
+
+macro_rules! command {
+    ($id:literal, $action:expr, [$($key:expr),+], $zh:literal $en:literal, $help_zh:literal $help_en:literal, $pages:expr, $enabled:expr, $bar:literal) => {
+        Command {
+            id: $id,
+            action: $action,
+            keys: &[$($key),+],
+            name: Word($zh, $en),
+            help: Word($help_zh, $help_en),
+            pages: $pages,
+            enabled: $enabled,
+            bar: $bar,
+        }
+    };
+}
+
+use Action as A;
+
+/// All commands, in the order of the help and of the bottom line.
+#[rustfmt::skip]
+pub(crate) static COMMANDS: &[Command] = &[
+    // Corpus
+    command!("read", A::Open, ["enter"], "阅读" "read", "进入正文，j/k 滚动" "move into the text, j/k scroll it", CORPUS, |a| a.corpus.can_open(), true),
+    command!("search", A::Search, ["/"], "搜索" "search", "搜索标题、代码与正文，边输入边查；re: 开头为正则表达式" "search titles, codes, bodies; re: begins an expression", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("filter", A::Filter, ["f"], "筛选" "filter", "筛选：kind:研报 code:600517 2024-01.. -重复 词 拼音首字母" "filter: kind:report code:600517 2024-01.. -repeats word", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("sort-table", A::SortTable, ["s"], "排序" "sort", "按时间、代码、类型、重复、标题轮换；点表头也可" "by time, code, kind, repeats, title in turn", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("turn-order", A::TurnOrder, ["o"], "倒序" "turn", "升序与降序互换" "turn the order round", CORPUS, |a| a.corpus.has_documents(), false),
+    command!("fold", A::Fold, ["z"], "折叠" "fold", "把重复折叠进首次出现的一篇，×3 为篇数；再按展开" "fold repeats into their first mention, with their count", CORPUS, |a| a.corpus.has_documents(), true),
+    command!("unfold", A::Unfold, ["x"], "展开" "unfold", "展开或收起光标处一篇的重复" "show what the document at the cursor stands for", CORPUS, |a| a.corpus.can_unfold(), true),
+    command!("next-hit", A::NextHit, ["n"], "下一处" "next hit", "正文中的下一处命中" "the next hit in the text", CORPUS, |a| a.corpus.has_hits(), true),
+    command!("previous-hit", A::PreviousHit, ["N"], "上一处" "hit before", "正文中的上一处命中" "the hit before in the text", CORPUS, |a| a.corpus.has_hits(), false),
+    command!("on-text-page", A::OnTextPage, ["v"], "文本页" "text page", "在文本页打开这篇：多种切词与截断" "open it on the text page: tokenisers, truncations", CORPUS, |a| a.corpus.has_selected(), true),
+    command!("tokens", A::Cut, ["t"], "切词" "tokens", "正文：原样、按字、jieba 分词" "text as it is, in characters, in jieba words", CORPUS, |a| a.corpus.has_documents(), true),
+
+    // Text
+    command!("text-focus", A::Focus, ["f"], "焦点" "focus", "换焦点：原文、切词、截断" "to the text, the tokens, the strategies", TEXT, |a| a.text.has_text(), true),
+    command!("tokeniser", A::Tokeniser, ["m"], "分词器" "tokeniser", "换分词器；截断按它的词元计数" "the next tokeniser; limits count its tokens", TEXT, |a| a.text.has_text(), true),
+    command!("next-token", A::NextToken, ["right", "l"], "词元" "token", "后一个词元；其他分词器同步" "the next token; all tokenisers follow", TEXT, |a| a.text.has_tokens(), true),
+    command!("previous-token", A::PreviousToken, ["left", "h"], "前一词元" "token before", "前一个词元；其他分词器同步" "the token before; all tokenisers follow", TEXT, |a| a.text.has_tokens(), false),
+    command!("next-document", A::DocumentAfter, ["]", "n"], "下一篇" "next", "语料中的下一篇文档" "the next document of the corpus", TEXT, |a| a.text.has_other_documents(), true),
+    command!("previous-document", A::DocumentBefore, ["[", "p"], "上一篇" "previous", "语料中的上一篇文档" "the document of the corpus before", TEXT, |a| a.text.has_other_documents(), false),
+    command!("own-text", A::OwnText, ["/", "i"], "输入文本" "own text", "输入或粘贴一段文本来切；Esc 回到文档" "type or paste a text to cut; Esc leads back", TEXT, |a| a.workspace.text.is_some(), true),
+    command!("add-strategy", A::AddStrategy, ["a"], "加策略" "add", "加一个截断策略，如 head+tail:128+382" "add a strategy of truncation, as tail:256", TEXT, |a| a.text.has_text(), true),
+    command!("budget", A::Budget, ["t"], "预算" "budget", "没有写长度的策略用多少词元：128 至 1024" "tokens of strategies without a limit: 128 to 1024", TEXT, |a| a.text.has_text(), true),
+    command!("drop-strategy", A::DropStrategy, ["x"], "删策略" "drop", "删去自己加的策略" "drop a strategy of your own", TEXT, |a| a.text.selects_own(), true),
+
+    // Models
+    command!("ask-model", A::AskModel, ["enter"], "执行" "go", "提问；以标出的词再问；表单中开始训练；训练后看模型" "ask; ask for the marked word; in the form start; then see the model", MODELS, |a| a.models.can_go(), true),
+    command!("type", A::Type, ["/"], "输入" "type", "输入要问的词或句子；表单中改一项" "type what to ask; in the form change a line", MODELS, |a| a.models.can_type(), true),
+    command!("train", A::Train, ["t"], "训练" "train", "在本项目的语料或别的文件上训练；训练中看损失曲线" "train on this project's documents or a file; see the loss", MODELS, |a| a.workspace.models.is_some(), true),
+    command!("nearest", A::Nearest, ["n"], "近邻" "nearest", "与一个词余弦最大的词" "the words nearest to a word, by cosine", MODELS, |a| a.models.offers(Tool::Nearest), true),
+    command!("analogy", A::Analogy, ["a"], "类比" "analogy", "三个词 A B C：求 D，使 D 之于 C 如 B 之于 A" "three words A B C: D is to C as B is to A", MODELS, |a| a.models.offers(Tool::Analogy), true),
+    command!("plane", A::Plane, ["p"], "投影" "plane", "最常见的词或一个词的近邻，画在平面上（PCA）" "frequent words, or a word's nearest, in the plane (PCA)", MODELS, |a| a.models.offers(Tool::Plane), true),
+    command!("following", A::Following, ["w"], "续写" "follows", "一段话之后最可能的词及其概率" "the words that most probably follow a text", MODELS, |a| a.models.offers(Tool::Following), true),
+    command!("surprise", A::Surprise, ["u"], "困惑度" "surprise", "一句话中每个词元的意外程度（比特），与困惑度" "bits of surprise of each token, and the perplexity", MODELS, |a| a.models.offers(Tool::Surprise), true),
+    command!("next-model", A::NextModel, ["]"], "下一个" "next", "下一个模型；提问时以同样的问题问它" "the next model; while asking, ask it the same", MODELS, |a| a.models.has_others(), false),
+    command!("previous-model", A::PreviousModel, ["["], "上一个" "previous", "上一个模型；提问时以同样的问题问它" "the model before; while asking, ask it the same", MODELS, |a| a.models.has_others(), false),
+    command!("next-choice", A::NextChoice, ["right", "l"], "换" "change", "表单：下一个选项" "in the form: the next choice", MODELS, |a| a.models.can_choose(), false),
+    command!("previous-choice", A::PreviousChoice, ["left", "h"], "换回" "change back", "表单：上一个选项" "in the form: the choice before", MODELS, |a| a.models.can_choose(), false),
+
+    // ONNX
+    command!("enter-model", A::EnterModel, ["enter"], "细看" "look", "进入下面的视图，j/k 滚动" "move into the view, j/k scroll it", ONNX, |a| a.onnx.can_enter(), true),
+    command!("model-view", A::OtherPane, ["v"], "视图" "view", "张量、计量、填空轮换" "tensors, meters, fill-mask in turn", ONNX, |a| a.onnx.has_model(), true),
+    command!("ask-contextual", A::Ask, ["/"], "填空" "ask", "输入一句：填 [MASK]、分类，或两句用 | 隔开求余弦" "a sentence: fill [MASK], classify, a | b compares", ONNX, |a| a.onnx.can_run(), true),
+    command!("measure", A::Measure, ["m"], "计量" "measure", "按批大小量篇/秒、词元/秒与内存，Esc 停止" "speed and memory by batch size, Esc stops it", ONNX, |a| a.onnx.can_run(), true),
+    command!("measure-with", A::MeasureWith, ["t"], "文本" "texts", "计量用的文本：语料或固定长度" "measure with the corpus or with texts of a length", ONNX, |a| a.onnx.can_run(), true),
+
+    // Features
+    command!("look-into-set", A::FeatureOpen, ["enter"], "读集" "look", "读选中的特征集；近邻中打开那篇文档" "look into the set; among neighbours open the document", FEATURES, |a| a.features.has_sets(), true),
+    command!("feature-view", A::FeatureView, ["v"], "视图" "view", "体检、近邻、文件轮换" "health, neighbours, files in turn", FEATURES, |a| a.features.has_sets(), true),
+    command!("find-document", A::FeatureFind, ["/"], "找文档" "find", "按标题、编号或代码找一篇文档，看它的近邻" "find a document by title, id or code for its neighbours", FEATURES, |a| a.features.has_sets(), true),
+    command!("distance", A::FeatureMeasure, ["e"], "度量" "measure", "近邻：余弦或欧氏距离" "neighbours by cosine or by Euclidean distance", FEATURES, |a| a.features.shows_neighbours(), true),
+    command!("past-only", A::FeaturePast, ["p"], "只看过去" "past only", "近邻：只看更早发布的文档，或不论先后" "neighbours: earlier documents alone, or all", FEATURES, |a| a.features.shows_neighbours(), true),
+    command!("reread-features", A::FeatureReread, ["u"], "重读" "reread", "再读一次特征存储" "read the feature store again", FEATURES, ALWAYS, true),
+
+    // Experiments
+    command!("open-document", A::OpenDocument, ["enter"], "文档" "document", "看一篇文档：每个策略保留与丢弃的部分" "a document, as each strategy cuts it", EXPERIMENTS, |a| a.experiments.can_open(), true),
+    command!("view-cells", A::View, ["v"], "换视图" "view", "列表、网格、前沿轮换；宽屏上并列，换焦点" "list, grid, frontier; side by side where there is room", EXPERIMENTS, |a| a.experiments.has_views(), true),
+    command!("previous-strategy", A::PreviousStrategy, ["left", "h"], "前一策略" "before", "文档：前一个策略；网格：前一列" "in a document the strategy before, in the grid the column", EXPERIMENTS, |a| a.experiments.has_beside(), false),
+    command!("next-strategy", A::NextStrategy, ["right", "l"], "后一策略" "strategy", "文档：后一个策略；网格：后一列" "in a document the next strategy, in the grid the next column", EXPERIMENTS, |a| a.experiments.has_beside(), true),
+    command!("next-experiment", A::Next, ["]", "n"], "下一个" "next", "下一个实验；文档中为下一篇" "the next experiment; in a document the next one", EXPERIMENTS, |a| a.experiments.has_next(), true),
+    command!("previous-experiment", A::Previous, ["[", "p"], "上一个" "previous", "上一个实验；文档中为上一篇" "the experiment before; in a document the one before", EXPERIMENTS, |a| a.experiments.has_next(), false),
+    command!("run-experiments", A::RunExperiments, ["r"], "运行实验" "run", "运行全部实验；已读过的窗口不会重读" "run the experiments; what was read is not read twice", EXPERIMENTS, |a| !a.jobs.busy_from(Page::Experiments) && a.workspace.laboratory.is_some(), true),
+
+    // Factor
+    command!("drill", A::Drill, ["enter"], "下钻" "behind", "看一层的日期或光标日的名字，再到文档、句子、词" "dates of a layer or names of the date, documents, words", FACTOR, |a| a.factor.can_drill(a.workspace.tracing.is_some()), true),
+    command!("order-names", A::Sort, ["s"], "排序" "order", "日期：按日期或收益；名字：按值、收益、文档数" "dates: by date, return; names: by value, return, documents", FACTOR, |a| a.factor.can_sort(), true),
+    command!("one-layer", A::Quantile, ["f"], "分层" "layer", "在日期光标与分层柱之间换焦点；当日名字：只看一层" "from the dates to the layers' bars and back; names of one layer", FACTOR, |a| a.factor.can_choose_layer(), true),
+    command!("left", A::Left, ["left"], "前一个" "before", "前一个日期或分层；句子中为前一列" "the date or layer before; among sentences the column before", FACTOR, |a| a.factor.can_go_aside(), false),
+    command!("right", A::Right, ["right"], "后一个" "after", "后一个日期或分层；句子中为后一列" "the date or layer after; among sentences the next column", FACTOR, |a| a.factor.can_go_aside(), false),
+    command!("next-factor", A::NextFactor, ["]", "n"], "下一因子" "next factor", "看下一个因子" "look at the next factor", FACTOR, |a| a.workspace.factors.len() > 1, true),
+    command!("previous-factor", A::PreviousFactor, ["[", "p"], "上一因子" "previous", "看上一个因子" "look at the factor before", FACTOR, |a| a.workspace.factors.len() > 1, false),
+    command!("horizon", A::Horizon, ["d"], "持有期" "horizon", "换一个持有天数" "another holding period", FACTOR, |a| a.factor.horizons() > 1 && a.factor.shows_returns(), true),
+    command!("layers", A::Layers, ["v"], "分层图" "layers", "分层净值、分层平均收益、逐日 RankIC 轮换" "wealth by layer, mean by layer, RankIC by day", FACTOR, |a| a.factor.is_front(), true),
+    command!("checks", A::Checks, ["l"], "检查" "checks", "列出未来函数检查的结论；没有结论时开始检查，再按重查" "verdicts of the look-ahead checks; starts them where there are none, again checks anew", FACTOR, |a| a.factor.can_check(), true),
+    command!("export", A::Export, ["e"], "导出" "export", "运行到导出：因子与回测的表" "run up to the export: tables of factors and backtests", FACTOR, |a| !a.jobs.busy_from(Page::Factor) && a.workspace.stages.is_some(), true),
+    command!("report", A::Report, ["R"], "报告" "report", "运行到报告：每个因子一页，中英文" "run up to the report: a page on each factor", FACTOR, |a| !a.jobs.busy_from(Page::Factor) && a.workspace.stages.is_some(), true),
+
+    // Ledger
+    command!("ledger-open", A::LedgerOpen, ["enter"], "详情" "details", "进入下方窗格，j/k 滚动" "move into the pane below, j/k scroll it", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-view", A::LedgerView, ["v"], "视图" "view", "详情、总评、直方图轮换" "particulars, what all is worth, histogram in turn", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-sort", A::LedgerSort, ["s"], "排序" "sort", "按时间、夏普、DSR、RankIC、t、名称轮换" "by time, Sharpe, DSR, RankIC, t, name in turn", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-filter", A::LedgerFilter, ["/"], "筛选" "filter", "按名称、参数、理由筛选，边输入边筛" "filter by name, parameters or reason while you type", LEDGER, |a| a.ledger.has_trials(), true),
+    command!("ledger-delete", A::LedgerDelete, ["d"], "删除" "delete", "删除选中的一条（须写理由；它仍计入次数）" "delete the entry, with a reason; it goes on counting", LEDGER, |a| a.ledger.can_delete(), true),
+    command!("ledger-reread", A::LedgerReread, ["u"], "重读" "reread", "再读一次账本" "read the ledger again", LEDGER, ALWAYS, true),
+
+    // Jobs
+    command!("job-panes", A::Panes, ["v"], "换栏" "panes", "步骤、日志、拒收的行轮换" "stages, log, rows set aside", JOBS, ALWAYS, true),
+    command!("find-in-log", A::FindInLog, ["/"], "搜日志" "find", "在日志里查找，边输入边查" "search the log while you type", JOBS, ALWAYS, true),
+    command!("rejects", A::Rejects, ["x"], "拒收" "rejects", "导入时拒收的行：文件、行号、原因、原文" "rows that ingest set aside, and why", JOBS, ALWAYS, true),
+    command!("next-job", A::NextJob, ["]", "n"], "下一任务" "next job", "看下一个任务的步骤" "look at the next job of the list", JOBS, |a| a.jobs.list().len() > 1, true),
+    command!("previous-job", A::PreviousJob, ["[", "p"], "上一任务" "previous job", "看上一个任务的步骤" "look at the job before", JOBS, |a| a.jobs.list().len() > 1, false),
+
+    // The pipeline
+    command!("run", A::Start, ["r"], "运行" "run", "从未完成的一步开始运行整条流水线" "run the stages that are not up to date", PIPELINE, |a| !a.jobs.busy_from(Page::Jobs), true),
+    command!("pause", A::Pause, ["P"], "暂停" "pause", "暂停或继续任务；暂停不计入用时" "hold a job or let it go on; this counts in no time", ALL, App::can_pause, true),
+    command!("cancel", A::Cancel, ["c"], "取消" "cancel", "停止任务（先询问），已完成的保留；等待中的移出队列" "stop a job (asks first), or take it out of the queue", ALL, App::can_cancel, true),
+
+    // Everywhere
+    command!("back", A::Back, ["esc"], "返回" "back", "离开正文、文档、搜索结果、拒收列表；下钻中返回上一层" "leave the text, document, search, rejects; a level up", ALL, App::can_go_back, true),
+    command!("down", A::Down, ["down", "j"], "下" "down", "下移一行" "one line down", ALL, ALWAYS, false),
+    command!("up", A::Up, ["up", "k"], "上" "up", "上移一行" "one line up", ALL, ALWAYS, false),
+    command!("page-down", A::PageDown, ["pgdn", "space"], "下页" "page down", "下移一页；运行页滚动详情；因子曲线后移 21 日" "a page down; along a factor's curve 21 days on", ALL, ALWAYS, false),
+    command!("page-up", A::PageUp, ["pgup", "b"], "上页" "page up", "上移一页；运行页滚动详情；因子曲线前移 21 日" "a page up; along a factor's curve 21 days back", ALL, ALWAYS, false),
+    command!("first", A::First, ["home", "g"], "开头" "first", "到开头" "to the beginning", ALL, ALWAYS, false),
+    command!("last", A::Last, ["end", "G"], "末尾" "last", "到末尾" "to the end", ALL, ALWAYS, false),
+    command!("show-corpus", A::Show(Page::Corpus), ["1"], "语料" "corpus", "语料页：文档表与阅读" "the corpus: a table and a reader", ALL, ALWAYS, false),
+    command!("show-text", A::Show(Page::Text), ["2"], "文本" "text", "文本页：一篇文档的多种切词与截断" "a document under tokenisers and truncations", ALL, ALWAYS, false),
+    command!("show-models", A::Show(Page::Models), ["3"], "模型" "models", "模型页：训练、近邻、困惑度" "models: training, neighbours, perplexity", ALL, ALWAYS, false),
+    command!("show-onnx", A::Show(Page::Onnx), ["4"], "ONNX" "onnx", "ONNX 页：模型、设备、填空" "contextual models, devices, fill-mask", ALL, ALWAYS, false),
+    command!("show-features", A::Show(Page::Features), ["5"], "特征" "features", "特征页：特征集、覆盖、近邻" "feature sets: coverage, health, neighbours", ALL, ALWAYS, false),
+    command!("show-experiments", A::Show(Page::Experiments), ["6"], "实验" "experiments", "实验页：截断策略的比较" "experiments: strategies of truncation", ALL, ALWAYS, false),
+    command!("show-factor", A::Show(Page::Factor), ["7"], "因子" "factor", "因子页：检验与下钻" "the factor: its tests, and what is behind", ALL, ALWAYS, false),
+    command!("show-ledger", A::Show(Page::Ledger), ["8"], "账本" "ledger", "账本页：每一次回测" "the ledger: every backtest that ran", ALL, ALWAYS, false),
+    command!("show-jobs", A::Show(Page::Jobs), ["9"], "任务" "jobs", "任务页：进度、日志、拒收" "jobs: progress, log, rejects", ALL, ALWAYS, false),
+    command!("next-page", A::NextPage, ["tab"], "换页" "pages", "下一页" "the next page", ALL, ALWAYS, true),
+    command!("previous-page", A::PreviousPage, ["shift-tab"], "前一页" "page before", "前一页" "the page before", ALL, ALWAYS, false),
+    command!("copy-command", A::Copy, ["y"], "复制命令" "copy", "复制无界面等价命令（终端须支持 OSC 52）" "copy the command without a screen (OSC 52)", ALL, ALWAYS, false),
+    command!("copy-table", A::CopyTable, ["Y"], "复制表格" "copy table", "把本页的表以 CSV 复制" "copy what the page lists as CSV", ALL, App::has_table, false),
+    command!("copy-markdown", A::CopyMarkdown, ["M"], "复制为 Markdown" "copy as Markdown", "把本页的表以 Markdown 复制" "copy what the page lists as Markdown", ALL, App::has_table, false),
+    command!("save", A::Save, ["S"], "存图" "save", "把图表存为 SVG 与 PNG；没有图表时存整个画面" "save the charts as SVG and PNG, or else the screen", ALL, ALWAYS, false),
+    command!("palette", A::Palette, [":", "ctrl-p"], "命令" "commands", "按几个字母、汉字或拼音首字母找命令" "find a command by a few letters", ALL, ALWAYS, true),
+    command!("theme", A::Theme, ["T"], "明暗" "theme", "切换深色与浅色" "switch between dark and light", ALL, ALWAYS, false),
+    command!("language", A::Language, ["L"], "English" "中文", "切换中文与英文" "switch between Chinese and English", ALL, ALWAYS, true),
+    command!("settings", A::Settings, [","], "设置" "settings", "改配置：每个键的值、默认与说明，保存后立即生效" "change the configuration: values, defaults, what they are", ALL, |a| a.workspace.forms.is_some(), false),
+    command!("tour", A::Tour, ["U"], "导览" "tour", "八屏导览：每页看什么、按什么键" "a tour in eight screens: what to look at, which key", ALL, ALWAYS, false),
+    command!("help", A::Help, ["?"], "帮助" "help", "全部按键" "all keys", ALL, ALWAYS, true),
+    command!("quit", A::Quit, ["q"], "退出" "quit", "退出；运行中先询问" "leave; asks first while a run is under way", ALL, ALWAYS, true),
+];
+
+/// The command that shows a page.
+pub(crate) fn shows(page: Page) -> Option<&'static Command> {
+    COMMANDS.iter().find(|command| command.action == Action::Show(page))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::Language;
+
+    #[test]
+    fn the_keys_of_the_table_are_keys_and_none_has_two_meanings_on_a_page() {
+        Keymap::new(&BTreeMap::new()).unwrap();
+    }
+
+    #[test]
+    fn every_command_has_keys_a_page_and_help_in_both_languages() {
+        let mut seen = Vec::new();
+        for command in COMMANDS {
+            assert!(!command.keys.is_empty() && !command.pages.is_empty());
+            assert!(!seen.contains(&command.action), "{:?} stands twice", command.action);
+            seen.push(command.action);
+            assert_eq!(
+                COMMANDS.iter().filter(|other| other.id == command.id).count(),
+                1,
+                "{} stands twice",
+                command.id
+            );
+            for language in [Language::Zh, Language::En] {
+                assert!(!command.name.to(language).is_empty(), "{:?} has no name", command.action);
+                let help = command.help.to(language);
+                assert!(help.chars().count() >= 3, "{:?} has no help in {language:?}", command.action);
+                let chinese = help.chars().any(|c| ('一'..='龥').contains(&c));
+                assert_eq!(chinese, language == Language::Zh, "the languages of {:?} are mixed up", command.action);
+            }
+        }
+    }
+}

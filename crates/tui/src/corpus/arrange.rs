@@ -1,0 +1,90 @@
+//! Putting the page in order after each event: what the threads have brought is taken in, and what comes into view is asked for.
+
+use std::sync::Arc;
+
+use ratatui::layout::Rect;
+
+use super::catalogue::Slot;
+use super::document::{Library, Wanted};
+use super::load::Loading;
+use super::{Corpus, layout, reader_view};
+use crate::desk::Desk;
+
+impl Corpus {
+    /// Takes in the files of the corpus, and has those read that are new.
+    pub(super) fn take_files(&mut self, desk: &Desk<'_>) {
+        let Some(errand) = &mut self.listing_files else { return };
+        if !errand.look() {
+            return;
+        }
+        let found = errand.get_mut().map(std::mem::take);
+        let fault = errand.fault().unwrap_or_default().to_owned();
+        self.listing_files = None;
+        let Some(index) = found else {
+            self.index = Some(Err(fault));
+            return;
+        };
+        if self.index().is_some_and(|old| **old == index) {
+            return;
+        }
+        self.list += 1;
+        let old = self.index().map(|old| (&**old, &self.catalogue));
+        let (catalogue, index) = (index.catalogue(old), Arc::new(index));
+        let loading = (!catalogue.is_complete()).then(|| Loading::start(index.clone(), &catalogue, desk));
+        (self.catalogue, self.loading, self.index) = (catalogue, loading, Some(Ok(index)));
+        self.open.clear();
+        if let Some(at) = self.go_to.take().and_then(|place| self.catalogue.number(place)) {
+            self.cursor.at = at;
+        }
+        // What an earlier session left, and what is typed while the files are listed.
+        self.search_anew(desk);
+        self.to_top = false;
+    }
+
+    /// Takes in the list, and keeps the cursor on its document or goes to the top.
+    pub(super) fn arrange_list(&mut self, desk: &Desk<'_>) {
+        let here = self.number(self.cursor.at);
+        let (of, recipe) = (self.of(), self.recipe());
+        if self.listed.arrange(of, &self.catalogue, || recipe, desk) {
+            let line = match (&self.listed.now, here) {
+                _ if self.to_top => None,
+                (Some(listing), Some(here)) => u32::try_from(here).ok().and_then(|here| listing.line_of(here)),
+                (None, here) => here,
+                (_, None) => None,
+            };
+            self.cursor.at = line.unwrap_or(0);
+            self.to_top = false;
+        }
+    }
+
+    /// Asks for the part of the first line in sight that has not been read.
+    pub(super) fn want_what_is_in_sight(&self, rows: usize) {
+        let Some(loading) = &self.loading else { return };
+        let lines = self.cursor.top..self.cursor.top + rows;
+        let mut parts = lines.filter_map(|line| self.catalogue.place(self.number(line)?)).map(|place| place.0);
+        let wanted = parts.find(|part| matches!(self.catalogue.slot(*part), Slot::Unread));
+        if let Some(part) = wanted {
+            loading.want(part);
+        }
+    }
+
+    /// Takes in the document of the cursor, and asks for it.
+    pub(super) fn arrange_reader(&mut self, area: Rect, desk: &Desk<'_>) {
+        // A document that cannot be read has its fault on its line.
+        let number = self.number(self.cursor.at).filter(|_| self.fault_here().is_none());
+        let place = number.and_then(|n| self.catalogue.place(n));
+        let wanted = place.map(|place| Wanted {
+            list: self.list,
+            place,
+            cut: self.cut,
+            width: (area.width as usize).saturating_sub(2 + layout::GUTTER),
+            pattern: self.search.as_ref().map(|search| search.pattern.clone()),
+        });
+        let (index, shelf) = (self.index().cloned(), self.shelf.clone());
+        let library = || {
+            let (tokeniser, marker) = (desk.workspace.tokeniser.clone(), desk.workspace.marker.clone());
+            Some(Library { index: index?, shelf, tokeniser, marker })
+        };
+        self.reader.arrange(wanted, library, reader_view::room(area), desk);
+    }
+}

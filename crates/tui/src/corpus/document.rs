@@ -1,0 +1,133 @@
+//! Reading one document for the reader: its text, cut into tokens, with its marks, laid out, and where the search found it.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use polars::prelude::DataFrame;
+
+use super::layout::{Layout, lay_out};
+use super::load::{FIRST, Index};
+use super::search::Pattern;
+use crate::reading::guarded;
+use crate::{Cut, Mark, Marker, Meaning, Tokeniser};
+use inkstone_base::data::Document;
+use inkstone_base::job::Ctx;
+use inkstone_tables::corpus;
+use inkstone_tables::frames;
+
+/// What the reader is to show.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wanted {
+    /// Number of the list of files: after a run the files are listed anew.
+    pub list: u64,
+    /// Part and row.
+    pub place: (usize, usize),
+    /// How to cut the body; none: not at all.
+    pub cut: Option<Cut>,
+    /// Cells of a line.
+    pub width: usize,
+    /// What is searched for.
+    pub pattern: Option<Pattern>,
+}
+
+/// One document, cut and marked.
+#[derive(Debug, Default)]
+pub(crate) struct Text {
+    /// The document.
+    pub document: Document,
+    /// Characters of its body.
+    pub characters: usize,
+    /// The first mention that it repeats.
+    pub first: Option<String>,
+    /// The tokens of the body.
+    pub tokens: Vec<Range<usize>>,
+    /// Marked passages of the body, by where they begin.
+    pub marks: Vec<Mark>,
+    /// What went wrong with the marks.
+    pub fault: Option<String>,
+}
+
+/// A document as the reader shows it.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub wanted: Wanted,
+    pub text: Arc<Text>,
+    pub layout: Arc<Layout>,
+    /// Passages of the body that the search found, ascending.
+    pub hits: Arc<Vec<Range<usize>>>,
+}
+
+/// The part that was read last, with its bodies: documents read one after the other often come from one part.
+#[derive(Clone, Default)]
+pub(crate) struct Shelf(Arc<Mutex<Option<(Arc<Index>, usize, DataFrame)>>>);
+
+/// What a document is read with.
+pub(super) struct Library {
+    pub index: Arc<Index>,
+    pub(crate) shelf: Shelf,
+    pub tokeniser: Tokeniser,
+    pub marker: Option<Marker>,
+}
+
+impl Library {
+    /// Reads what is wanted; what `old` has of it already is taken from there.
+    pub(super) fn read(&self, wanted: Wanted, old: Option<Shown>, ctx: &Ctx) -> Result<Shown> {
+        let of = |wanted: &Wanted| (wanted.list, wanted.place, wanted.cut);
+        let same = old.as_ref().filter(|old| of(&old.wanted) == of(&wanted));
+        let text = match same {
+            Some(old) => old.text.clone(),
+            None => Arc::new(self.text(&wanted)?),
+        };
+        ctx.check()?;
+        let layout = match same.filter(|old| old.wanted.width == wanted.width) {
+            Some(old) => old.layout.clone(),
+            None => Arc::new(lay_out(&text, wanted.width)),
+        };
+        let hits = match (same.filter(|old| old.wanted.pattern == wanted.pattern), &wanted.pattern) {
+            (Some(old), _) => old.hits.clone(),
+            (None, Some(pattern)) => Arc::new(pattern.places(&text.document.body)),
+            (None, None) => Arc::default(),
+        };
+        Ok(Shown { wanted, text, layout, hits })
+    }
+
+    fn text(&self, wanted: &Wanted) -> Result<Text> {
+        let (part, row) = wanted.place;
+        let frame = self.part(part)?;
+        let frame = frame.slice(i64::try_from(row)?, 1);
+        let path = self.index.path(part)?;
+        let documents = corpus::documents_from_frame(&frame).with_context(|| format!("in {}", path.display()))?;
+        let document = documents.into_iter().next().context("the corpus has become shorter since it was listed")?;
+        let tokens = wanted.cut.map(|cut| (self.tokeniser)(&document.body, cut)).transpose()?.unwrap_or_default();
+        // Marks that cannot be had are no reason to show no text.
+        let marks = match &self.marker {
+            Some(marker) if self.index.cleaned => guarded(|| marker(part, row, &document)),
+            _ => Ok(Vec::new()),
+        };
+        let (mut marks, fault) = match marks {
+            Ok(marks) => (marks, None),
+            Err(fault) => (Vec::new(), Some(fault)),
+        };
+        marks.retain(|mark| document.body.get(mark.range.clone()).is_some_and(|text| !text.is_empty()));
+        marks.sort_by_key(|mark| (mark.range.start, mark.meaning != Meaning::Name));
+        let first = match self.index.cleaned {
+            true => corpus::column(&frame, FIRST)?.str()?.get(0).filter(|first| *first != document.doc_id),
+            false => None,
+        };
+        let (first, characters) = (first.map(str::to_owned), document.body.chars().count());
+        Ok(Text { document, characters, first, tokens, marks, fault })
+    }
+
+    fn part(&self, part: usize) -> Result<DataFrame> {
+        let mut shelf = self.shelf.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, _, frame)) = shelf.as_ref().filter(|(index, read, _)| *read == part && *index == self.index) {
+            return Ok(frame.clone());
+        }
+        // Two parts of long reports are not to be in memory at once.
+        *shelf = None;
+        let frame = frames::read_parquet(self.index.path(part)?, None)?;
+        *shelf = Some((self.index.clone(), part, frame.clone()));
+        Ok(frame)
+    }
+}

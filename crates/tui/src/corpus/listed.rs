@@ -1,0 +1,124 @@
+//! What the table lists now, and the thread that makes the list when something changes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::catalogue::Catalogue;
+use super::listing::{Listing, Recipe};
+use super::order::{By, Order, Ranks};
+use crate::desk::Desk;
+use crate::errand::Errand;
+
+/// What a list is of: what the user asked for, and how much of the corpus there was.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Of {
+    /// What the user asked for.
+    pub wish: Wish,
+    /// Parts that were read, and documents that the search had found.
+    pub read: usize,
+    pub found: usize,
+    /// Whether no more parts are to come.
+    pub complete: bool,
+}
+
+/// What the user asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Wish {
+    /// Number of the list of files.
+    pub list: u64,
+    /// The filter as it is typed; empty without one.
+    pub filter: String,
+    /// Number of the search; none without one.
+    pub search: Option<u64>,
+    pub order: Order,
+    pub folded: bool,
+    pub open: BTreeSet<u32>,
+}
+
+impl Wish {
+    /// Whether all documents are listed in the order of the corpus, which takes no list.
+    fn is_plain(&self) -> bool {
+        let plain = Order { by: By::Corpus, descending: false };
+        self.filter.trim().is_empty() && self.search.is_none() && self.order == plain && !self.folded
+    }
+}
+
+/// The list.
+#[derive(Default)]
+pub(super) struct Listed {
+    /// None while all documents are listed in the order of the corpus.
+    pub now: Option<Listing>,
+    /// What `now` is of.
+    of: Of,
+    errand: Option<(Of, Errand<Listing>)>,
+    /// Why there is no list.
+    pub fault: Option<String>,
+    /// Ranks of the columns, and how much of the corpus they are of.
+    ranks: (u64, usize, Arc<Ranks>),
+    /// Computes ranks of the whole corpus while nobody waits for them.
+    preparing: Option<Errand<()>>,
+}
+
+impl Listed {
+    /// Whether a list is being made.
+    pub(super) fn waiting(&self) -> bool {
+        self.errand.is_some()
+    }
+
+    /// Takes in a list that has been made, and has one made where another is asked for; true when the list has changed.
+    pub(crate) fn arrange(
+        &mut self,
+        of: Of,
+        catalogue: &Catalogue,
+        recipe: impl FnOnce() -> Recipe,
+        desk: &Desk<'_>,
+    ) -> bool {
+        let mut changed = false;
+        if let Some((made_of, mut errand)) = self.errand.take() {
+            if errand.look() {
+                changed = true;
+                self.fault = errand.fault().map(str::to_owned);
+                self.now = errand.get_mut().map(std::mem::take).or_else(|| Some(Listing::default()));
+                self.of = made_of;
+            } else {
+                self.errand = Some((made_of, errand));
+            }
+        }
+        if of.complete && self.rank(&of) {
+            let (catalogue, ranks) = (catalogue.clone(), self.ranks.2.clone());
+            self.preparing = Some(desk.errand("rank the columns", move |ctx| {
+                ctx.install(|| ranks.prepare(&catalogue));
+                Ok(())
+            }));
+        }
+        if of.wish.is_plain() {
+            changed |= self.now.take().is_some();
+            (self.errand, self.fault, self.of) = (None, None, of);
+            return changed;
+        }
+        let under_way = self.errand.as_ref().map_or(&self.of, |(of, _)| of);
+        let stale = if under_way.wish == of.wish {
+            // A list of more of the same waits until the one under way is there; a growing table is not listed for each part.
+            let grown = of.read > under_way.read && (of.complete || of.read >= 2 * under_way.read);
+            self.errand.is_none() && (grown || of.found > under_way.found)
+        } else {
+            true
+        };
+        if stale {
+            self.rank(&of);
+            let (catalogue, recipe, ranks) = (catalogue.clone(), recipe(), self.ranks.2.clone());
+            let errand = desk.errand("list", move |ctx| Listing::of(&catalogue, &recipe, &ranks, ctx));
+            self.errand = Some((of, errand));
+        }
+        changed
+    }
+
+    /// Begins ranks anew where those there are are of another corpus, or of less of it; true where they were.
+    fn rank(&mut self, of: &Of) -> bool {
+        let stale = (self.ranks.0, self.ranks.1) != (of.wish.list, of.read);
+        if stale {
+            (self.ranks, self.preparing) = ((of.wish.list, of.read, Arc::default()), None);
+        }
+        stale
+    }
+}

@@ -1,0 +1,180 @@
+//! Which documents the table lists, in which order: filtered, found, sorted, and repeats folded into what they repeat.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::Result;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::catalogue::{Catalogue, Slot};
+use super::filter::Filter;
+use super::order::{Order, Ranks};
+use inkstone_base::job::Ctx;
+
+/// What to list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recipe {
+    pub filter: Filter,
+    /// Documents found by the search, ascending; none without one.
+    pub found: Option<Arc<Vec<u32>>>,
+    pub order: Order,
+    /// Whether repeats are folded into what they repeat.
+    pub folded: bool,
+    /// Those that stay unfolded: the documents that stand for them.
+    pub open: BTreeSet<u32>,
+}
+
+/// What is listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Listing {
+    /// Numbers of the documents, in the order of the table.
+    pub rows: Vec<u32>,
+    /// Where repeats are folded: how many documents a document stands for, itself among them, if there are more.
+    pub counts: FxHashMap<u32, u32>,
+    /// Documents that stand below the one that stands for them.
+    pub below: FxHashSet<u32>,
+}
+
+impl Listing {
+    /// Makes the list of the documents that have been read.
+    pub(super) fn of(catalogue: &Catalogue, recipe: &Recipe, ranks: &Ranks, ctx: &Ctx) -> Result<Listing> {
+        ctx.install(|| {
+            let rows = passing(catalogue, recipe, ctx)?;
+            ctx.check()?;
+            if !recipe.folded {
+                return Ok(Listing { rows: ranks.sort(rows, recipe.order, catalogue), ..Listing::default() });
+            }
+            let mut folds = Folds::of(rows, ranks.first_mentions(catalogue));
+            ctx.check()?;
+            let rows = ranks.sort(std::mem::take(&mut folds.heads), recipe.order, catalogue);
+            Ok(folds.open(rows, &recipe.open))
+        })
+    }
+
+    /// Where a document stands.
+    pub(super) fn line_of(&self, row: u32) -> Option<usize> {
+        self.rows.iter().position(|listed| *listed == row)
+    }
+}
+
+/// The documents that pass the filter and were found, ascending.
+fn passing(catalogue: &Catalogue, recipe: &Recipe, ctx: &Ctx) -> Result<Vec<u32>> {
+    let found = recipe.found.as_ref().map(|found| found.as_slice());
+    let of_part = |i: usize| -> Result<Vec<u32>> {
+        ctx.check()?;
+        let Slot::Read(part) = catalogue.slot(i) else { return Ok(Vec::new()) };
+        let start = catalogue.start(i);
+        let numbers = start..start + part.len() as u32;
+        let found = found.map(|found| {
+            let [from, to] = [numbers.start, numbers.end].map(|end| found.partition_point(|row| *row < end));
+            &found[from..to]
+        });
+        if found.is_some_and(<[_]>::is_empty) {
+            return Ok(Vec::new());
+        }
+        if recipe.filter.is_empty() {
+            return Ok(found.map_or_else(|| numbers.collect(), <[_]>::to_vec));
+        }
+        let passes = recipe.filter.passing(part);
+        let passes = |row: &u32| passes[(row - start) as usize];
+        Ok(match found {
+            Some(found) => found.iter().copied().filter(passes).collect(),
+            None => numbers.filter(passes).collect(),
+        })
+    };
+    let parts: Vec<Vec<u32>> = (0..catalogue.parts()).into_par_iter().map(of_part).collect::<Result<_>>()?;
+    Ok(parts.concat())
+}
+
+/// Documents gathered under those that stand for them.
+struct Folds {
+    /// Documents that stand for themselves or for several, ascending.
+    heads: Vec<u32>,
+    /// The others of each.
+    others: FxHashMap<u32, Vec<u32>>,
+}
+
+impl Folds {
+    /// The first mention stands for what repeats it; where the list is without it, the first of the others does.
+    fn of(rows: Vec<u32>, first_mentions: &FxHashMap<u32, u32>) -> Folds {
+        let repeated: FxHashSet<u32> = first_mentions.values().copied().collect();
+        let listed: FxHashSet<u32> = rows.iter().copied().filter(|row| repeated.contains(row)).collect();
+        let mut stands_for: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut folds = Folds { heads: Vec::with_capacity(rows.len()), others: FxHashMap::default() };
+        for row in rows {
+            let head = match first_mentions.get(&row) {
+                None => row,
+                Some(first) if listed.contains(first) => *first,
+                Some(first) => *stands_for.entry(*first).or_insert(row),
+            };
+            if head == row {
+                folds.heads.push(row);
+            } else {
+                folds.others.entry(head).or_default().push(row);
+            }
+        }
+        folds
+    }
+
+    /// The list of the sorted heads, with the others of some below them.
+    fn open(self, heads: Vec<u32>, open: &BTreeSet<u32>) -> Listing {
+        let counts = self.others.iter().map(|(head, others)| (*head, others.len() as u32 + 1)).collect();
+        let unfolded = || open.iter().filter_map(|head| self.others.get(head));
+        let below: FxHashSet<u32> = unfolded().flatten().copied().collect();
+        if below.is_empty() {
+            return Listing { rows: heads, counts, below };
+        }
+        let mut rows = Vec::with_capacity(heads.len() + below.len());
+        for head in heads {
+            rows.push(head);
+            if open.contains(&head) {
+                rows.extend(self.others.get(&head).into_iter().flatten());
+            }
+        }
+        Listing { rows, counts, below }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalogue::tests::catalogue;
+    use super::super::order::By;
+    use super::*;
+    use inkstone_base::data::Kind;
+
+    fn listed(recipe: &Recipe) -> Listing {
+        let catalogue = catalogue(&[
+            &[(30, "a", Kind::News, "一", None), (20, "b", Kind::News, "二", Some(3))],
+            &[(10, "c", Kind::Post, "三", Some(3)), (40, "d", Kind::Report, "四", None)],
+        ]);
+        Listing::of(&catalogue, recipe, &Ranks::default(), &Ctx::new(1, 0).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn filter_search_and_order_work_together() {
+        let order = Order { by: By::Time, descending: false };
+        assert_eq!(listed(&Recipe { order, ..Recipe::default() }).rows, [2, 1, 0, 3]);
+        let filter = Filter::parse("kind:news").unwrap();
+        assert_eq!(listed(&Recipe { order, filter: filter.clone(), ..Recipe::default() }).rows, [1, 0]);
+        let found = Some(Arc::new(vec![0, 2, 3]));
+        assert_eq!(listed(&Recipe { order, filter, found: found.clone(), ..Recipe::default() }).rows, [0]);
+        assert_eq!(listed(&Recipe { found, ..Recipe::default() }).rows, [0, 2, 3]);
+        assert!(listed(&Recipe { found: Some(Arc::default()), ..Recipe::default() }).rows.is_empty());
+    }
+
+    #[test]
+    fn repeats_are_folded_into_their_first_mention_and_unfold_below_it() {
+        let folded = Recipe { folded: true, ..Recipe::default() };
+        let listing = listed(&folded);
+        assert_eq!(listing.rows, [0, 3], "the first mention stands in a later part than what repeats it");
+        assert_eq!(listing.counts.into_iter().collect::<Vec<_>>(), [(3, 3)]);
+        let order = Order { by: By::Time, descending: true };
+        let listing = listed(&Recipe { order, open: BTreeSet::from([3]), ..folded.clone() });
+        assert_eq!(listing.rows, [3, 1, 2, 0]);
+        assert_eq!((listing.line_of(2), listing.below.len()), (Some(2), 2));
+        let listing = listed(&Recipe { filter: Filter::parse("-kind:report").unwrap(), ..folded });
+        assert_eq!(listing.rows, [0, 1], "without the first mention the first of the others stands for them");
+        assert_eq!(listing.counts[&1], 2);
+    }
+}

@@ -1,0 +1,208 @@
+//! Reading the table: which parts there are, and their columns, one part after the other on threads of their own.
+
+use std::hash::Hasher;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result, ensure};
+use chrono::NaiveDateTime;
+use polars::prelude::DataFrame;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use rustc_hash::FxHasher;
+
+use super::catalogue::{Catalogue, Gathering, Part, Row, Slot};
+use crate::desk::Desk;
+use crate::errand::Errand;
+use crate::event::Event;
+use crate::reading::chain;
+use inkstone_base::data::Kind;
+use inkstone_base::job::Ctx;
+use inkstone_tables::corpus;
+use inkstone_tables::frames;
+use inkstone_tables::project::Project;
+
+/// The column of a cleaned document's first mention.
+pub(super) const FIRST: &str = "first_mention";
+
+/// No part is wanted before the others.
+const NONE: usize = usize::MAX;
+
+/// A file of the corpus, as it was when it was listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct File {
+    pub path: PathBuf,
+    written: Option<SystemTime>,
+    bytes: u64,
+    /// Documents by its footer, or why that cannot be read.
+    rows: Result<usize, String>,
+}
+
+/// The files of the corpus.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Index {
+    pub files: Vec<File>,
+    /// Whether these are cleaned documents, with duplicates marked.
+    pub cleaned: bool,
+}
+
+impl Index {
+    /// Lists the cleaned corpus when it is complete, else the corpus as ingested.
+    pub(crate) fn of(project: &Project, ctx: &Ctx) -> Result<Index> {
+        let documents = project.documents().files()?;
+        let clean = project.clean().files()?;
+        let cleaned = !clean.is_empty() && clean.len() >= documents.len();
+        let files = if cleaned { clean } else { documents };
+        let file = |path: PathBuf| -> Result<File> {
+            ctx.check()?;
+            let about = path.metadata().ok();
+            let written = about.as_ref().and_then(|about| about.modified().ok());
+            let rows = frames::rows_of_parquet(&path).map_err(|error| without_folder(chain(error), &path));
+            Ok(File { written, bytes: about.map_or(0, |about| about.len()), rows, path })
+        };
+        let files = ctx.install(|| files.into_par_iter().map(file).collect::<Result<_>>())?;
+        Ok(Index { files, cleaned })
+    }
+
+    /// A catalogue of these files, of which nothing has been read but what `old` has of files that are the same.
+    pub(crate) fn catalogue(&self, old: Option<(&Index, &Catalogue)>) -> Catalogue {
+        // A file that cannot be read has one line, which says so.
+        let mut catalogue = Catalogue::of(self.files.iter().map(|file| *file.rows.as_ref().unwrap_or(&1)));
+        let old = old.filter(|(index, _)| index.cleaned == self.cleaned);
+        for (i, file) in self.files.iter().enumerate() {
+            let kept = old.filter(|(index, _)| index.files.get(i) == Some(file)).map(|(_, old)| old.slot(i));
+            match (&file.rows, kept) {
+                (Err(fault), _) => catalogue.take(i, Slot::Damaged(fault.as_str().into())),
+                (Ok(_), Some(Slot::Read(part))) => catalogue.take(i, Slot::Read(part.clone())),
+                (Ok(_), _) => {}
+            }
+        }
+        catalogue
+    }
+
+    /// The file of a part.
+    pub(crate) fn path(&self, part: usize) -> Result<&Path> {
+        let file = self.files.get(part).context("the corpus has become shorter since it was listed")?;
+        Ok(&file.path)
+    }
+}
+
+/// Parts on their way into the catalogue.
+pub(crate) struct Loading {
+    parts: Receiver<(usize, Slot)>,
+    /// The part to be read next, as it is in sight.
+    wanted: Arc<AtomicUsize>,
+    errand: Errand<()>,
+}
+
+impl Loading {
+    /// Reads the parts that the catalogue is without.
+    pub(super) fn start(index: Arc<Index>, catalogue: &Catalogue, desk: &Desk<'_>) -> Loading {
+        let (sender, parts) = channel();
+        let wanted = Arc::new(AtomicUsize::new(NONE));
+        let events = desk.events.clone();
+        let mut left: Vec<bool> =
+            (0..catalogue.parts()).map(|part| matches!(catalogue.slot(part), Slot::Unread)).collect();
+        let asked = wanted.clone();
+        let errand = desk.errand("read the table", move |ctx| {
+            let mut first = 0;
+            loop {
+                ctx.check()?;
+                let in_sight = asked.swap(NONE, Ordering::Relaxed);
+                while left.get(first) == Some(&false) {
+                    first += 1;
+                }
+                let part = if left.get(in_sight) == Some(&true) { in_sight } else { first };
+                if part >= left.len() {
+                    return Ok(());
+                }
+                left[part] = false;
+                let slot = match part_of(&index, part) {
+                    Ok(read) => Slot::Read(Arc::new(read)),
+                    Err(error) => {
+                        let path = index.path(part).unwrap_or(Path::new(""));
+                        Slot::Damaged(without_folder(chain(error), path).into())
+                    }
+                };
+                // Nobody is left to hear it when the page asks for another corpus.
+                if sender.send((part, slot)).is_err() || events.send(Event::Back).is_err() {
+                    return Ok(());
+                }
+            }
+        });
+        Loading { parts, wanted, errand }
+    }
+
+    /// Asks for a part before the others.
+    pub(super) fn want(&self, part: usize) {
+        self.wanted.store(part, Ordering::Relaxed);
+    }
+
+    /// Takes in what has come; true once that is all.
+    pub(crate) fn take_into(&mut self, catalogue: &mut Catalogue) -> bool {
+        // Whether the thread has ended is asked first: what it sent before it did is then there.
+        self.errand.look();
+        let ended = !self.errand.waiting();
+        for (part, slot) in self.parts.try_iter() {
+            catalogue.take(part, slot);
+        }
+        if ended && !catalogue.is_complete() {
+            let fault = self.errand.fault().unwrap_or("the thread that reads the table has ended");
+            for part in 0..catalogue.parts() {
+                if matches!(catalogue.slot(part), Slot::Unread) {
+                    catalogue.take(part, Slot::Damaged(fault.into()));
+                }
+            }
+        }
+        ended
+    }
+}
+
+/// A fault that names the file by its last two names alone: a line of the table has no room for more.
+fn without_folder(fault: String, path: &Path) -> String {
+    let folder = path.parent().and_then(Path::parent).map(|folder| format!("{}/", folder.display()));
+    folder.filter(|folder| folder.len() > 1).map_or(fault.clone(), |folder| fault.replace(&folder, ""))
+}
+
+/// The columns of a part.
+fn part_of(index: &Index, part: usize) -> Result<Part> {
+    let path = index.path(part)?;
+    let mut columns = vec!["doc_id", "published_at", "codes", "kind", "title"];
+    columns.extend(index.cleaned.then_some(FIRST));
+    columns_of(&frames::read_parquet(path, Some(&columns))?, index.cleaned)
+        .with_context(|| format!("in {}", path.display()))
+}
+
+fn columns_of(frame: &DataFrame, cleaned: bool) -> Result<Part> {
+    let text = |name: &str| Ok::<_, anyhow::Error>(corpus::column(frame, name)?.str()?.clone());
+    let [ids, codes, kinds, titles] = [text("doc_id")?, text("codes")?, text("kind")?, text("title")?];
+    let first = if cleaned { Some(text(FIRST)?) } else { None };
+    let times = corpus::times_of(frame, "published_at")?;
+    let mut gathering = Gathering::default();
+    for (i, time) in times.into_iter().enumerate() {
+        let id = ids.get(i).unwrap_or_default();
+        let first = first.as_ref().and_then(|first| first.get(i)).filter(|first| *first != id);
+        let row = Row {
+            time: time.unwrap_or_default().and_utc().timestamp_micros(),
+            codes: codes.get(i).unwrap_or_default(),
+            kind: kinds.get(i).and_then(Kind::parse).unwrap_or_default(),
+            title: titles.get(i).unwrap_or_default(),
+            repeats: first.is_some(),
+        };
+        ensure!(gathering.push(row, hash(id), first.map(hash)), "the titles of one part are longer than 4 GiB");
+    }
+    Ok(gathering.end())
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(text.as_bytes());
+    hasher.finish()
+}
+
+/// A time of the catalogue.
+pub(super) fn time_of(micros: i64) -> NaiveDateTime {
+    chrono::DateTime::from_timestamp_micros(micros).unwrap_or_default().naive_utc()
+}

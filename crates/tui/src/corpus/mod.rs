@@ -1,0 +1,403 @@
+//! The corpus page: a table over any number of documents, and a reader beside it.
+//!
+//! The table is a catalogue in memory that is read part by part on a thread; whatever is in sight is read first. A filter, a search
+//! through the bodies, an order and folding make a list of it, on a thread as well. The reader has one document, laid out on a thread.
+
+mod arrange;
+mod catalogue;
+mod document;
+mod filter;
+mod layout;
+mod listed;
+mod listing;
+mod load;
+mod memory;
+mod order;
+mod reader;
+mod reader_view;
+#[cfg(test)]
+mod screens;
+mod search;
+mod view;
+mod words;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ratatui::layout::{Position, Rect};
+use serde_json::Value;
+
+pub(crate) use document::Text;
+pub use filter::read_filter;
+pub(crate) use layout::lay_out;
+pub(crate) use layout::{Sort, line};
+pub(crate) use load::Index;
+pub(crate) use view::draw;
+
+use self::catalogue::{Catalogue, Slot};
+use self::document::Shelf;
+use self::filter::{Fault, Filter};
+use self::listed::{Listed, Of, Wish};
+use self::listing::Recipe;
+use self::load::Loading;
+use self::order::Order;
+use self::reader::Reader;
+use self::search::{Pattern, Search};
+use super::Cut;
+use super::commands::Action;
+use super::desk::{self, Desk};
+use super::errand::Errand;
+use super::field::Field;
+use super::list::Cursor;
+use super::page::{PageState, Table};
+
+/// State of the page.
+#[derive(Default)]
+pub struct Corpus {
+    /// Number of the list of files: what speaks of an earlier one speaks of another corpus.
+    list: u64,
+    index: Option<Result<Arc<Index>, String>>,
+    listing_files: Option<Errand<Index>>,
+    catalogue: Catalogue,
+    loading: Option<Loading>,
+
+    filter: Field,
+    /// The filter, or the last one that could be read.
+    filtering: Filter,
+    /// What it was read from.
+    filtering_by: String,
+    filter_fault: Option<Fault>,
+    query: Field,
+    query_fault: Option<(usize, String)>,
+    search: Option<Search>,
+    /// Number of the search, or of the last one.
+    searches: u64,
+    typing: Option<Typing>,
+
+    order: Order,
+    folded: bool,
+    open: BTreeSet<u32>,
+    listed: Listed,
+    cursor: Cursor,
+    /// Whether the next list is to be seen from its top, not where the document at the cursor is in it.
+    to_top: bool,
+    /// Part and row to go to once the files are listed.
+    go_to: Option<(usize, usize)>,
+
+    focus: Focus,
+    cut: Option<Cut>,
+    reader: Reader,
+    shelf: Shelf,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Focus {
+    #[default]
+    Table,
+    Reader,
+}
+
+/// What is being typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Typing {
+    /// The filter, and what it was before.
+    Filter(String),
+    Search,
+}
+
+impl Corpus {
+    /// Whether there is anything to show.
+    pub(crate) fn has_documents(&self) -> bool {
+        self.catalogue.len() > 0
+    }
+
+    /// Whether the selected document can be moved into.
+    pub(crate) fn can_open(&self) -> bool {
+        self.focus == Focus::Table && self.len() > 0
+    }
+
+    /// Whether a document is there to be read elsewhere.
+    pub(crate) fn has_selected(&self) -> bool {
+        self.number(self.cursor.at).is_some_and(|n| self.catalogue.row(n).is_some())
+    }
+
+    /// Whether the search found something in the document that is read.
+    pub(crate) fn has_hits(&self) -> bool {
+        self.search.is_some() && self.reader.hits().1 > 0
+    }
+
+    /// Whether the document at the cursor stands for others, which can be unfolded or folded.
+    pub(crate) fn can_unfold(&self) -> bool {
+        self.head().is_some()
+    }
+
+    /// Documents listed.
+    fn len(&self) -> usize {
+        self.listed.now.as_ref().map_or(self.catalogue.len(), |listing| listing.rows.len())
+    }
+
+    /// Number of the document on a line of the table.
+    fn number(&self, line: usize) -> Option<usize> {
+        match &self.listed.now {
+            Some(listing) => listing.rows.get(line).map(|row| *row as usize),
+            None => Some(line).filter(|line| *line < self.catalogue.len()),
+        }
+    }
+
+    /// The document that stands for the one at the cursor and for others.
+    fn head(&self) -> Option<u32> {
+        let listing = self.listed.now.as_ref()?;
+        let above = listing.rows.get(..=self.cursor.at)?;
+        let head = above.iter().rev().find(|row| !listing.below.contains(row))?;
+        listing.counts.contains_key(head).then_some(*head)
+    }
+
+    fn index(&self) -> Option<&Arc<Index>> {
+        self.index.as_ref()?.as_ref().ok()
+    }
+
+    /// Why the part of the document at the cursor cannot be read.
+    fn fault_here(&self) -> Option<&str> {
+        let place = self.number(self.cursor.at).and_then(|n| self.catalogue.place(n))?;
+        match self.catalogue.slot(place.0) {
+            Slot::Damaged(fault) => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// What is listed, by what the user asked for and what there is.
+    fn of(&self) -> Of {
+        Of {
+            wish: Wish {
+                list: self.list,
+                filter: self.filtering_by.clone(),
+                search: self.search.as_ref().map(|_| self.searches),
+                order: self.order,
+                folded: self.folded,
+                open: self.open.clone(),
+            },
+            read: self.catalogue.parts_read(),
+            found: self.search.as_ref().map_or(0, |search| search.hits.len()),
+            complete: self.catalogue.is_complete(),
+        }
+    }
+
+    fn recipe(&self) -> Recipe {
+        Recipe {
+            filter: self.filtering.clone(),
+            found: self.search.as_ref().map(|search| search.hits.clone()),
+            order: self.order,
+            folded: self.folded,
+            open: self.open.clone(),
+        }
+    }
+
+    /// Reads the filter as it is typed; one that cannot be read changes nothing yet.
+    fn filter_anew(&mut self, desk: &Desk<'_>) {
+        match Filter::parse(self.filter.text()) {
+            Err(fault) => self.filter_fault = Some(fault),
+            Ok(filter) => {
+                (self.filter_fault, self.filtering, self.to_top) = (None, filter, true);
+                self.filtering_by = self.filter.text().to_owned();
+                // The search has not read parts of which nothing passed the old filter.
+                if self.search.is_some() {
+                    self.search_anew(desk);
+                }
+            }
+        }
+    }
+
+    /// Begins the search anew; dropping the search before it ends it.
+    fn search_anew(&mut self, desk: &Desk<'_>) {
+        let pattern = match Pattern::parse(self.query.text()) {
+            Ok(pattern) => pattern,
+            // An expression that cannot be read changes nothing yet.
+            Err(fault) => return self.query_fault = Some(fault),
+        };
+        (self.search, self.query_fault, self.to_top) = (None, None, true);
+        if let Some((pattern, index)) = pattern.zip(self.index().cloned()) {
+            self.searches += 1;
+            let (filter, catalogue) = (self.filtering.clone(), self.catalogue.clone());
+            self.search = Some(Search::start(pattern, filter, index, catalogue, desk));
+        }
+    }
+
+    fn end_search(&mut self) {
+        (self.search, self.query_fault, self.query) = (None, None, Field::default());
+    }
+
+    fn sort_by(&mut self, order: Order) {
+        (self.order, self.to_top) = (order, true);
+    }
+
+    /// Unfolds or folds what the document at the cursor stands for.
+    fn unfold(&mut self) {
+        let Some(head) = self.head() else { return };
+        if !self.open.remove(&head) {
+            self.open.insert(head);
+        } else if let Some(line) = self.listed.now.as_ref().and_then(|listing| listing.line_of(head)) {
+            self.cursor.at = line;
+        }
+    }
+}
+
+impl PageState for Corpus {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        let project = desk.workspace.project.clone();
+        self.listing_files = Some(desk.errand("list the corpus", move |ctx| Index::of(&project, ctx)));
+    }
+
+    fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
+        let [table, reader] = view::panes(page);
+        let (rows, lines) = (view::rows(table), reader_view::room(reader));
+        match action {
+            Action::Open => self.focus = Focus::Reader,
+            Action::Back if self.focus == Focus::Reader => self.focus = Focus::Table,
+            Action::Back if self.search.is_some() || self.query_fault.is_some() => self.end_search(),
+            Action::Back => {
+                self.filter = Field::default();
+                self.filter_anew(desk);
+                self.to_top = false;
+            }
+            Action::Cut => {
+                self.cut = match self.cut {
+                    None => Some(Cut::Characters),
+                    Some(Cut::Characters) => Some(Cut::Words),
+                    Some(Cut::Words) => None,
+                }
+            }
+            Action::Search => (self.focus, self.typing) = (Focus::Table, Some(Typing::Search)),
+            Action::Filter => {
+                (self.focus, self.typing) = (Focus::Table, Some(Typing::Filter(self.filter.text().to_owned())));
+            }
+            Action::SortTable => self.sort_by(Order { by: self.order.by.next(), descending: false }),
+            Action::TurnOrder => self.sort_by(Order { descending: !self.order.descending, ..self.order }),
+            Action::Fold => {
+                self.folded = !self.folded;
+                self.open.clear();
+            }
+            Action::Unfold => self.unfold(),
+            Action::NextHit | Action::PreviousHit if !self.reader.jump(action == Action::NextHit, lines) => {
+                desk.order(desk::Order::Say(desk.say(words::NO_HIT).to_owned()));
+            }
+            Action::OnTextPage => {
+                if let Some((part, row)) = self.number(self.cursor.at).and_then(|n| self.catalogue.place(n)) {
+                    desk.order(desk::Order::Read(part, row));
+                }
+            }
+            _ if self.focus == Focus::Table => self.cursor.step(action, self.len(), rows),
+            _ => {
+                // The reader moves by lines: its cursor is the first one in sight.
+                let mut top = Cursor { at: self.reader.scroll, top: 0 };
+                top.step(action, self.reader.lines(), lines.saturating_sub(1).max(1));
+                self.reader.scroll = top.at;
+            }
+        }
+    }
+
+    fn arrange(&mut self, page: Rect, desk: &Desk<'_>) {
+        let [table, reader] = view::panes(page);
+        self.take_files(desk);
+        if let Some(loading) = &mut self.loading
+            && loading.take_into(&mut self.catalogue)
+        {
+            self.loading = None;
+        }
+        if let Some(search) = &mut self.search {
+            search.look();
+        }
+        self.arrange_list(desk);
+        let rows = view::rows(table);
+        self.cursor.arrange(self.len(), rows);
+        self.want_what_is_in_sight(rows);
+        self.arrange_reader(reader, desk);
+    }
+
+    fn waiting(&self) -> bool {
+        let searching = self.search.as_ref().is_some_and(Search::is_under_way);
+        self.listing_files.is_some()
+            || self.loading.is_some()
+            || searching
+            || self.listed.waiting()
+            || self.reader.waiting()
+    }
+
+    fn can_go_back(&self) -> bool {
+        let asked = self.search.is_some() || self.query_fault.is_some() || !self.filter.text().is_empty();
+        self.focus == Focus::Reader || asked
+    }
+
+    fn is_typing(&self) -> bool {
+        self.typing.is_some()
+    }
+
+    fn field(&mut self) -> Option<&mut Field> {
+        match self.typing.as_ref()? {
+            Typing::Filter(_) => Some(&mut self.filter),
+            Typing::Search => Some(&mut self.query),
+        }
+    }
+
+    fn typed(&mut self, desk: &Desk<'_>) {
+        match self.typing {
+            Some(Typing::Filter(_)) => self.filter_anew(desk),
+            Some(Typing::Search) => self.search_anew(desk),
+            None => {}
+        }
+    }
+
+    fn accept(&mut self, _desk: &Desk<'_>) {
+        // A line with a fault stays open: what is listed is not what it asks for.
+        match self.typing {
+            Some(Typing::Filter(_)) if self.filter_fault.is_some() => {}
+            Some(Typing::Search) if self.query_fault.is_some() => {}
+            _ => self.typing = None,
+        }
+    }
+
+    fn leave_field(&mut self, desk: &Desk<'_>) {
+        match self.typing.take() {
+            Some(Typing::Filter(before)) => {
+                self.filter = Field::of(before);
+                self.filter_anew(desk);
+                self.to_top = false;
+            }
+            Some(Typing::Search) => self.end_search(),
+            None => {}
+        }
+    }
+
+    fn click(&mut self, at: Position, page: Rect, _desk: &Desk<'_>) {
+        let [table, reader] = view::panes(page);
+        if reader.contains(at) && self.len() > 0 {
+            self.focus = Focus::Reader;
+        } else if table.contains(at) {
+            self.focus = Focus::Table;
+            if let Some(by) = view::column_at(table, at) {
+                let descending = by == self.order.by && !self.order.descending;
+                self.sort_by(Order { by, descending });
+            } else if let Some(row) = view::row_at(table, at)
+                && let Some(line) = self.cursor.line_at(row, self.len())
+            {
+                self.cursor.at = line;
+            }
+        }
+    }
+
+    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        Some(view::table(self, desk)).filter(|table| !table.rows.is_empty())
+    }
+
+    fn command(&self, desk: &Desk<'_>) -> Option<String> {
+        // Cleaning makes what the page lists; the rest of the pipeline goes on from there.
+        Some(desk.headless("clean", ""))
+    }
+
+    fn remember(&self) -> Value {
+        memory::of(self)
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        memory::recall(self, memory);
+    }
+}

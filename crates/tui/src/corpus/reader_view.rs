@@ -1,0 +1,114 @@
+//! The picture of the reader.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::document::Text;
+use super::layout::{BAD, BOILERPLATE, GOOD, HIT, NAME, Sort};
+use super::{Corpus, Focus, words as own};
+use crate::app::App;
+use crate::words;
+use crate::{Cut, Meaning, figures, look, width};
+
+/// Lines that say what document it is.
+const HEAD: u16 = 1;
+
+/// Lines of the text that the reader has room for.
+pub(super) fn room(reader: Rect) -> usize {
+    reader.height.saturating_sub(2 + HEAD) as usize
+}
+
+/// Draws the reader.
+pub(super) fn draw(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
+    let focused = corpus.focus == Focus::Reader;
+    let reader = &corpus.reader;
+    let Some(shown) = reader.shown() else {
+        let fault = reader.fault().or_else(|| corpus.fault_here()).unwrap_or_default();
+        let line = Line::styled(fault, look::BAD);
+        let fault = Paragraph::new(line).wrap(Wrap { trim: false }).block(look::pane("", focused));
+        return frame.render_widget(fault, area);
+    };
+    let text = &*shown.text;
+    let cells = area.width.saturating_sub(2) as usize;
+    let block = look::pane(width::cut(&format!(" {} ", title(app, text)), cells), focused);
+    let inner = block.inner(area);
+    let [head, body] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner);
+    let seen = (reader.scroll + body.height as usize).min(reader.lines());
+    let place = match reader.hits() {
+        (_, 0) => format!(" {seen}/{} ", reader.lines()),
+        (hit, hits) => {
+            format!(" {} {}/{hits} · {seen}/{} ", app.say(own::A_HIT), hit.unwrap_or(0), reader.lines())
+        }
+    };
+    let left = cells.saturating_sub(width::width(&place));
+    let told = match &text.fault {
+        Some(fault) => Line::styled(width::cut(&format!(" {fault} "), left), look::BAD),
+        None => legend(app, text, reader.hits().1 > 0, left),
+    };
+    let block = block.title_bottom(told).title_bottom(Line::raw(place).right_aligned());
+    let lines =
+        (reader.scroll..reader.lines()).take(body.height as usize).filter_map(|at| reader.line(at)).map(|line| {
+            let hit = Span::styled(if line.hit { HIT } else { " " }, look::KEY);
+            let boilerplate = Span::styled(if line.boilerplate { BOILERPLATE } else { " " }, look::DIM);
+            let pieces =
+                line.pieces.into_iter().map(|(piece, sort)| Span::styled(piece, sort.style(app.workspace.red_up)));
+            Line::from_iter([hit, boilerplate].into_iter().chain(pieces))
+        });
+    let lines: Vec<Line<'_>> = lines.collect();
+    frame.render_widget(block, area);
+    frame.render_widget(Line::styled(width::cut(&about(app, corpus, text), head.width as usize), look::DIM), head);
+    frame.render_widget(Paragraph::new(lines), body);
+}
+
+fn title<'a>(app: &App, text: &'a Text) -> &'a str {
+    if text.document.title.is_empty() { app.say(own::NO_TITLE) } else { &text.document.title }
+}
+
+/// When it was published, what it is, how long, what it repeats, and by whom.
+fn about(app: &App, corpus: &Corpus, text: &Text) -> String {
+    let document = &text.document;
+    let tokens = figures::count(text.tokens.len() as u64);
+    let size = match corpus.reader.shown().and_then(|shown| shown.wanted.cut) {
+        None => format!("{} {}", figures::count(text.characters as u64), app.say(words::CHARACTERS)),
+        Some(Cut::Characters) => format!("{} {tokens}", app.say(words::CUT_CHARACTERS)),
+        Some(Cut::Words) => format!("{} {tokens}", app.say(words::CUT_WORDS)),
+    };
+    let by = [document.org.as_deref(), document.author.as_deref(), document.rating.as_deref()];
+    let by: String = by.into_iter().flatten().filter(|s| !s.is_empty()).map(|s| format!(" · {s}")).collect();
+    let first = text.first.as_ref().map(|f| format!(" · {} {f}", app.say(words::REPEATS))).unwrap_or_default();
+    let time = document.published_at.format("%Y-%m-%d %H:%M:%S");
+    format!("{time} · {} · {size}{first}{by}", app.say(words::kind(document.kind)))
+}
+
+/// What the signs and colours stand for, as far as the document has them and so many cells have room.
+fn legend(app: &App, text: &Text, hits: bool, cells: usize) -> Line<'static> {
+    let has = |meaning| text.marks.iter().any(|mark| mark.meaning == meaning);
+    let style = |meaning| Sort::Marked(meaning).style(app.workspace.red_up);
+    let mut entries: Vec<Span<'static>> = Vec::new();
+    for meaning in [Meaning::Name, Meaning::Positive, Meaning::Negative, Meaning::Boilerplate] {
+        if has(meaning) {
+            let entry = match meaning {
+                Meaning::Name => format!("{}{}{}", NAME[0], app.say(own::A_NAME), NAME[1]),
+                Meaning::Positive => format!("{}{GOOD}", app.say(own::GOOD_TONE)),
+                Meaning::Negative => format!("{}{BAD}", app.say(own::BAD_TONE)),
+                Meaning::Boilerplate => format!("{BOILERPLATE}{}", app.say(own::BOILERPLATE)),
+            };
+            entries.push(Span::styled(entry, style(meaning)));
+        }
+    }
+    if hits {
+        entries.push(Span::styled(format!("{HIT}{}", app.say(own::A_HIT)), look::KEY));
+    }
+    let mut used = 1;
+    entries.retain(|entry| {
+        used += width::width(&entry.content) + 1;
+        used <= cells
+    });
+    if entries.is_empty() {
+        return Line::default();
+    }
+    let spaced = entries.into_iter().flat_map(|entry| [Span::raw(" "), entry]);
+    Line::from_iter(spaced.chain([Span::raw(" ")]))
+}

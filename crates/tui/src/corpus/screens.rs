@@ -1,0 +1,299 @@
+//! The corpus page as text.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use crossterm::event::KeyCode;
+use polars::prelude::{IntoColumn, NamedFrom, Series};
+use ratatui::layout::Position;
+use tempfile::TempDir;
+
+use super::catalogue::Slot;
+use crate::app::App;
+use crate::bench::{Bench, LARGE, SMALL, cut_in_pieces, empty, filled};
+use crate::event::Event;
+use crate::page::{Page, PageState};
+use crate::{Language, Mark, Meaning, view};
+use inkstone_base::data::{Document, Kind};
+use inkstone_tables::corpus::documents_to_frame;
+use inkstone_tables::project::Project;
+
+/// A project of these titles and bodies in parts of so many.
+fn project_of(documents: &[(&str, &str)], in_a_part: usize) -> Arc<TempDir> {
+    let dir = empty();
+    let project = Project::new(dir.path());
+    let documents: Vec<Document> = documents
+        .iter()
+        .enumerate()
+        .map(|(i, (title, body))| Document {
+            doc_id: format!("news/{i}"),
+            kind: Kind::News,
+            title: (*title).to_owned(),
+            body: (*body).to_owned(),
+            published_at: "2024-03-08T09:30:00".parse().unwrap(),
+            ..Document::default()
+        })
+        .collect();
+    for (i, documents) in documents.chunks(in_a_part).enumerate() {
+        let mut frame = documents_to_frame(documents).unwrap();
+        let ids: Vec<&str> = documents.iter().map(|document| document.doc_id.as_str()).collect();
+        project.documents().write(i, &mut frame.clone()).unwrap();
+        frame.hstack_mut(&[Series::new("first_mention".into(), ids).into_column()]).unwrap();
+        project.clean().write(i, &mut frame).unwrap();
+    }
+    dir
+}
+
+fn press_at(bench: &mut Bench, column: u16, row: u16) {
+    let area = view::page_area(bench.app.size);
+    let clicked = |app: &mut App| {
+        let mut corpus = std::mem::take(&mut app.corpus);
+        app.at_desk(|desk| {
+            corpus.click(Position::new(column, row), area, desk);
+            corpus.arrange(area, desk);
+        });
+        app.corpus = corpus;
+    };
+    clicked(&mut bench.app);
+    bench.settle();
+}
+
+/// What stands in the column of titles.
+fn titles(bench: &Bench) -> Vec<String> {
+    let corpus = &bench.app.corpus;
+    (0..corpus.len())
+        .filter_map(|line| Some(corpus.catalogue.row(corpus.number(line)?)?.title.chars().take(4).collect()))
+        .collect()
+}
+
+#[test]
+fn the_corpus_is_listed_and_read() {
+    let dir = filled();
+    let mut bench = Bench::open(&dir, |_| ());
+    insta::assert_snapshot!("corpus", bench.screen(SMALL, "1j"));
+    insta::assert_snapshot!("corpus_characters", bench.screen(SMALL, "t<enter>j"));
+    insta::assert_snapshot!("corpus_large_words", bench.screen(LARGE, "t<esc><end>kkkkkkk"));
+    insta::assert_snapshot!("corpus_repeat_english", bench.screen(LARGE, "jjtL"));
+}
+
+#[test]
+fn a_search_reads_bodies_and_leads_through_the_hits() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    insta::assert_snapshot!("search_typing", bench.screen(SMALL, "1/回购"));
+    let found = bench.screen(SMALL, "<enter>j");
+    assert!(found.contains("2 / 2 (9)"), "{found}");
+    let back = bench.screen(SMALL, "<esc>");
+    assert!(back.contains("语料 · 9 / 9"), "{back}");
+    assert!(bench.screen(SMALL, "/688001<enter>").contains("1 / 2 (9)"), "codes are searched");
+    insta::assert_snapshot!("search_expression", bench.screen(LARGE, "<esc>/re:净利润.{0,3}[\\d.]+|增长<enter>jn"));
+    assert_eq!(bench.app.corpus.reader.hits(), (Some(2), 2));
+    bench.press("n");
+    assert_eq!(bench.app.corpus.reader.hits(), (Some(1), 2), "round and round");
+    bench.press("N");
+    assert_eq!(bench.app.corpus.reader.hits(), (Some(2), 2));
+}
+
+#[test]
+fn a_wrong_expression_is_told_with_its_place_and_nothing_is_lost() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    let screen = bench.screen(SMALL, "1/re:回购(股");
+    assert!(screen.contains("第 6 字：unclosed group"), "{screen}");
+    let screen = bench.screen(SMALL, "<enter>)");
+    assert!(screen.contains("/re:回购(股)  1 篇"), "the line stays open until it can be read: {screen}");
+    assert!(bench.screen(SMALL, "<esc>").contains(" / 9 ·"));
+}
+
+#[test]
+fn a_filter_lists_what_passes() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    insta::assert_snapshot!("filter_empty", bench.screen(SMALL, "1f"));
+    insta::assert_snapshot!("filter_typing", bench.screen(SMALL, "kind:新闻 code:600517 -重复"));
+    assert_eq!(titles(&bench), ["瑞禾电气"]);
+    let screen = bench.screen(SMALL, "<enter>");
+    assert!(screen.contains("1 / 1 (9)") && screen.contains("筛选 kind:新闻 code:600517 -重复"), "{screen}");
+    bench.press("Lf");
+    bench.app.take(Event::Paste(" knd:x".to_owned()));
+    insta::assert_snapshot!("filter_fault_english", bench.screen(SMALL, ""));
+    assert_eq!(titles(&bench), ["瑞禾电气"], "a filter that cannot be read changes nothing");
+    let screen = bench.screen(SMALL, "<esc>");
+    assert!(screen.contains("filter kind:新闻 code:600517 -重复 "), "what was before stands again: {screen}");
+    assert!(bench.screen(SMALL, "<esc>").contains("1 / 9 ·"), "the document at the cursor stays so");
+    bench.press("fhggf<enter>");
+    assert_eq!(titles(&bench), ["启澜生物"]);
+    let screen = bench.screen(SMALL, "/储能<enter>");
+    assert!(screen.contains("No document passes"), "a search looks where the filter lets it: {screen}");
+    bench.press("<esc><esc>");
+    bench.press("f2024-03-12..2024-03-13<enter>/储能<esc>");
+    assert_eq!(bench.app.corpus.len(), 2);
+}
+
+#[test]
+fn the_table_is_sorted_by_key_and_by_a_click_on_its_titles() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    bench.screen(SMALL, "1ssssso");
+    insta::assert_snapshot!("sorted_by_title", bench.screen(SMALL, ""));
+    bench.press("s");
+    assert_eq!(titles(&bench)[0], "瑞禾电气", "the order of the files again");
+    // The title of the column of codes, twice: down, then up.
+    press_at(&mut bench, 20, 2);
+    assert_eq!(titles(&bench)[0], "坐标上海", "no code comes first");
+    press_at(&mut bench, 20, 2);
+    assert_eq!(titles(&bench)[0], "辰光股份");
+    press_at(&mut bench, 30, 4);
+    assert_eq!(bench.app.corpus.cursor.at, 1);
+    press_at(&mut bench, 10, 20);
+    assert!(bench.app.can_go_back(), "a click on the text goes into it");
+}
+
+#[test]
+fn repeats_are_folded_and_one_can_be_unfolded() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    bench.press("1z");
+    assert_eq!(bench.app.corpus.len(), 8);
+    insta::assert_snapshot!("folded", bench.screen(SMALL, "x"));
+    assert_eq!(bench.app.corpus.len(), 9);
+    bench.press("jx");
+    assert_eq!((bench.app.corpus.len(), bench.app.corpus.cursor.at), (8, 0));
+}
+
+#[test]
+fn marks_are_told_without_colour() {
+    let dir = filled();
+    let marks = |body: &str| {
+        let mark = |text: &str, meaning| {
+            let at = body.find(text)?;
+            Some(Mark { range: at..at + text.len(), meaning })
+        };
+        [
+            mark("瑞禾电气", Meaning::Name),
+            mark("增长", Meaning::Positive),
+            mark("波动", Meaning::Negative),
+            mark("风险提示：原材料价格波动；下游需求不及预期。", Meaning::Boilerplate),
+        ]
+    };
+    let mut bench = Bench::open(&dir, |w| {
+        w.marker = Some(Arc::new(move |_, _, document| Ok(marks(&document.body).into_iter().flatten().collect())));
+    });
+    insta::assert_snapshot!("marks", bench.screen(SMALL, "1j"));
+    insta::assert_snapshot!("marks_and_hits_english", bench.screen(LARGE, "/价格<enter>L"));
+}
+
+#[test]
+fn the_text_page_gets_the_document_of_the_cursor() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    bench.press("1<end>v");
+    assert_eq!(bench.app.page, Page::Text);
+}
+
+#[test]
+fn what_is_listed_can_be_copied() {
+    let mut bench = Bench::open(&filled(), |_| ());
+    bench.press("1fkind:post<enter>");
+    let table = bench.app.at_desk(|desk| bench.app.corpus.table(desk)).unwrap();
+    assert_eq!(table.header, ["发布时间", "代码", "类型", "重复", "标题"]);
+    let title = "坐标上海\t今天\u{1b}[31m大盘\u{202e}怎么看";
+    assert_eq!(table.rows, [["2024-03-14 20:31:07", "", "post", "0", title]]);
+}
+
+#[test]
+fn a_session_leaves_its_place_to_the_next() {
+    let dir = filled();
+    let mut bench = Bench::open(&dir, |_| ());
+    bench.press("1f瑞禾<enter>/储能<enter>sot");
+    let before = bench.picture(SMALL);
+    let memory = bench.app.corpus.remember();
+    let mut bench = Bench::open(&dir, |_| ());
+    bench.app.corpus.recall(&memory);
+    let area = view::page_area(bench.app.size);
+    let mut corpus = super::Corpus::default();
+    corpus.recall(&memory);
+    bench.app.at_desk(|desk| {
+        corpus.reload(desk);
+        corpus.arrange(area, desk);
+    });
+    bench.app.corpus = corpus;
+    let after = bench.screen(SMALL, "1");
+    assert_eq!(after.lines().take(21).collect::<Vec<_>>(), before.lines().take(21).collect::<Vec<_>>());
+    assert!(after.contains("1 / 1 (9)"), "{after}");
+    let mut corpus = super::Corpus::default();
+    corpus.recall(&serde_json::json!({"filter": "knd:x", "sort": 7, "place": "x", "search": "re:("}));
+    assert_eq!(corpus.remember()["filter"], "");
+}
+
+#[test]
+fn a_damaged_part_is_named_and_the_rest_goes_on() {
+    let dir = filled();
+    std::fs::write(Project::new(dir.path()).clean().path(0), "PAR1 cut short").unwrap();
+    let mut bench = Bench::open(&dir, |_| ());
+    insta::assert_snapshot!("damaged_english", bench.screen(LARGE, "1Lj"));
+    let screen = bench.screen(LARGE, "/回购<enter>");
+    assert!(screen.contains("辰光股份：回购") && screen.contains("1 found · "), "{screen}");
+    bench.press("<esc>s");
+    assert_eq!(titles(&bench).len(), 4);
+}
+
+#[test]
+fn no_rows_and_one_row_are_tables_too() {
+    let mut bench = Bench::open(&project_of(&[("只有一篇", "𠮷利😀")], 1), |w| w.language = Language::En);
+    insta::assert_snapshot!("one_row_english", bench.screen(SMALL, "1"));
+    let mut bench = Bench::open(&project_of(&[], 1), |_| ());
+    assert!(bench.screen(SMALL, "1").contains("还没有语料"));
+    bench.press("f/sozxnNv<enter><esc>jG");
+}
+
+#[test]
+fn strange_characters_and_a_giant_body_do_no_harm() {
+    let mut giant = String::new();
+    for i in 0..30_000 {
+        write!(giant, "第{i}条：净利润增长。").unwrap();
+    }
+    assert!(giant.len() > 1 << 19);
+    let documents = [("\u{1b}]0;x\u{7}标题\u{202e}", "\u{1b}[2J清屏\u{0}𠮷\u{200b}😀👨‍👩‍👧é"), ("巨文", giant.as_str())];
+    let mut bench =
+        Bench::open(&project_of(&documents, 1), |w| w.tokeniser = Arc::new(|text, _| Ok(cut_in_pieces(text, 2))));
+    insta::assert_snapshot!("strange", bench.screen(SMALL, "1"));
+    let screen = bench.screen(SMALL, "j/第29999条<enter><enter>");
+    assert!(screen.contains("»░第29999条：") || screen.contains("第29999条"), "{screen}");
+    assert_eq!(bench.app.corpus.reader.hits(), (Some(1), 1));
+    // Every key is answered at once: what takes long is done elsewhere.
+    for keys in ["g", "G", "t", "j", "<pgdn>", "n", "t"] {
+        let began = std::time::Instant::now();
+        bench.press_at_once(keys);
+        bench.picture(SMALL);
+        assert!(began.elapsed().as_millis() < 500, "{keys} took {:?}", began.elapsed());
+    }
+    bench.settle();
+}
+
+#[test]
+fn a_run_that_changes_one_part_has_that_one_read_again() {
+    let dir = filled();
+    let mut bench = Bench::open(&dir, |_| ());
+    bench.press("1Gk");
+    let first = |bench: &Bench| match bench.app.corpus.catalogue.slot(0) {
+        Slot::Read(part) => Arc::as_ptr(part),
+        _ => panic!("it was read"),
+    };
+    let before = first(&bench);
+    let project = Project::new(dir.path());
+    let mut frame = inkstone_tables::frames::read_parquet(&project.clean().path(0), None).unwrap().head(Some(3));
+    project.clean().write(1, &mut frame).unwrap();
+    bench.press("r");
+    bench.finish();
+    let screen = bench.screen(SMALL, "1");
+    assert!(screen.contains("8 / 8"), "{screen}");
+    assert_eq!(first(&bench), before);
+}
+
+#[test]
+fn a_part_in_sight_is_read_before_the_others() {
+    let documents: Vec<(String, &str)> = (0..400).map(|i| (format!("第{i}篇"), "正文")).collect();
+    let documents: Vec<(&str, &str)> = documents.iter().map(|(title, body)| (title.as_str(), *body)).collect();
+    let mut bench = Bench::open(&project_of(&documents, 4), |_| ());
+    let screen = bench.screen(SMALL, "1G");
+    assert!(screen.contains("第399篇") && screen.contains("400 / 400"), "{screen}");
+    assert!(bench.app.corpus.catalogue.is_complete());
+    bench.app.take(Event::Key(KeyCode::Home.into()));
+    bench.settle();
+    assert!(bench.picture(SMALL).contains("第0篇"));
+}

@@ -1,0 +1,276 @@
+//! The picture of the page, and of the table on it.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::catalogue::{Row, Slot};
+use super::load::time_of;
+use super::order::By;
+use super::{Corpus, Focus, Typing, reader_view, words as own};
+use crate::app::App;
+use crate::desk::{Desk, Order};
+use crate::field::Field;
+use crate::page::Table;
+use crate::words;
+use crate::{figures, look, width};
+
+/// Rows of the table that are copied at most.
+const COPIED: usize = 1000;
+
+/// Table and reader: side by side where there is room for both, else one above the other.
+pub(super) fn panes(page: Rect) -> [Rect; 2] {
+    if page.width >= 110 {
+        Layout::horizontal([Constraint::Percentage(54), Constraint::Min(0)]).areas(page)
+    } else {
+        Layout::vertical([Constraint::Percentage(45), Constraint::Min(0)]).areas(page)
+    }
+}
+
+/// Documents that the table has room for.
+pub(super) fn rows(table: Rect) -> usize {
+    table.height.saturating_sub(3) as usize
+}
+
+/// The row of the table below its line of titles where a place on the screen is.
+pub(super) fn row_at(table: Rect, at: Position) -> Option<usize> {
+    let row = usize::from(at.y.checked_sub(table.y + 2)?);
+    (row < rows(table)).then_some(row)
+}
+
+/// The column in whose title a place on the screen is.
+pub(super) fn column_at(table: Rect, at: Position) -> Option<By> {
+    if at.y != table.y + 1 {
+        return None;
+    }
+    let mut left = usize::from(at.x.checked_sub(table.x + 1)?);
+    for (by, cells) in COLUMNS.into_iter().zip(widths(table.width.saturating_sub(2) as usize)) {
+        if left <= cells {
+            return Some(by);
+        }
+        left -= cells + 1;
+    }
+    None
+}
+
+/// Draws the page.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
+    let corpus = &app.corpus;
+    let empty = match &corpus.index {
+        None => Some(Line::styled(app.say(words::READING), look::DIM)),
+        Some(Err(error)) => Some(Line::styled(error.as_str(), look::BAD)),
+        Some(Ok(_)) if corpus.catalogue.len() == 0 => Some(Line::raw(app.say(words::NO_CORPUS))),
+        Some(Ok(_)) => None,
+    };
+    if let Some(line) = empty {
+        let block = look::pane(format!(" {} ", app.say(words::CORPUS)), true);
+        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
+    }
+    let [table, reader] = panes(page);
+    draw_table(app, corpus, frame, table);
+    reader_view::draw(app, corpus, frame, reader);
+}
+
+fn draw_table(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
+    let cells = area.width.saturating_sub(2) as usize;
+    let asked = asked(app, corpus, cells);
+    let top = width::cut(&title(app, corpus), cells);
+    let block = look::pane(top, corpus.focus == Focus::Table).title_bottom(Line::from(asked.spans));
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let titles = COLUMNS.map(|by| {
+        let arrow = if corpus.order.by == by { arrow(corpus) } else { "" };
+        format!("{}{arrow}", app.say(if by == By::Repeats { words::REPEAT } else { own::order(by) }))
+    });
+    let mut lines = vec![Line::styled(line(&titles, cells), look::DIM)];
+    for at in corpus.cursor.top..(corpus.cursor.top + rows(area)).min(corpus.len()) {
+        let (text, style) = row(app, corpus, at, cells);
+        lines.push(Line::styled(text, if at == corpus.cursor.at { style.patch(look::SELECTED) } else { style }));
+    }
+    if corpus.len() == 0 {
+        let searching = corpus.search.as_ref().is_some_and(super::Search::is_under_way);
+        lines.push(Line::styled(app.say(if searching { words::SEARCHING } else { own::NOTHING_PASSES }), look::DIM));
+    }
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+    if let Some(before) = asked.cursor {
+        // The cursor stands where the text goes, or an input method opens its window in the wrong corner.
+        let x = (area.x as usize + 1 + before).min(area.right().saturating_sub(2) as usize);
+        frame.set_cursor_position(Position::new(u16::try_from(x).unwrap_or(u16::MAX), area.bottom().saturating_sub(1)));
+    }
+}
+
+fn arrow(corpus: &Corpus) -> &'static str {
+    if corpus.order.descending { "↓" } else { "↑" }
+}
+
+/// How much is listed, and how.
+fn title(app: &App, corpus: &Corpus) -> String {
+    let count = |n: usize| figures::count(n as u64);
+    let catalogue = &corpus.catalogue;
+    let mut position = format!("{} / {}", count((corpus.cursor.at + 1).min(corpus.len())), count(corpus.len()));
+    if corpus.listed.now.is_some() {
+        position += &format!(" ({})", count(catalogue.len()));
+    }
+    let cleaned = corpus.index().is_some_and(|index| index.cleaned);
+    let state = app.say(if cleaned { words::CLEANED } else { words::AS_INGESTED });
+    let mut pieces = vec![app.say(words::CORPUS).to_owned(), position, state.to_owned()];
+    if !catalogue.is_complete() {
+        let (read, all) = (count(catalogue.documents_read()), count(catalogue.len()));
+        pieces.push(format!("{} {read} / {all}", app.say(own::READ)));
+    }
+    let damaged = catalogue.faults().count();
+    if damaged > 0 {
+        pieces.push(format!("{damaged} {}", app.say(own::DAMAGED)));
+    }
+    if corpus.order != super::Order::default() {
+        pieces.push(format!("{}{}", app.say(own::order(corpus.order.by)), arrow(corpus)));
+    }
+    if corpus.folded {
+        pieces.push(app.say(own::FOLDED).to_owned());
+    }
+    format!(" {} ", pieces.join(" · "))
+}
+
+/// What is filtered and searched for, on the lower edge.
+struct Asked {
+    spans: Vec<Span<'static>>,
+    /// Cells before the cursor, while something is typed.
+    cursor: Option<usize>,
+}
+
+fn asked(app: &App, corpus: &Corpus, cells: usize) -> Asked {
+    let filter_state = match (&corpus.filter_fault, corpus.filter.text().is_empty()) {
+        (Some(fault), _) => Span::styled(own::complaint(app.language, fault), look::BAD),
+        (None, true) => Span::styled(app.say(own::FILTER_HINT), look::DIM),
+        (None, false) => Span::raw(found(app, corpus.len())),
+    };
+    match &corpus.typing {
+        Some(Typing::Filter(_)) => typed(app.say(own::FILTER), "", &corpus.filter, filter_state, cells),
+        Some(Typing::Search) => typed(app.say(words::SEARCH), "/", &corpus.query, search_state(app, corpus), cells),
+        None => {
+            let mut spans = Vec::new();
+            if !corpus.filter.text().trim().is_empty() {
+                spans.push(Span::raw(format!(" {} ", app.say(own::FILTER))));
+                spans.push(Span::styled(width::cut(corpus.filter.text(), cells / 2), look::KEY));
+                spans.push(Span::raw(" "));
+            }
+            if corpus.search.is_some() || corpus.query_fault.is_some() {
+                spans.push(Span::raw(format!(" {} ", app.say(words::SEARCH))));
+                spans.push(Span::styled(format!("/{} ", width::cut(corpus.query.text(), cells / 3)), look::KEY));
+                spans.push(search_state(app, corpus));
+                spans.push(Span::raw(" "));
+            }
+            if let Some(fault) = &corpus.listed.fault {
+                spans.push(Span::styled(width::cut(fault, cells / 2), look::BAD));
+            }
+            Asked { spans, cursor: None }
+        }
+    }
+}
+
+/// A field with its name before it and what is to be said of it behind it.
+fn typed(name: &str, sign: &str, field: &Field, state: Span<'static>, cells: usize) -> Asked {
+    let before = width::width(name) + 2 + width::width(sign);
+    // Half of the line at least is for what is typed, as far as it needs it.
+    let state_cells = width::width(&state.content) + 2;
+    let room = cells.saturating_sub(before + state_cells).max(cells.saturating_sub(before) / 2).max(1);
+    let (seen, at) = field.window(room);
+    let left = cells.saturating_sub(before + width::width(&seen) + 3);
+    let state = Span::styled(format!("  {} ", width::cut(&state.content, left)), state.style);
+    let spans = vec![Span::raw(format!(" {name} ")), Span::styled(format!("{sign}{seen}"), look::KEY), state];
+    Asked { spans, cursor: Some(before + at) }
+}
+
+fn found(app: &App, n: usize) -> String {
+    format!("{} {}", figures::count(n as u64), app.say(own::HITS))
+}
+
+fn search_state(app: &App, corpus: &Corpus) -> Span<'static> {
+    if let Some((at, fault)) = &corpus.query_fault {
+        return Span::styled(own::at(app.language, *at, fault), look::BAD);
+    }
+    let Some(search) = &corpus.search else { return Span::styled(app.say(own::SEARCH_HINT), look::DIM) };
+    if let Some(fault) = search.fault.as_ref().filter(|_| !search.is_under_way()) {
+        return Span::styled(format!("{} · {fault}", found(app, corpus.len())), look::BAD);
+    }
+    if search.is_under_way() {
+        let parts = format!("{}/{} {}", search.done, search.parts, app.say(own::PARTS));
+        return Span::styled(format!("{parts} · {}", found(app, search.hits.len())), look::NOTE);
+    }
+    Span::raw(found(app, corpus.len()))
+}
+
+/// Columns, as they stand.
+const COLUMNS: [By; 5] = [By::Time, By::Code, By::Kind, By::Repeats, By::Title];
+
+/// Cells of the columns; the title takes what is left.
+fn widths(total: usize) -> [usize; 5] {
+    let fixed = [16, 13, 5, 4];
+    let rest = total.saturating_sub(fixed.iter().sum::<usize>() + fixed.len());
+    [fixed[0], fixed[1], fixed[2], fixed[3], rest]
+}
+
+fn line(cells: &[String; 5], total: usize) -> String {
+    let cells: Vec<String> = cells.iter().zip(widths(total)).map(|(cell, cells)| width::left(cell, cells)).collect();
+    width::left(&cells.join(" "), total)
+}
+
+/// A line of the table, and how it looks.
+fn row(app: &App, corpus: &Corpus, at: usize, total: usize) -> (String, Style) {
+    let Some(number) = corpus.number(at) else { return (String::new(), look::PLAIN) };
+    if let Some(row) = corpus.catalogue.row(number) {
+        return (line(&cells(app, corpus, number, row), total), look::PLAIN);
+    }
+    match corpus.catalogue.place(number).map(|(part, _)| corpus.catalogue.slot(part)) {
+        Some(Slot::Damaged(fault)) => (width::left(fault, total), look::BAD),
+        _ => ("…".to_owned(), look::DIM),
+    }
+}
+
+fn cells(app: &App, corpus: &Corpus, number: usize, row: Row<'_>) -> [String; 5] {
+    let mut codes = row.codes.split(',').filter(|c| !c.is_empty());
+    let first = codes.next().unwrap_or("–");
+    let more = codes.count();
+    let codes = if more > 0 { format!("{first} +{more}") } else { first.to_owned() };
+    let time = time_of(row.time).format("%Y-%m-%d %H:%M").to_string();
+    let below = is_below(corpus, number);
+    let title = if row.title.is_empty() { app.say(own::NO_TITLE) } else { row.title };
+    let title = if below { format!("└ {title}") } else { title.to_owned() };
+    let repeats = match count_of(corpus, number) {
+        Some(count) => format!("×{count}"),
+        None if row.repeats => app.say(words::REPEAT).to_owned(),
+        None => String::new(),
+    };
+    [time, codes, app.say(words::kind(row.kind)).to_owned(), repeats, title]
+}
+
+fn count_of(corpus: &Corpus, number: usize) -> Option<u32> {
+    let listing = corpus.listed.now.as_ref()?;
+    listing.counts.get(&u32::try_from(number).ok()?).copied()
+}
+
+fn is_below(corpus: &Corpus, number: usize) -> bool {
+    let listing = corpus.listed.now.as_ref();
+    listing.zip(u32::try_from(number).ok()).is_some_and(|(listing, number)| listing.below.contains(&number))
+}
+
+/// What is listed from the first line in sight on, to be copied.
+pub(super) fn table(corpus: &Corpus, desk: &Desk<'_>) -> Table {
+    let header = COLUMNS.map(|by| desk.say(own::order(by)).to_owned()).to_vec();
+    let numbers = (corpus.cursor.top..corpus.len()).take(COPIED).filter_map(|line| corpus.number(line));
+    let rows = numbers.filter_map(|number| {
+        let row = corpus.catalogue.row(number)?;
+        let time = time_of(row.time).format("%Y-%m-%d %H:%M:%S").to_string();
+        let repeats = match count_of(corpus, number) {
+            Some(count) => count.to_string(),
+            None => u32::from(row.repeats).to_string(),
+        };
+        Some(vec![time, row.codes.to_owned(), row.kind.name().to_owned(), repeats, row.title.to_owned()])
+    });
+    if corpus.len() - corpus.cursor.top > COPIED {
+        desk.order(Order::Say(desk.say(own::TABLE_CUT).to_owned()));
+    }
+    Table { header, rows: rows.collect() }
+}

@@ -1,0 +1,72 @@
+//! What the corpus page says.
+
+use super::filter::{Complaint, Fault};
+use super::order::By;
+use crate::words::{CODE, KIND, TIME, TITLE};
+use inkstone_base::language::{Language, Word};
+use inkstone_base::words;
+
+words! {
+    READ: "已读", "read";
+    REPEATED: "重复", "repeats";
+    FILTER: "筛选", "filter";
+    FILTER_HINT: "类型:研报 代码:600517 2024-01..2024-03 -重复 回购 hggf", "kind:report code:600517 2024-01..2024-03 -repeats buyback";
+    SEARCH_HINT: "标题、代码与正文；re: 开头为正则表达式", "titles, codes and bodies; re: begins an expression";
+    HITS: "篇", "found";
+    PARTS: "份", "parts";
+    FOLDED: "重复已折叠", "repeats folded";
+    IN_FILES: "文件顺序", "as in the files";
+    DAMAGED: "份损坏", "damaged";
+    NOTHING_PASSES: "没有符合条件的文档：按 Esc 取消搜索或筛选，按 f 改筛选。", "No document passes: Esc ends the search or the filter, f changes the filter.";
+    NO_TITLE: "（无标题）", "(no title)";
+    A_NAME: "名称", "name";
+    GOOD_TONE: "利好", "good";
+    BAD_TONE: "利空", "bad";
+    BOILERPLATE: "套话", "boilerplate";
+    A_HIT: "命中", "hit";
+    NO_HIT: "正文里没有命中", "nothing was found in the body";
+    TABLE_CUT: "表格只含从可见首行起的前 1000 行", "the table has the first 1,000 rows from the first in sight on";
+}
+
+/// What the column of an order is called.
+pub(super) fn order(by: By) -> Word {
+    match by {
+        By::Corpus => IN_FILES,
+        By::Time => TIME,
+        By::Code => CODE,
+        By::Kind => KIND,
+        By::Repeats => REPEATED,
+        By::Title => TITLE,
+    }
+}
+
+/// The place of a fault in what was typed, the first character as 1, and what is wrong there.
+pub(super) fn at(language: Language, at: usize, what: &str) -> String {
+    match language {
+        Language::Zh => format!("第 {at} 字：{what}"),
+        Language::En => format!("character {at}: {what}"),
+    }
+}
+
+/// What is wrong with a filter.
+pub(crate) fn complaint(language: Language, fault: &Fault) -> String {
+    let what = match (&fault.what, language) {
+        (Complaint::NoCondition(name), Language::Zh) => {
+            format!("没有条件“{name}”；可用 kind code time title，含冒号的词请加引号")
+        }
+        (Complaint::NoCondition(name), Language::En) => {
+            format!("no condition {name:?}; there are kind code time title; quote a word that has a colon")
+        }
+        (Complaint::NoValue(name), Language::Zh) => format!("“{name}:”后面还没有值"),
+        (Complaint::NoValue(name), Language::En) => format!("nothing stands after {name}:"),
+        (Complaint::NoKind(name), Language::Zh) => format!("没有类型“{name}”；可用 研报 新闻 公告 帖子"),
+        (Complaint::NoKind(name), Language::En) => format!("no kind {name:?}; there are news report announcement post"),
+        (Complaint::NoTime(text), Language::Zh) => format!("“{text}”不是日期；写 2024、2024-03、2024-03-08 或 起..止"),
+        (Complaint::NoTime(text), Language::En) => {
+            format!("{text:?} is no date; write 2024, 2024-03, 2024-03-08 or from..to")
+        }
+        (Complaint::EmptyTime(text), Language::Zh) => format!("“{text}”的止在起之前"),
+        (Complaint::EmptyTime(text), Language::En) => format!("{text:?} ends before it begins"),
+    };
+    at(language, fault.at, &what)
+}

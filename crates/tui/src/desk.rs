@@ -1,0 +1,92 @@
+//! What a page works with: the workspace, the threads that read, and orders to the workbench as a whole.
+
+use std::cell::RefCell;
+use std::sync::mpsc::Sender;
+
+use anyhow::Result;
+
+use super::errand::Errand;
+use super::event::Event;
+use super::reading::Reading;
+use super::{Language, Runner, Workspace};
+use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+
+/// What a page asks of the workbench.
+pub enum Order {
+    /// Say this on the line of status until the next key.
+    Say(String),
+    /// Put this text into the clipboard, and say so.
+    Copy(String),
+    /// Start a job, or put it into the queue.
+    Start(Work),
+    /// Ask once more whether this workbench may write, and say what came of it.
+    AskToWrite,
+    /// Read this document (part and row of the corpus) on the text page.
+    Read(usize, usize),
+}
+
+/// A job to start.
+pub struct Work {
+    /// What the list of jobs calls it.
+    pub name: String,
+    /// The command that does the same without a screen.
+    pub command: String,
+    /// Whether it writes the project. Jobs that do run one at a time, and not where another process has the project.
+    pub writes: bool,
+    /// The work.
+    pub run: Runner,
+}
+
+/// What a page works with while it does a command.
+pub struct Desk<'a> {
+    pub workspace: &'a Workspace,
+    pub language: Language,
+    /// The thread that reads the corpus and the artefacts.
+    pub reading: &'a Reading,
+    /// Where finished errands report.
+    pub events: &'a Sender<Event>,
+    /// Whether a job is under way or waits.
+    pub busy: bool,
+    /// Whether this workbench only reads: what writes is not to be begun.
+    pub read_only: bool,
+    orders: &'a RefCell<Vec<Order>>,
+}
+
+impl<'a> Desk<'a> {
+    pub fn new(
+        workspace: &'a Workspace,
+        language: Language,
+        reading: &'a Reading,
+        events: &'a Sender<Event>,
+        [busy, read_only]: [bool; 2],
+        orders: &'a RefCell<Vec<Order>>,
+    ) -> Desk<'a> {
+        Desk { workspace, language, reading, events, busy, read_only, orders }
+    }
+
+    /// Asks something of the workbench; it is done as soon as the page has ended what it does.
+    pub fn order(&self, order: Order) {
+        self.orders.borrow_mut().push(order);
+    }
+
+    /// The text in the language of the screen.
+    pub fn say(&self, word: Word) -> &'static str {
+        word.to(self.language)
+    }
+
+    /// A command on this project, with further flags: `inkstone lint -c demo/workbench.toml --headless`.
+    pub fn headless(&self, words: &str, flags: &str) -> String {
+        let parts = ["inkstone", words, &self.workspace.flags, flags, "--headless"];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Does something on a thread of its own; the page is arranged anew when it has ended.
+    pub(crate) fn errand<T: Send + 'static>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&Ctx) -> Result<T> + Send + 'static,
+    ) -> Errand<T> {
+        Errand::start(name, self.workspace, self.events, work)
+    }
+}

@@ -1,0 +1,331 @@
+//! The grid of an experiment as it fills: strategies down, models and lengths across.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::words as own;
+use super::{Experiments, list};
+use crate::app::App;
+use crate::jobs::Entry;
+use crate::list::Cursor;
+use crate::page::Page;
+use crate::{figures, look, width, words};
+use inkstone_base::job::StageState;
+use inkstone_corpus::truncate::Strategy;
+use inkstone_features::experiment::{Cell, CellState, Findings, Grid, GridCell};
+use inkstone_report::DECIMALS;
+
+/// Cells of a column: a sign, a space, a figure, a space.
+const COLUMN: usize = 10;
+/// Lines above the grid: models, lengths.
+const HEADS: u16 = 2;
+
+/// The grid laid out.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Table {
+    pub(super) grid: Grid,
+    /// What stands before the rows: families of strategies, or whole ones.
+    pub(super) rows: Vec<String>,
+    /// The model of each column, and the length where rows are families.
+    pub(super) columns: Vec<(String, String)>,
+    /// Numbers of the cells, row by row.
+    pub(super) places: Vec<Vec<Option<usize>>>,
+}
+
+impl Table {
+    /// Lays a grid out: families of strategies by lengths, or, where two strategies would fall together or there is one length alone,
+    /// strategies as they are.
+    pub(super) fn of(grid: Grid) -> Table {
+        let whole = |cell: &GridCell| (cell.strategy.clone(), String::new(), 0);
+        let by_length = |cell: &GridCell| match cell.strategy.parse::<Strategy>() {
+            Ok(strategy) => {
+                let limit = strategy.limit(0);
+                (
+                    strategy.family(),
+                    limit.map_or("–".to_owned(), |limit| limit.to_string()),
+                    limit.unwrap_or(usize::MAX),
+                )
+            }
+            Err(_) => whole(cell),
+        };
+        let table = Table::laid_out(&grid, by_length);
+        let several =
+            table.columns.iter().map(|(_, length)| length).collect::<std::collections::BTreeSet<_>>().len() > 1;
+        let placed = table.places.iter().flatten().flatten().count();
+        let table = if several && placed == grid.cells.len() { table } else { Table::laid_out(&grid, whole) };
+        Table { grid, ..table }
+    }
+
+    fn laid_out(grid: &Grid, place: impl Fn(&GridCell) -> (String, String, usize)) -> Table {
+        let (mut rows, mut features): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+        let mut lengths: Vec<(usize, String)> = Vec::new();
+        let placed: Vec<(String, String, usize)> = grid.cells.iter().map(place).collect();
+        for (cell, (row, length, size)) in grid.cells.iter().zip(&placed) {
+            if !rows.contains(row) {
+                rows.push(row.clone());
+            }
+            if !features.contains(&cell.feature.as_str()) {
+                features.push(&cell.feature);
+            }
+            if !lengths.iter().any(|(_, known)| known == length) {
+                lengths.push((*size, length.clone()));
+            }
+        }
+        lengths.sort();
+        let columns: Vec<(String, String)> = features
+            .iter()
+            .flat_map(|feature| lengths.iter().map(move |(_, length)| ((*feature).to_owned(), length.clone())))
+            .filter(|(feature, length)| {
+                // A length that a model does not have takes no column.
+                grid.cells.iter().zip(&placed).any(|(cell, at)| cell.feature == *feature && at.1 == *length)
+            })
+            .collect();
+        let mut places = vec![vec![None; columns.len()]; rows.len()];
+        for (number, (cell, (row, length, _))) in grid.cells.iter().zip(&placed).enumerate() {
+            let row = rows.iter().position(|known| known == row);
+            let column = columns.iter().position(|(feature, known)| *feature == cell.feature && known == length);
+            if let Some((row, column)) = row.zip(column) {
+                places[row][column] = Some(number);
+            }
+        }
+        Table { grid: Grid::default(), rows, columns, places }
+    }
+
+    /// Where a cell stands.
+    pub(super) fn place_of(&self, feature: &str, strategy: &str) -> Option<(usize, usize)> {
+        let number = self.grid.cells.iter().position(|cell| cell.feature == feature && cell.strategy == strategy)?;
+        let column = |row: &Vec<Option<usize>>| row.iter().position(|place| *place == Some(number));
+        self.places.iter().enumerate().find_map(|(row, places)| Some((row, column(places)?)))
+    }
+
+    /// Of the columns in which a row has a cell, the nearest to this one, or the next one to its left or right; `column` itself where
+    /// there is none.
+    pub(super) fn column_near(&self, row: usize, column: usize, beside: Option<bool>) -> usize {
+        let places = self.places.get(row).map_or(&[][..], Vec::as_slice);
+        let mut there = places.iter().enumerate().filter(|(_, place)| place.is_some()).map(|(at, _)| at);
+        let found = match beside {
+            Some(true) => there.find(|at| *at > column),
+            Some(false) => there.take_while(|at| *at < column).last(),
+            None => there.min_by_key(|at| at.abs_diff(column)),
+        };
+        found.unwrap_or(column)
+    }
+
+    /// The cell at a place.
+    pub(super) fn at(&self, row: usize, column: usize) -> Option<&GridCell> {
+        self.grid.cells.get((*self.places.get(row)?.get(column)?)?)
+    }
+}
+
+/// The grid that findings came of, for experiments that ran before grids were kept.
+pub(super) fn of_findings(findings: &Findings) -> Grid {
+    let cell = |cell: &Cell| GridCell {
+        feature: cell.feature.clone(),
+        strategy: cell.strategy.to_string(),
+        state: CellState::Done(Some(cell.figure).filter(|figure| figure.is_finite())),
+    };
+    let skipped = findings.skipped.iter().map(|skipped| GridCell {
+        feature: skipped.feature.clone(),
+        strategy: skipped.strategy.clone(),
+        state: CellState::Skipped(skipped.reason.clone()),
+    });
+    let cells = findings.cells.iter().map(cell).chain(skipped).collect();
+    Grid { name: findings.name.clone(), measure: findings.measure.clone(), cells }
+}
+
+/// Cells that the names of the rows take.
+fn names(table: &Table, total: usize) -> usize {
+    let longest = table.rows.iter().map(|row| width::width(row)).max().unwrap_or(0);
+    longest.clamp(8, (total / 3).max(8)) + 1
+}
+
+/// The first column that is seen, so that the marked one is, and how many are.
+fn seen(table: &Table, marked: usize, total: usize) -> (usize, usize) {
+    let room = (total.saturating_sub(names(table, total)) / COLUMN).max(1);
+    (marked.saturating_sub(room - 1), room.min(table.columns.len()))
+}
+
+/// Rows that an area has room for.
+pub(super) fn rows(inner: Rect) -> usize {
+    inner.height.saturating_sub(HEADS) as usize
+}
+
+/// The row and the column at a place.
+pub(super) fn place_at(
+    table: &Table,
+    cursor: Cursor,
+    marked: usize,
+    at: Position,
+    inner: Rect,
+) -> Option<(usize, usize)> {
+    let total = inner.width as usize;
+    let row = cursor.line_at(usize::from(at.y.checked_sub(inner.y + HEADS)?), table.rows.len())?;
+    let x = usize::from(at.x.checked_sub(inner.x)?).checked_sub(names(table, total))?;
+    let (first, shown) = seen(table, marked, total);
+    let column = first + x / COLUMN;
+    (inner.contains(at) && column < first + shown).then_some((row, column))
+}
+
+/// Draws the grid; `focused` for the bright border.
+pub(super) fn draw(app: &App, experiments: &Experiments, focused: bool, frame: &mut Frame<'_>, area: Rect) {
+    let Some(table) = &experiments.table else {
+        let block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
+        let line = Line::raw(app.say(own::NO_GRID));
+        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), area);
+    };
+    let mut block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
+    let tally = format!(" {} ", tally(app, table));
+    let room = (area.width as usize).saturating_sub(width::width(&tally) + 6);
+    let about = width::cut(&about(app, experiments, table), room);
+    block = block.title_bottom(Line::styled(tally, look::DIM));
+    block = block.title_bottom(Line::raw(format!(" {about} ")).right_aligned());
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let total = inner.width as usize;
+    let (first, shown) = seen(table, experiments.column, total);
+    let named = names(table, total);
+    let head = |text: &dyn Fn(usize) -> String| {
+        let cells: String = (first..first + shown).map(|at| width::right(&text(at), COLUMN - 1) + " ").collect();
+        Line::styled(width::cut(&(" ".repeat(named) + &cells), total), look::DIM)
+    };
+    let model = |at: usize| {
+        let name = &table.columns[at].0;
+        let repeats = at > first && table.columns[at - 1].0 == *name;
+        if repeats { String::new() } else { width::cut(name, COLUMN - 1) }
+    };
+    let mut lines = vec![head(&model), head(&|at| table.columns[at].1.clone())];
+    let top = experiments.row.top;
+    for row in top..(top + rows(inner)).min(table.rows.len()) {
+        let here = row == experiments.row.at;
+        let mark = if here { "▶" } else { " " };
+        let name = width::left(&format!("{mark}{}", table.rows[row]), named);
+        let mut spans = vec![Span::styled(name, if here { look::STRONG } else { look::PLAIN })];
+        for column in first..first + shown {
+            let (text, style) = shown_of(app, experiments, table, row, column);
+            let style = if here && column == experiments.column { style.patch(look::SELECTED) } else { style };
+            spans.extend([Span::styled(width::right(&text, COLUMN - 1), style), Span::raw(" ")]);
+        }
+        lines.push(Line::from(spans));
+    }
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// The job that reads the cells, while it is under way.
+fn job(app: &App) -> Option<&Entry> {
+    app.jobs.last_from(Page::Experiments).filter(|job| job.is_under_way())
+}
+
+/// A cell in a sign and a figure.
+fn shown_of(app: &App, experiments: &Experiments, table: &Table, row: usize, column: usize) -> (String, Style) {
+    let Some(cell) = table.at(row, column) else { return (String::new(), look::DIM) };
+    match &cell.state {
+        CellState::Waiting => ("·".to_owned(), look::DIM),
+        CellState::Running if job(app).is_some() => (format!("▶ {}", under_way(app, cell)), look::KEY),
+        // It was being read when the run was stopped.
+        CellState::Running => ("·".to_owned(), look::DIM),
+        CellState::Skipped(_) => (app.say(own::SKIPPED).to_owned(), look::DIM),
+        CellState::Done(own) => {
+            // Once all were read, what counts is what was compared.
+            let compared = experiments.findings().filter(|_| job(app).is_none());
+            let found = compared.and_then(|findings| {
+                findings.cells.iter().find(|of| of.feature == cell.feature && of.strategy.to_string() == cell.strategy)
+            });
+            let figure = found.map_or(own.unwrap_or(f64::NAN), |found| found.figure);
+            let sign = if found.is_some_and(|found| found.on_frontier) { "─" } else { "✓" };
+            let style = if sign == "─" { look::STRONG } else { look::PLAIN };
+            (format!("{sign} {}", figures::number(figure, DECIMALS)), style)
+        }
+    }
+}
+
+/// How far the reading of a cell has come, as its stage says.
+fn under_way(app: &App, cell: &GridCell) -> String {
+    let name = format!("{} · {}", cell.feature, cell.strategy);
+    let stage = job(app).and_then(|job| job.stages.iter().rfind(|stage| stage.name.contains(&name)));
+    let running = stage.filter(|stage| matches!(stage.state, StageState::Running));
+    match running.and_then(|stage| Some((stage.done, stage.total.filter(|total| *total > 0)?))) {
+        Some((done, total)) => format!("{:.0} %", 100.0 * done as f64 / total as f64),
+        None => "…".to_owned(),
+    }
+}
+
+/// How many cells stand where: `已完成 12/30 · 等待 17 · 正在读 bert · head:128`.
+fn tally(app: &App, table: &Table) -> String {
+    let cells = &table.grid.cells;
+    let count = |is: fn(&CellState) -> bool| cells.iter().filter(|cell| is(&cell.state)).count();
+    let done = count(|state| matches!(state, CellState::Done(_)));
+    let skipped = count(|state| matches!(state, CellState::Skipped(_)));
+    let mut text = format!("{} {done}/{}", app.say(own::CELLS_DONE), cells.len());
+    if skipped > 0 {
+        text += &format!(" · {} {skipped}", app.say(own::CELLS_SKIPPED));
+    }
+    let left = cells.len() - done - skipped;
+    if left > 0 {
+        text += &format!(" · {} {left}", app.say(own::CELLS_LEFT));
+    }
+    let running = cells.iter().find(|cell| cell.state == CellState::Running && job(app).is_some());
+    if let Some(cell) = running {
+        text += &format!(" · {} {} · {}", app.say(own::READ_NOW), cell.feature, cell.strategy);
+    }
+    text
+}
+
+/// The cell that is marked, and why it could not be read; nothing where another one is being read, which the tally names.
+fn about(app: &App, experiments: &Experiments, table: &Table) -> String {
+    let is_running = |cell: &GridCell| cell.state == CellState::Running;
+    let Some(cell) = table.at(experiments.row.at, experiments.column) else { return String::new() };
+    match &cell.state {
+        CellState::Skipped(why) => format!("{} · {}: {why}", cell.strategy, cell.feature),
+        _ if job(app).is_some() && table.grid.cells.iter().any(is_running) => String::new(),
+        _ => format!("{} · {}", cell.strategy, cell.feature),
+    }
+}
+
+/// What the grid shows, to be copied.
+pub(super) fn copied(table: &Table, language: inkstone_base::language::Language) -> crate::page::Table {
+    let mut header = vec![words::STRATEGY.to(language).to_owned()];
+    header.extend(table.columns.iter().map(|(feature, length)| format!("{feature} {length}").trim().to_owned()));
+    let text = |row: usize, column: usize| match table.at(row, column).map(|cell| &cell.state) {
+        Some(CellState::Done(Some(figure))) => figure.to_string(),
+        _ => String::new(),
+    };
+    let row = |row: usize| {
+        let cells = (0..table.columns.len()).map(|column| text(row, column));
+        std::iter::once(table.rows[row].clone()).chain(cells).collect()
+    };
+    crate::page::Table { header, rows: (0..table.rows.len()).map(row).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(strategies: &[&str]) -> Grid {
+        let strategies: Vec<Strategy> = strategies.iter().map(|text| text.parse().unwrap()).collect();
+        Grid::new("long", "rank_ic", &["tone".to_owned(), "bert".to_owned()], &strategies)
+    }
+
+    #[test]
+    fn families_stand_by_lengths_and_strategies_of_their_own_as_they_are() {
+        let table = Table::of(grid(&["head:512", "head:128", "tail:512"]));
+        assert_eq!(table.rows, ["head", "tail"]);
+        let columns: Vec<String> = table.columns.iter().map(|(model, length)| format!("{model} {length}")).collect();
+        assert_eq!(columns, ["tone 128", "tone 512", "bert 128", "bert 512"], "lengths grow from left to right");
+        assert_eq!(table.places, [[Some(1), Some(0), Some(4), Some(3)], [None, Some(2), None, Some(5)]]);
+        assert_eq!(table.place_of("bert", "tail:512"), Some((1, 3)));
+        assert_eq!(table.place_of("bert", "none"), None);
+        // Tail has no cell of 128 tokens: it is stepped over.
+        assert_eq!([Some(true), Some(false), None].map(|to| table.column_near(1, 1, to)), [3, 1, 1]);
+        assert_eq!((table.column_near(1, 0, None), table.column_near(1, 3, Some(false))), (1, 1));
+        assert_eq!(table.column_near(9, 2, None), 2);
+        let alone = Table::of(grid(&["head:512", "tail:512"]));
+        assert_eq!((alone.rows, alone.columns.len()), (vec!["head:512".to_owned(), "tail:512".to_owned()], 2));
+        // Tokens and characters would fall into one place.
+        let apart = Table::of(grid(&["head:512", "head:512c", "head:128"]));
+        assert_eq!(apart.rows.len(), 3, "{apart:?}");
+        assert_eq!(Table::of(Grid::default()).rows.len(), 0);
+    }
+}

@@ -1,0 +1,348 @@
+//! The picture of an experiment: its finding, its cells, and the frontier.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::{Color, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::words as own;
+use super::{Experiments, View, grid, page};
+use crate::app::App;
+use crate::jobs::{self, Phase};
+use crate::page::Page;
+use crate::view::page_area;
+use crate::{figures, look, width, words};
+use inkstone_features::experiment::{Cell, Findings};
+use inkstone_report as report;
+use inkstone_report::{DECIMALS, Standing, Tone};
+
+/// Lines of the finding with its frame, and where there is room for more.
+const FINDING: [u16; 2] = [5, 7];
+/// Height of a page that has room for more.
+const TALL: u16 = 30;
+
+/// Width from which views stand side by side.
+const SIDE_BY_SIDE: u16 = 110;
+
+/// Colours of families of strategies; more than these share them.
+const SERIES: [Color; 6] = [Color::Cyan, Color::Yellow, Color::Green, Color::Magenta, Color::Blue, Color::Red];
+
+/// The finding, and the area of each view that is seen; where there is no room for several, that of the one chosen.
+struct Panes {
+    finding: Rect,
+    list: Option<Rect>,
+    grid: Option<Rect>,
+    frontier: Option<Rect>,
+}
+
+fn panes(page: Rect, view: View) -> Panes {
+    let height = FINDING[usize::from(page.height >= TALL)];
+    let [finding, below] = Layout::vertical([Constraint::Length(height), Constraint::Min(0)]).areas(page);
+    if page.width >= SIDE_BY_SIDE && page.height >= TALL {
+        let [list, right] = Layout::horizontal([Constraint::Percentage(52), Constraint::Min(0)]).areas(below);
+        let [frontier, grid] = Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(right);
+        return Panes { finding, list: Some(list), grid: Some(grid), frontier: Some(frontier) };
+    }
+    let when = |wanted: View| (view == wanted).then_some(below);
+    Panes { finding, list: when(View::List), grid: when(View::Grid), frontier: when(View::Frontier) }
+}
+
+/// Inside of a frame.
+fn inside(area: Rect) -> Rect {
+    look::pane("", true).inner(area)
+}
+
+/// Lines that the list or the grid has room for.
+pub(super) fn rows(page: Rect, view: View) -> usize {
+    let panes = panes(page, view);
+    match view {
+        View::Grid => panes.grid.map_or(0, |area| grid::rows(inside(area))),
+        _ => panes.list.map_or(0, |area| inside(area).height.saturating_sub(1) as usize),
+    }
+}
+
+/// What was clicked.
+pub(super) enum Place {
+    /// A line of the list.
+    Line(usize),
+    /// A row and a column of the grid.
+    Cell(usize, usize),
+}
+
+/// What is at a place of the page.
+pub(super) fn place(experiments: &Experiments, at: Position, page: Rect) -> Option<Place> {
+    let panes = panes(page, experiments.view);
+    if let Some(inner) = panes.list.map(inside).filter(|inner| inner.contains(at)) {
+        let row = at.y.checked_sub(inner.y + 1)?;
+        return experiments.cursor.line_at(row.into(), experiments.order.len()).map(Place::Line);
+    }
+    let (inner, table) = panes.grid.map(inside).zip(experiments.table.as_ref())?;
+    let (row, column) = grid::place_at(table, experiments.row, experiments.column, at, inner)?;
+    Some(Place::Cell(row, column))
+}
+
+/// Draws the page.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let experiments = &app.experiments;
+    if let (Some(open), Some(findings)) = (&experiments.open, experiments.findings()) {
+        return page::draw(app, findings, open, frame, area);
+    }
+    if experiments.table.is_some() {
+        return draw_experiment(app, experiments, frame, area);
+    }
+    let fault = experiments.loaded.as_ref().and_then(|loaded| loaded.fault());
+    let message = match fault {
+        Some(error) => vec![Line::styled(error.to_owned(), look::BAD)],
+        None if app.workspace.laboratory.is_none() => vec![Line::raw(app.say(words::NO_LABORATORY))],
+        None if experiments.loaded.is_none() => vec![Line::styled(app.say(words::READING), look::DIM)],
+        None => vec![Line::raw(app.say(words::NO_EXPERIMENT))],
+    };
+    let lines = state(app).unwrap_or(message);
+    let block = look::pane(format!(" {} ", app.say(words::EXPERIMENTS)), true);
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
+}
+
+/// The names of the views; where one is seen at a time, the one that is shown stands out.
+pub(super) fn tabs<'a>(app: &App, experiments: &Experiments, of: Option<View>) -> Line<'a> {
+    let all = [(View::List, own::LIST), (View::Grid, own::GRID), (View::Frontier, own::FRONTIER)];
+    let seen = panes(page_area(app.size), experiments.view);
+    let side_by_side = seen.list.is_some() && seen.grid.is_some();
+    let mut spans = vec![Span::raw(" ")];
+    for (view, name) in all.into_iter().filter(|(view, _)| !side_by_side || Some(*view) == of) {
+        let here = Some(view) == of;
+        let text = if here && !side_by_side { format!("[{}] ", app.say(name)) } else { format!("{} ", app.say(name)) };
+        spans.push(Span::styled(text, if here { look::STRONG } else { look::DIM }));
+    }
+    Line::from(spans)
+}
+
+/// What is said of a run that was started here, while it is under way and where it failed.
+fn state<'a>(app: &App) -> Option<Vec<Line<'a>>> {
+    let job = app.jobs.last_from(Page::Experiments)?;
+    match &job.phase {
+        Phase::Waiting | Phase::Running | Phase::Paused | Phase::Stopping => {
+            let mut lines = vec![Line::styled(app.say(jobs::word(&job.phase)), look::KEY)];
+            if let Some(stage) = job.stage() {
+                let total = stage.total.map(|total| format!(" / {}", figures::count(total))).unwrap_or_default();
+                let mut text = format!("{} {}{total} {}", stage.name, figures::count(stage.done), stage.unit);
+                if !stage.note.is_empty() {
+                    text += &format!(" · {}", stage.note);
+                }
+                lines.push(Line::raw(format!("{text} · {}", figures::span(stage.elapsed))));
+            }
+            Some(lines)
+        }
+        Phase::Failed(error) => Some(vec![
+            Line::styled(error.clone(), look::BAD),
+            Line::styled(app.say(words::AFTER_EXPERIMENT_FAILED), look::DIM),
+        ]),
+        Phase::Cancelled => Some(vec![Line::styled(app.say(words::AFTER_CANCEL), look::NOTE)]),
+        Phase::Done => None,
+    }
+}
+
+fn draw_experiment(app: &App, experiments: &Experiments, frame: &mut Frame<'_>, area: Rect) {
+    let panes = panes(area, experiments.view);
+    let block = look::pane(title(app, experiments), false);
+    let inner = block.inner(panes.finding);
+    let findings = experiments.findings();
+    let told = || match findings {
+        Some(findings) => told(&report::finding(findings, app.language), inner),
+        None => told(app.say(own::PROVISIONAL), inner),
+    };
+    let lines = state(app).unwrap_or_else(told);
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), panes.finding);
+    let focused = |view: View| experiments.view == view;
+    if let Some(area) = panes.list {
+        match findings {
+            Some(findings) => draw_list(app, experiments, findings, focused(View::List), frame, area),
+            None => draw_nothing(app, experiments, View::List, own::NOT_COMPARED, frame, area),
+        }
+    }
+    if let Some(area) = panes.grid {
+        grid::draw(app, experiments, focused(View::Grid), frame, area);
+    }
+    if let Some(area) = panes.frontier {
+        match findings {
+            Some(findings) => draw_frontier(app, experiments, findings, frame, area),
+            None => draw_nothing(app, experiments, View::Frontier, own::NOT_COMPARED, frame, area),
+        }
+    }
+}
+
+fn draw_nothing(app: &App, experiments: &Experiments, view: View, why: words::Word, frame: &mut Frame<'_>, area: Rect) {
+    let block = look::pane(tabs(app, experiments, Some(view)), experiments.view == view);
+    frame.render_widget(Paragraph::new(app.say(why)).wrap(Wrap { trim: false }).block(block), area);
+}
+
+/// A text in the lines of an area; where it is longer, the last one says so.
+fn told<'a>(text: &str, area: Rect) -> Vec<Line<'a>> {
+    let (width, height) = (area.width as usize, area.height as usize);
+    let mut lines: Vec<String> = report::wrapped(text, width, Tone::Plain).iter().map(ToString::to_string).collect();
+    if lines.len() > height {
+        lines.truncate(height);
+        if let Some(last) = lines.last_mut() {
+            *last = width::cut(&format!("{}…", width::cut(last, width.saturating_sub(1)).trim_end_matches('…')), width);
+        }
+    }
+    lines.into_iter().map(Line::raw).collect()
+}
+
+fn title<'a>(app: &App, experiments: &Experiments) -> Line<'a> {
+    let mut spans = vec![Span::raw(format!(" {} ", app.say(words::EXPERIMENT)))];
+    let count = experiments.names().len();
+    if count > 1 {
+        spans.push(Span::styled(format!("{}/{count} ", experiments.selected + 1), look::DIM));
+    }
+    let name = width::cut(experiments.name().unwrap_or_default(), 30);
+    spans.push(Span::styled(format!("{name} "), look::KEY.patch(look::STRONG)));
+    if let Some(findings) = experiments.findings() {
+        let documents = figures::count(findings.documents);
+        spans.push(Span::styled(format!("· {documents} {} ", app.say(words::DOCUMENTS)), look::DIM));
+    }
+    Line::from(spans)
+}
+
+/// The style of a tone.
+fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => look::PLAIN,
+        Tone::Dim => look::DIM,
+        Tone::Strong | Tone::Frontier => look::STRONG,
+        Tone::Baseline | Tone::Below => look::NOTE,
+        Tone::Above => look::KEY,
+        Tone::Series(family) => Style::new().fg(SERIES[family % SERIES.len()]).patch(look::STRONG),
+    }
+}
+
+/// Cells of the columns behind the name: figure, difference, and as the width permits its interval, tokens, corrected p.
+struct Columns {
+    name: usize,
+    interval: bool,
+    p: bool,
+}
+
+/// Cells of a figure, a difference, an interval, a number of tokens and a probability, each with a space before it.
+const WIDE: [usize; 5] = [9, 9, 20, 7, 8];
+
+impl Columns {
+    fn of(total: usize) -> Columns {
+        let least = 2 + 12 + WIDE[0] + WIDE[1] + WIDE[3];
+        let p = total >= least + WIDE[4] + 8;
+        let interval = total >= least + WIDE[4] + WIDE[2];
+        let taken = 2 + WIDE[0] + WIDE[1] + WIDE[3] + if p { WIDE[4] } else { 0 } + if interval { WIDE[2] } else { 0 };
+        Columns { name: total.saturating_sub(taken), interval, p }
+    }
+
+    fn line(&self, name: &str, [figure, difference, interval, tokens, p]: [&str; 5]) -> String {
+        let mut line = width::left(name, self.name);
+        line += &width::right(figure, WIDE[0]);
+        line += &width::right(difference, WIDE[1]);
+        if self.interval {
+            line += &width::right(interval, WIDE[2]);
+        }
+        if self.p {
+            line += &width::right(p, WIDE[4]);
+        }
+        line + &width::right(tokens, WIDE[3])
+    }
+}
+
+fn draw_list(
+    app: &App,
+    experiments: &Experiments,
+    findings: &Findings,
+    focused: bool,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let position = format!(" {} {} / {} ", app.say(words::CELLS), experiments.cursor.at + 1, experiments.order.len());
+    let mut block = look::pane(tabs(app, experiments, Some(View::List)), focused)
+        .title_top(Line::styled(position, look::DIM).right_aligned());
+    if let Some(cell) = experiments.cell() {
+        block = block.title_bottom(Line::styled(format!(" {} ", cost(app, cell)), look::DIM));
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let columns = Columns::of(inner.width as usize);
+    let heads = [words::FIGURE_DIFFERENCE, words::INTERVAL, words::TOKENS, words::P_ADJUSTED].map(|word| app.say(word));
+    let measure = report::measure(findings, app.language);
+    let head = columns.line(app.say(words::STRATEGY), [measure, heads[0], heads[1], heads[2], heads[3]]);
+    let mut lines = vec![Line::styled(format!("  {head}"), look::DIM)];
+    let shown =
+        experiments.order.iter().enumerate().skip(experiments.cursor.top).take(inner.height.saturating_sub(1) as usize);
+    for (at, &number) in shown {
+        let cell = &findings.cells[number];
+        let (mark, series) = report::mark_of(findings, cell);
+        let against = cell.against;
+        let [difference, interval, p] = [
+            against.map(|c| figures::signed(c.difference, DECIMALS)),
+            against.map(|c| report::interval(c.interval)),
+            against.map(|c| figures::probability(c.p_adjusted)),
+        ]
+        .map(|text| text.unwrap_or_else(|| "–".to_owned()));
+        let figure = figures::number(cell.figure, DECIMALS);
+        let fields = [figure.as_str(), &difference, &interval, &report::tokens(cell), &p];
+        let line = columns.line(&report::label(findings, cell), fields);
+        let tone = match report::standing(findings, cell) {
+            Standing::Baseline => style(Tone::Baseline),
+            Standing::Above => style(Tone::Above),
+            Standing::Below => look::DIM,
+            Standing::NotShown => look::PLAIN,
+        };
+        let selected = if at == experiments.cursor.at { look::SELECTED } else { look::PLAIN };
+        let front = if cell.on_frontier { "─" } else { " " };
+        lines.push(Line::from(vec![
+            Span::styled(mark.to_string(), style(series)),
+            Span::styled(front, look::STRONG),
+            Span::styled(line, tone.patch(selected)),
+        ]));
+    }
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// What the selected cell costs.
+fn cost(app: &App, cell: &Cell) -> String {
+    let mut text = format!("{} s", figures::number(cell.cost.seconds, 1));
+    if !cell.cost.device.is_empty() {
+        text += &format!(" · {}", width::cut(&cell.cost.device, 12));
+    }
+    if cell.cost.nothing_kept > 0 {
+        text += &format!(" · {} {}", app.say(words::NOTHING_KEPT), figures::count(cell.cost.nothing_kept));
+    }
+    text
+}
+
+fn draw_frontier(app: &App, experiments: &Experiments, findings: &Findings, frame: &mut Frame<'_>, area: Rect) {
+    let measure = report::measure(findings, app.language);
+    let axes = format!(" {} {measure} · {} ", app.say(own::UP_AXIS), app.say(own::ACROSS_AXIS));
+    let mut block = look::pane(tabs(app, experiments, Some(View::Frontier)), experiments.view == View::Frontier)
+        .title_top(Line::styled(axes, look::DIM).right_aligned());
+    if let Some(cell) = experiments.cell() {
+        let (mark, series) = report::mark_of(findings, cell);
+        let figure = figures::number(cell.figure, DECIMALS);
+        let room = (area.width as usize).saturating_sub(30);
+        let name = width::cut(&report::label(findings, cell), room);
+        block = block.title_bottom(Line::from(vec![
+            Span::styled(format!(" {mark} "), style(series)),
+            Span::raw(format!("{name} {figure} · {} ", report::tokens(cell))),
+        ]));
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let (width, height) = (inner.width as usize, inner.height as usize);
+    // The legend has what the chart can spare.
+    let legend = report::frontier_legend(findings, width, app.language);
+    let legend = if height >= legend.len() + 9 { legend } else { Vec::new() };
+    let chart = report::frontier_chart(findings, width, height - legend.len(), app.language);
+    if chart.is_empty() {
+        return frame.render_widget(Paragraph::new(app.say(own::NO_FRONTIER)).wrap(Wrap { trim: false }), inner);
+    }
+    let lines: Vec<Line<'_>> = chart
+        .into_iter()
+        .chain(legend)
+        .map(|line| Line::from_iter(line.0.into_iter().map(|piece| Span::styled(piece.text, style(piece.tone)))))
+        .collect();
+    frame.render_widget(Paragraph::new(lines), inner);
+}

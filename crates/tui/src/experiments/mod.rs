@@ -1,0 +1,422 @@
+//! The page of experiments: the cells of an experiment as a list, as the grid that fills and with their frontier, and one document as
+//! strategies cut it.
+
+mod grid;
+mod list;
+mod open;
+mod page;
+#[cfg(test)]
+mod screens;
+pub(crate) mod text;
+mod words;
+
+use std::time::Duration;
+
+use ratatui::layout::{Position, Rect};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub(crate) use list::draw;
+
+use super::commands::Action;
+use super::desk::{Desk, Order, Work};
+use super::errand::Errand;
+use super::list::Cursor;
+use super::page::{Chart, PageState, Table, exact};
+use crate::words as common;
+use inkstone_features::experiment::{Cell, Findings, Grid};
+use inkstone_report as report;
+use inkstone_report::{best_first, frontier_svg};
+use open::Open;
+
+/// How often the grid is read while a job is under way, and how often it is looked whether to stop waiting.
+const AGAIN: Duration = Duration::from_millis(700);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// State of the page.
+#[derive(Default)]
+pub struct Experiments {
+    /// What is shown, and what was asked for anew.
+    loaded: Option<Errand<Vec<Findings>>>,
+    coming: Option<Errand<Vec<Findings>>>,
+    grids: Option<Errand<Vec<Grid>>>,
+    /// The grids as they will be, asked for again and again while a job is under way.
+    next_grids: Option<Errand<Vec<Grid>>>,
+    /// The experiment shown, of all that were run or are being run.
+    selected: usize,
+    view: View,
+    /// Numbers of its cells as listed, the best first.
+    order: Vec<usize>,
+    cursor: Cursor,
+    /// Its grid laid out, with the row and the column that are marked.
+    table: Option<grid::Table>,
+    row: Cursor,
+    column: usize,
+    open: Option<Open>,
+    /// Where an earlier session was, until the findings are there.
+    memory: Option<Memory>,
+}
+
+/// What is shown of an experiment, or where there is room for all, which pane has the focus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum View {
+    #[default]
+    List,
+    Grid,
+    Frontier,
+}
+
+/// What is kept of a session. What does not fit any more is left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Memory {
+    experiment: String,
+    view: View,
+    feature: String,
+    strategy: String,
+    /// The document that was open.
+    document: Option<usize>,
+}
+
+impl Experiments {
+    /// Takes in findings and grids; the experiment that was shown stays the one shown.
+    fn take(&mut self) {
+        let (name, cell) = (self.name().map(str::to_owned), self.marked());
+        let found = self.coming.as_mut().is_some_and(Errand::look);
+        if found {
+            self.loaded = self.coming.take();
+        }
+        let filled = self.next_grids.as_mut().is_some_and(Errand::look);
+        if filled {
+            self.grids = self.next_grids.take();
+        }
+        if !found && !filled {
+            return;
+        }
+        let memory = self.memory.take_if(|_| found);
+        let (name, cell) = match &memory {
+            Some(memory) => (Some(memory.experiment.clone()), Some((memory.feature.clone(), memory.strategy.clone()))),
+            None => (name, cell),
+        };
+        self.selected = self.names().iter().position(|there| Some(*there) == name.as_deref()).unwrap_or(0);
+        self.lay_out(cell);
+    }
+
+    /// Lays the experiment out anew, this cell being marked where there is still one.
+    fn lay_out(&mut self, cell: Option<(String, String)>) {
+        self.order = self.findings().map(best_first).unwrap_or_default();
+        let name = self.name().map(str::to_owned);
+        let kept = self
+            .grids
+            .as_ref()
+            .and_then(Errand::get)
+            .and_then(|grids| grids.iter().find(|grid| Some(&grid.name) == name.as_ref()).cloned());
+        self.table = kept.or_else(|| self.findings().map(grid::of_findings)).map(grid::Table::of);
+        if let Some((feature, strategy)) = cell {
+            self.mark(&feature, &strategy);
+        } else {
+            self.mark_of_list();
+        }
+    }
+
+    /// Marks a cell in the list and in the grid, wherever it stands.
+    fn mark(&mut self, feature: &str, strategy: &str) {
+        let is_it = |cell: &Cell| cell.feature == feature && cell.strategy.to_string() == strategy;
+        let at = self.findings().and_then(|all| self.order.iter().position(|number| is_it(&all.cells[*number])));
+        self.cursor.at = at.unwrap_or(self.cursor.at);
+        let place = self.table.as_ref().and_then(|table| table.place_of(feature, strategy));
+        (self.row.at, self.column) = place.unwrap_or((self.row.at, self.column));
+    }
+
+    /// Marks in the grid what is marked in the list.
+    fn mark_of_list(&mut self) {
+        let marked = self.cell().map(|cell| (cell.feature.clone(), cell.strategy.to_string()));
+        if let Some((feature, strategy)) = marked {
+            self.mark(&feature, &strategy);
+        }
+    }
+
+    /// The cell that is marked: of the grid, where there is one.
+    fn marked(&self) -> Option<(String, String)> {
+        let of_grid = self.table.as_ref().and_then(|table| table.at(self.row.at, self.column));
+        let of_grid = of_grid.map(|cell| (cell.feature.clone(), cell.strategy.clone()));
+        of_grid.or_else(|| self.cell().map(|cell| (cell.feature.clone(), cell.strategy.to_string())))
+    }
+
+    /// The cell that the list marks.
+    fn cell(&self) -> Option<&Cell> {
+        self.findings()?.cells.get(*self.order.get(self.cursor.at)?)
+    }
+
+    fn all(&self) -> &[Findings] {
+        self.loaded.as_ref().and_then(Errand::get).map_or(&[], Vec::as_slice)
+    }
+
+    /// Names of the experiments that were run or are being run for the first time.
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.all().iter().map(|findings| findings.name.as_str()).collect();
+        let grids = self.grids.as_ref().and_then(Errand::get).map_or(&[][..], Vec::as_slice);
+        names.extend(
+            grids
+                .iter()
+                .map(|grid| grid.name.as_str())
+                .filter(|name| self.all().iter().all(|findings| findings.name != *name)),
+        );
+        names
+    }
+
+    /// Name of the experiment shown.
+    fn name(&self) -> Option<&str> {
+        self.names().get(self.selected).copied()
+    }
+
+    /// What the experiment shown has found; none while it runs for the first time.
+    fn findings(&self) -> Option<&Findings> {
+        self.all().get(self.selected)
+    }
+
+    /// Whether the cells of an experiment can be looked at in several ways.
+    pub(crate) fn has_views(&self) -> bool {
+        self.open.is_none() && self.table.is_some()
+    }
+
+    /// Whether the selected cell can be looked at in a document.
+    pub(crate) fn can_open(&self) -> bool {
+        self.open.is_none() && !self.order.is_empty()
+    }
+
+    /// Whether there is another strategy of a document, or another column of the grid, to go to.
+    pub(crate) fn has_beside(&self) -> bool {
+        match &self.open {
+            Some(_) => true,
+            None => self.view == View::Grid && self.table.as_ref().is_some_and(|table| table.columns.len() > 1),
+        }
+    }
+
+    /// Whether there is another experiment, or another document, to go to.
+    pub(crate) fn has_next(&self) -> bool {
+        match &self.open {
+            Some(open) => open.truncated().is_some_and(|truncated| truncated.documents > 1),
+            None => self.names().len() > 1,
+        }
+    }
+
+    /// Asks for a document.
+    fn show(&mut self, number: usize, strategy: Option<usize>, desk: &Desk<'_>) {
+        let name = self.findings().map(|findings| findings.name.clone());
+        let Some((name, laboratory)) = name.zip(desk.workspace.laboratory.as_ref()) else { return };
+        let find = laboratory.document.clone();
+        let document = desk.errand("a document", move |_| Ok(find(&name, number)?.map(Box::new)));
+        self.open = Some(Open::of(number, document, strategy));
+    }
+
+    /// Asks for the grids: at once, or after a while.
+    fn ask_grids(&mut self, at_once: bool, desk: &Desk<'_>) {
+        let Some(laboratory) = &desk.workspace.laboratory else { return };
+        let find = laboratory.grids.clone();
+        self.next_grids = Some(desk.errand("grids of experiments", move |ctx| {
+            let waits = if at_once { 0 } else { AGAIN.as_millis() / LOOK.as_millis() };
+            for _ in 0..waits {
+                ctx.check()?;
+                std::thread::sleep(LOOK);
+            }
+            find()
+        }));
+    }
+
+    fn step(&mut self, action: Action, page: Rect) {
+        if self.view == View::Grid {
+            let Some(table) = &self.table else { return };
+            let beside = match action {
+                Action::NextStrategy => Some(true),
+                Action::PreviousStrategy => Some(false),
+                _ => None,
+            };
+            self.row.step(action, table.rows.len(), list::rows(page, View::Grid).max(1));
+            self.column = table.column_near(self.row.at, self.column, beside);
+            if let Some((feature, strategy)) = self.marked() {
+                self.mark(&feature, &strategy);
+            }
+            return;
+        }
+        self.cursor.step(action, self.order.len(), list::rows(page, View::List).max(1));
+        self.mark_of_list();
+    }
+}
+
+impl PageState for Experiments {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        let Some(laboratory) = &desk.workspace.laboratory else { return };
+        let find = laboratory.findings.clone();
+        self.coming = Some(desk.errand("findings of experiments", move |_| find()));
+        self.ask_grids(true, desk);
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        match (action, &mut self.open) {
+            (Action::RunExperiments, _) => {
+                let Some(laboratory) = &desk.workspace.laboratory else { return };
+                let name = desk.say(common::EXPERIMENTS).to_owned();
+                let run = laboratory.run.clone();
+                let command = desk.headless("experiment", "");
+                desk.order(Order::Start(Work { name, command, writes: true, run }));
+                if self.findings().is_none() {
+                    // Until all cells were read there is only the grid to look at.
+                    self.view = View::Grid;
+                }
+            }
+            (Action::OpenDocument, None) => self.show(0, None, desk),
+            (Action::View, None) => {
+                self.view = match self.view {
+                    View::List => View::Grid,
+                    View::Grid => View::Frontier,
+                    View::Frontier => View::List,
+                }
+            }
+            (Action::Back, Some(_)) => self.open = None,
+            (Action::Next | Action::Previous, Some(open)) => {
+                let documents = open.truncated().map_or(0, |truncated| truncated.documents);
+                let (number, strategy) = (open.number, open.strategy);
+                let to = if action == Action::Next { number + 1 } else { number.wrapping_sub(1) };
+                if to >= documents {
+                    return desk.order(Order::Say(desk.say(common::NO_OTHER_DOCUMENT).to_owned()));
+                }
+                self.show(to, strategy, desk);
+            }
+            (Action::Next | Action::Previous, None) => {
+                let count = self.names().len().max(1);
+                let step = if action == Action::Next { 1 } else { count - 1 };
+                self.selected = (self.selected + step) % count;
+                (self.row, self.column) = (Cursor::default(), 0);
+                self.lay_out(None);
+            }
+            (_, Some(open)) => open.step(action, area),
+            (_, None) => self.step(action, area),
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
+        let remembered = self.memory.as_ref().and_then(|memory| Some((memory.experiment.clone(), memory.document?)));
+        self.take();
+        let there = |(name, _): &(String, usize)| self.findings().is_some_and(|findings| findings.name == *name);
+        if let Some((_, number)) = remembered.filter(|left| self.memory.is_none() && there(left)) {
+            self.show(number, None, desk);
+        }
+        // A grid fills while a job is under way, whoever started it.
+        if desk.busy && self.next_grids.is_none() {
+            self.ask_grids(false, desk);
+        }
+        self.cursor.arrange(self.order.len(), list::rows(area, View::List));
+        let (rows, columns) = self.table.as_ref().map_or((0, 0), |table| (table.rows.len(), table.columns.len()));
+        self.row.arrange(rows, list::rows(area, View::Grid));
+        self.column = self.column.min(columns.saturating_sub(1));
+        let wanted = self.order.get(self.cursor.at).copied();
+        if let Some(open) = &mut self.open {
+            if open.document.look() {
+                open.take(&self.order, wanted);
+            }
+            open.arrange(area);
+        }
+    }
+
+    fn waiting(&self) -> bool {
+        // What is asked for again and again is nothing to wait for.
+        self.coming.is_some() || self.open.as_ref().is_some_and(|open| open.document.waiting())
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.open.is_some()
+    }
+
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+        if self.open.is_some() {
+            return;
+        }
+        match list::place(self, at, area) {
+            Some(list::Place::Line(line)) => {
+                self.cursor.at = line;
+                self.mark_of_list();
+            }
+            Some(list::Place::Cell(row, column)) => {
+                (self.row.at, self.column) = (row, column);
+                if let Some((feature, strategy)) = self.marked() {
+                    self.mark(&feature, &strategy);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        match (&self.open, self.view) {
+            (Some(open), _) => Some(page::copied(self.findings()?, open.truncated()?, desk.language)),
+            (None, View::Grid) => Some(grid::copied(self.table.as_ref()?, desk.language)),
+            (None, View::List | View::Frontier) => Some(self.listed(self.findings()?, desk)),
+        }
+    }
+
+    fn charts(&self, desk: &Desk<'_>) -> Vec<Chart> {
+        let Some(findings) = self.findings().filter(|_| self.open.is_none()) else { return Vec::new() };
+        let svg = frontier_svg(findings, desk.language).ok().flatten();
+        svg.map(|svg| Chart { name: format!("{}-frontier", findings.name), svg }).into_iter().collect()
+    }
+
+    fn command(&self, desk: &Desk<'_>) -> Option<String> {
+        desk.workspace.laboratory.as_ref().map(|_| desk.headless("experiment", ""))
+    }
+
+    fn remember(&self) -> Value {
+        let (feature, strategy) = self.marked().unwrap_or_default();
+        let memory = Memory {
+            experiment: self.name().unwrap_or_default().to_owned(),
+            view: self.view,
+            feature,
+            strategy,
+            document: self.open.as_ref().map(|open| open.number),
+        };
+        serde_json::to_value(memory).unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        let Ok(memory) = Memory::deserialize(memory) else { return };
+        self.view = memory.view;
+        self.memory = Some(memory);
+    }
+}
+
+impl Experiments {
+    /// The list as it is copied.
+    fn listed(&self, findings: &Findings, desk: &Desk<'_>) -> Table {
+        let said = [
+            common::STRATEGY,
+            words::FEATURE,
+            common::FIGURE_DIFFERENCE,
+            words::LOW,
+            words::HIGH,
+            common::P_ADJUSTED,
+            common::TOKENS,
+            words::SECONDS,
+        ];
+        let mut header: Vec<String> = said.map(|word| desk.say(word).to_owned()).to_vec();
+        header.insert(2, report::measure(findings, desk.language).to_owned());
+        let row = |number: &usize| {
+            let cell = &findings.cells[*number];
+            let against = |of: fn(&inkstone_base::bootstrap::Comparison) -> f64| {
+                exact(cell.against.as_ref().map_or(f64::NAN, of))
+            };
+            vec![
+                cell.strategy.to_string(),
+                cell.feature.clone(),
+                exact(cell.figure),
+                against(|c| c.difference),
+                against(|c| c.interval.low),
+                against(|c| c.interval.high),
+                against(|c| c.p_adjusted),
+                exact(cell.cost.tokens_a_document()),
+                exact(cell.cost.seconds),
+            ]
+        };
+        Table { header, rows: self.order.iter().map(row).collect() }
+    }
+}

@@ -1,0 +1,143 @@
+//! The verdicts of the look-ahead checks on a factor, as a list.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::Line;
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::drill::mark;
+use super::picture::Picture;
+use super::words as own;
+use crate::app::App;
+use crate::commands::Action;
+use crate::desk::Desk;
+use crate::list::{self, Column, Cursor};
+use crate::page::{Table, exact};
+use crate::{figures, look, words};
+use inkstone_base::language::Language;
+use inkstone_lab::lint::{Standing, Verdict, check_name, standing_name};
+
+/// Lines of the finding below the list, with its frame.
+const FINDING: u16 = 7;
+
+/// Width from which the longest name of a check has room.
+const WIDE: u16 = 100;
+
+/// The list, while it is open.
+#[derive(Default)]
+pub(super) struct Checks {
+    cursor: Cursor,
+}
+
+impl Checks {
+    pub(super) fn step(&mut self, action: Action, count: usize, page: Rect) {
+        self.cursor.step(action, count, list::rows(inside(page)));
+    }
+
+    pub(super) fn arrange(&mut self, count: usize, page: Rect) {
+        self.cursor.arrange(count, list::rows(inside(page)));
+    }
+
+    pub(super) fn click(&mut self, at: Position, count: usize, page: Rect) {
+        let inner = inside(page);
+        let row = inner.contains(at).then(|| (at.y - inner.y).checked_sub(1)).flatten();
+        self.cursor.at = row.and_then(|row| self.cursor.line_at(row.into(), count)).unwrap_or(self.cursor.at);
+    }
+}
+
+/// Breadcrumbs, the list, the finding.
+fn panes(page: Rect) -> [Rect; 3] {
+    Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(FINDING)]).areas(page)
+}
+
+/// Inside of the list's frame.
+fn inside(page: Rect) -> Rect {
+    look::pane("", true).inner(panes(page)[1])
+}
+
+/// What the list shows, to be copied.
+pub(super) fn table(verdicts: &[Verdict], desk: &Desk<'_>) -> Table {
+    let header = [own::CHECK, own::STANDING, own::NUMBER, own::LIMIT, own::FINDING];
+    let row = |verdict: &Verdict| {
+        vec![
+            desk.say(check_name(verdict.check)).to_owned(),
+            desk.say(standing_name(verdict.standing).1).to_owned(),
+            exact(verdict.number.unwrap_or(f64::NAN)),
+            exact(verdict.limit.unwrap_or(f64::NAN)),
+            finding(verdict, desk.language).to_owned(),
+        ]
+    };
+    Table { header: header.map(|word| desk.say(word).to_owned()).to_vec(), rows: verdicts.iter().map(row).collect() }
+}
+
+fn finding(verdict: &Verdict, language: Language) -> &str {
+    if language == Language::Zh { &verdict.finding.0 } else { &verdict.finding.1 }
+}
+
+fn style(standing: Standing) -> Style {
+    match standing {
+        Standing::Passed => look::GOOD,
+        Standing::Warned => look::NOTE,
+        Standing::Failed => look::BAD,
+        Standing::Skipped => look::DIM,
+    }
+}
+
+/// Draws the list.
+pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Frame<'_>, page: Rect) {
+    let [crumbs, area, below] = panes(page);
+    let crumb = format!(" {} {} › {}", app.say(words::FACTOR), picture.outcome.factor, app.say(own::CHECKS));
+    frame.render_widget(Line::styled(crumb, look::DIM), crumbs);
+    let verdicts = match &picture.verdicts {
+        Ok(verdicts) if !verdicts.is_empty() => verdicts,
+        other => {
+            let line = match other {
+                Err(error) => Line::styled(error.clone(), look::BAD),
+                Ok(_) if app.busy() => Line::raw(app.say(own::CHECKS_UNDER_WAY)),
+                Ok(_) => Line::raw(app.say(own::NO_CHECKS)),
+            };
+            let block = look::pane(format!(" {} ", app.say(own::CHECKS)), true);
+            return frame
+                .render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), area.union(below));
+        }
+    };
+    let passed = verdicts.iter().filter(|verdict| verdict.standing == Standing::Passed).count();
+    let title = format!(" {} · {passed}/{} {} ", app.say(own::CHECKS), verdicts.len(), passed_word(app));
+    let block =
+        look::pane(title, true).title_bottom(Line::styled(format!(" {} ", app.say(own::CHECK_AGAIN)), look::DIM));
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let check = format!(" {}", app.say(own::CHECK));
+    let columns = [
+        Column::text(&check, if inner.width >= WIDE { 30 } else { 24 }),
+        Column::text(app.say(own::STANDING), 10),
+        Column::number(app.say(own::NUMBER), 9),
+        Column::number(app.say(own::LIMIT), 9),
+        Column::text(app.say(own::FINDING), 0),
+    ];
+    let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| figures::number(value, 4));
+    let row = |at: usize| {
+        let verdict = &verdicts[at];
+        let (sign, word) = standing_name(verdict.standing);
+        let cells = vec![
+            format!("{}{}", mark(at == checks.cursor.at), app.say(check_name(verdict.check))),
+            format!("{sign} {}", app.say(word)),
+            number(verdict.number),
+            number(verdict.limit),
+            finding(verdict, app.language).to_owned(),
+        ];
+        (cells, style(verdict.standing))
+    };
+    list::draw(&columns, verdicts.len(), checks.cursor, row, frame, inner);
+    if let Some(verdict) = verdicts.get(checks.cursor.at) {
+        let (sign, word) = standing_name(verdict.standing);
+        let title = format!(" {sign} {} · {} ", app.say(word), app.say(check_name(verdict.check)));
+        let text = Paragraph::new(finding(verdict, app.language)).wrap(Wrap { trim: false });
+        frame.render_widget(text.block(look::pane(title, false)), below);
+    }
+}
+
+fn passed_word(app: &App) -> &'static str {
+    app.say(standing_name(Standing::Passed).1)
+}

@@ -1,0 +1,75 @@
+//! The documents behind a value, reading after reading.
+
+use crate::commands::Action;
+use crate::desk::Desk;
+use crate::errand::Errand;
+use crate::list::Cursor;
+use crate::page::{Table, exact};
+use crate::words;
+use inkstone_lab::factor::{TracedCell, TracedDocument};
+
+/// The list.
+pub(super) struct Documents {
+    pub(super) code: String,
+    pub(super) name: String,
+    pub(super) asked: Errand<Vec<TracedCell>>,
+    pub(super) cursor: Cursor,
+}
+
+impl Documents {
+    pub(super) fn of(code: String, name: String, asked: Errand<Vec<TracedCell>>) -> Documents {
+        Documents { code, name, asked, cursor: Cursor::default() }
+    }
+
+    /// All documents with their readings, in the order of the list.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&TracedCell, &TracedDocument)> {
+        let cells = self.asked.get().map_or(&[][..], Vec::as_slice);
+        cells.iter().flat_map(|cell| cell.documents.iter().map(move |document| (cell, document)))
+    }
+
+    /// The document at the cursor.
+    pub(super) fn marked(&self) -> Option<(&TracedCell, &TracedDocument)> {
+        self.all().nth(self.cursor.at)
+    }
+
+    pub(super) fn step(&mut self, action: Action, rows: usize) {
+        let count = self.all().count();
+        self.cursor.step(action, count, rows);
+    }
+
+    pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        self.asked.get()?;
+        let said = [
+            words::READING_OF,
+            words::GAVE,
+            words::WORTH,
+            words::WEIGHT,
+            words::AGE,
+            words::TIME,
+            words::KNOWN_AT,
+            words::KIND,
+            words::FIRST_SHORT,
+            words::SOURCE,
+            words::TITLE,
+        ];
+        let row = |(cell, document): (&TracedCell, &TracedDocument)| {
+            vec![
+                document.doc_id.clone(),
+                cell.reading.to_string(),
+                exact(document.contribution),
+                exact(document.value),
+                exact(document.weight),
+                document.age.to_string(),
+                document.published_at.to_string(),
+                document.known_at.to_string(),
+                desk.say(words::kind(document.kind)).to_owned(),
+                document.first.to_string(),
+                document.source.clone(),
+                document.title.clone(),
+            ]
+        };
+        let mut header = vec!["id".to_owned()];
+        header.extend(said.map(|word| desk.say(word).to_owned()));
+        Some(Table { header, rows: self.all().map(row).collect() })
+    }
+}

@@ -1,0 +1,191 @@
+//! The pictures of a document's text with what moved its value, and of the words of one sentence.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::sentences::{Piece, Sentences};
+use super::tokens::{self, Tokens};
+use super::view::{MARGIN, draw_waiting, mark, panes, text_panes};
+use crate::app::App;
+use crate::factor::charts::signed_bar;
+use crate::factor::words as own;
+use crate::list::{self, Column};
+use crate::{figures, look, width, words};
+use inkstone_base::language::Language;
+use inkstone_features::extract::{ExplainedBy, ExplainedText};
+
+pub(super) fn draw_text(app: &App, sentences: &Sentences, frame: &mut Frame<'_>, page: Rect) {
+    let [_, text, below] = text_panes(page);
+    let Some(all) = sentences.asked.get() else {
+        return draw_waiting(app, &sentences.asked, format!(" {} ", sentences.doc_id), frame, text);
+    };
+    let Some(explained) = sentences.explained() else {
+        let block = look::pane(format!(" {} ", sentences.doc_id), true);
+        let line = Line::raw(app.say(words::NOTHING_READ_OF_MODELS));
+        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), text);
+    };
+    let place = if all.len() > 1 { format!("{}/{} ", sentences.column + 1, all.len()) } else { String::new() };
+    let title = format!(" {place}{}.{} · {} ", explained.feature, explained.column, explained.model);
+    let score = format!(" {} {} ", app.say(words::SCORE), figures::signed(score_of(explained), 4));
+    let mut block = look::pane(title, true)
+        .title_top(Line::styled(width::cut(&format!(" {} ", sentences.doc_id), 30), look::DIM).right_aligned())
+        .title_bottom(Line::styled(score, look::KEY));
+    if explained.by == ExplainedBy::Words {
+        block = block.title_bottom(Line::styled(rest_of(app, explained), look::DIM).right_aligned());
+    }
+    let inner = block.inner(text);
+    frame.render_widget(block, text);
+    let shown = sentences.lines.iter().skip(sentences.top).take(inner.height as usize);
+    let lines: Vec<Line<'_>> = shown.map(|line| text_line(app, sentences, explained, line)).collect();
+    frame.render_widget(Paragraph::new(lines), inner);
+    draw_words(app, sentences, explained, frame, below);
+}
+
+/// The value as it was found, or where nothing was, as it is kept.
+fn score_of(explained: &ExplainedText) -> f64 {
+    if explained.score.is_nan() { explained.kept } else { explained.score }
+}
+
+fn rest_of(app: &App, explained: &ExplainedText) -> String {
+    let [intercept, rest] = [explained.intercept, explained.rest].map(|value| figures::signed(value, 4));
+    format!(" {} {intercept} · {} {rest} ", app.say(words::INTERCEPT), app.say(words::REST))
+}
+
+/// A line of a text after what its sentence gave, words in the colours of gain and loss.
+fn text_line<'a>(app: &App, sentences: &Sentences, explained: &ExplainedText, line: &'a Piece) -> Line<'a> {
+    let red_up = app.workspace.red_up;
+    let marked = line.sentence == sentences.at;
+    let value = explained.sentences.get(line.sentence).map_or(f64::NAN, |sentence| sentence.value);
+    let gave = match (line.first, explained.by) {
+        (true, ExplainedBy::Words | ExplainedBy::Omission) if value != 0.0 => figures::signed(value, 4),
+        _ => String::new(),
+    };
+    let mut spans = vec![
+        Span::styled(mark(marked && line.first), look::KEY),
+        Span::styled(format!("{} ", width::right(&gave, MARGIN - 2)), look::of_sign(value, red_up)),
+    ];
+    // Without words the sentence as a whole has the colour.
+    let whole = if explained.by == ExplainedBy::Omission { look::of_sign(value, red_up) } else { look::PLAIN };
+    let plain = if marked { whole.patch(look::STRONG) } else { whole };
+    let of = |given: f64| match given {
+        0.0 => plain,
+        given => look::of_sign(given, red_up).patch(look::STRONG),
+    };
+    let mut run: Option<(Style, String)> = None;
+    for (glyph, given) in &line.glyphs {
+        match run.as_mut().filter(|run| run.0 == of(*given)) {
+            Some(run) => run.1 += glyph,
+            None => {
+                spans.extend(run.take().map(|(style, text)| Span::styled(text, style)));
+                run = Some((of(*given), glyph.clone()));
+            }
+        }
+    }
+    spans.extend(run.map(|(style, text)| Span::styled(text, style)));
+    Line::from(spans)
+}
+
+/// The words of the sentence that is looked at, and how they were found.
+fn draw_words(app: &App, sentences: &Sentences, explained: &ExplainedText, frame: &mut Frame<'_>, area: Rect) {
+    let block = look::pane(format!(" {} ", app.say(words::WORDS_THAT_MOVED)), false);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let columns = inner.width as usize;
+    let mut spans = Vec::new();
+    let mut used = 0;
+    let of_sentence = explained.sentences.get(sentences.at).map_or(&[][..], |sentence| &sentence.words);
+    for (number, word) in of_sentence.iter().enumerate() {
+        let mut text = format!("{} {}", word.word, figures::signed(word.value, 4));
+        if word.negated {
+            text += &format!(" {}", app.say(words::NEGATED));
+        }
+        if word.degree != 1.0 {
+            text += &format!(" ×{}", figures::number(f64::from(word.degree), 1));
+        }
+        let wide = width::width(&text) + 3;
+        if used + wide > columns {
+            spans.push(Span::styled(format!("+{}", of_sentence.len() - number), look::DIM));
+            break;
+        }
+        used += wide;
+        spans.push(Span::styled(width::cut(&text, columns), look::of_sign(word.value, app.workspace.red_up)));
+        spans.push(Span::raw("   "));
+    }
+    if of_sentence.is_empty() {
+        spans.push(Span::styled(app.say(words::NO_WORDS), look::DIM));
+    }
+    let note = if app.language == Language::Zh { &explained.note.0 } else { &explained.note.1 };
+    let mut lines = vec![Line::from(spans)];
+    lines.extend(wrapped(note, columns).into_iter().take(3).map(|line| Line::styled(line, look::NOTE)));
+    lines.push(Line::styled(width::cut(&explained.formula, columns), look::DIM));
+    frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// The words of one sentence with their weights; where there are none, why.
+pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &Tokens, frame: &mut Frame<'_>, page: Rect) {
+    let [_, area, below] = panes(page);
+    let Some((explained, sentence)) = sentences.explained().zip(sentences.sentence()) else { return };
+    let all = &sentence.words;
+    let count = figures::count(all.len() as u64);
+    let title = format!(" {}.{} · {} · {count} ", explained.feature, explained.column, app.say(own::WORDS_LEVEL));
+    let sum = format!(" {} {} ", app.say(own::WHOLE_WEIGHT), figures::signed(sentence.value, 4));
+    let block = look::pane(title, true)
+        .title_top(Line::styled(width::cut(&format!(" {} ", sentences.doc_id), 30), look::DIM).right_aligned())
+        .title_bottom(Line::styled(sum, look::KEY));
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let note = if app.language == Language::Zh { &explained.note.0 } else { &explained.note.1 };
+    if all.is_empty() {
+        let lines = vec![
+            Line::raw(app.say(own::NO_TOKENS)),
+            Line::styled(note.clone(), look::NOTE),
+            Line::default(),
+            Line::styled(width::cut(&sentence.text, 4 * inner.width as usize), look::DIM),
+        ];
+        return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+    }
+    let said = [own::WORD, own::WEIGHT_OF_WORD, own::SHARE, own::NEGATED, own::DEGREE, own::TIMES];
+    let [word, weight, share, negated, degree, times] = said.map(|title| app.say(title));
+    let (word, share) = (format!(" {word}"), format!("{share} %"));
+    let columns = [
+        Column::text(&word, 17),
+        Column::number(weight, 9),
+        Column::number(&share, 8),
+        Column::text(negated, 7),
+        Column::number(degree, 6),
+        Column::number(times, 5),
+        Column::text("", 0),
+    ];
+    let largest = all.iter().map(|word| word.value.abs()).filter(|size| size.is_finite()).fold(0.0, f64::max);
+    let total = tokens::total(all);
+    let room = (inner.width as usize).saturating_sub(60).clamp(12, 40);
+    let row = |at: usize| {
+        let word = &all[tokens.order[at]];
+        let cells = vec![
+            format!("{}{}", mark(at == tokens.cursor.at), word.word),
+            figures::signed(word.value, 4),
+            figures::number(100.0 * tokens::share(word, total), 1),
+            if word.negated { app.say(own::YES).to_owned() } else { String::new() },
+            if word.degree == 1.0 {
+                String::new()
+            } else {
+                format!("×{}", figures::number(f64::from(word.degree), 1))
+            },
+            figures::count(word.places.len() as u64),
+            signed_bar(word.value, largest, room),
+        ];
+        (cells, look::of_sign(word.value, app.workspace.red_up))
+    };
+    list::draw(&columns, tokens.order.len(), tokens.cursor, row, frame, inner);
+    let about = width::cut(&format!(" {note}  {}", explained.formula), below.width as usize);
+    frame.render_widget(Line::styled(about, look::DIM), below);
+}
+
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let glyphs: Vec<width::Glyph<'_>> = width::glyphs(text).collect();
+    let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
+    width::wrap(&glyphs, columns.max(2)).into_iter().map(line).collect()
+}

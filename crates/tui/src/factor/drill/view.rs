@@ -1,0 +1,118 @@
+//! The picture of the way down: breadcrumbs, the list or text of the level, and a line on what is marked.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::{Drill, Level, lists, text};
+use crate::app::App;
+use crate::errand::Errand;
+use crate::{list, look, width, words};
+use inkstone_base::language::Language;
+
+/// Lines of the words below a text, with their frame.
+const WORDS: u16 = 7;
+/// Cells before a line of a text: the mark, what the sentence gave, a space.
+pub(super) const MARGIN: usize = 11;
+
+/// Breadcrumbs, the level, a line on what is marked.
+pub(super) fn panes(page: Rect) -> [Rect; 3] {
+    Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(page)
+}
+
+/// Breadcrumbs, text, words.
+pub(super) fn text_panes(page: Rect) -> [Rect; 3] {
+    Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(WORDS)]).areas(page)
+}
+
+/// Inside of the frame around an area.
+fn inside(area: Rect) -> Rect {
+    look::pane("", true).inner(area)
+}
+
+/// Lines that a list has room for.
+pub(super) fn rows(page: Rect) -> usize {
+    list::rows(inside(panes(page)[1]))
+}
+
+/// The row of a list, below its titles, at a place of the page.
+pub(super) fn row_at(at: Position, page: Rect) -> Option<usize> {
+    let inner = inside(panes(page)[1]);
+    inner.contains(at).then(|| (at.y - inner.y).checked_sub(1))?.map(usize::from)
+}
+
+/// Lines of text that the page has room for.
+pub(super) fn text_rows(page: Rect) -> usize {
+    inside(text_panes(page)[1]).height as usize
+}
+
+/// The line of text at a place of the page, from the first one seen.
+pub(super) fn text_row_at(at: Position, page: Rect) -> Option<usize> {
+    let inner = inside(text_panes(page)[1]);
+    inner.contains(at).then(|| usize::from(at.y - inner.y))
+}
+
+/// Cells of a line of text.
+pub(super) fn text_width(page: Rect) -> usize {
+    (page.width as usize).saturating_sub(2 + MARGIN).max(2)
+}
+
+/// Draws the level that was reached.
+pub(in crate::factor) fn draw(app: &App, drill: &Drill, frame: &mut Frame<'_>, page: Rect) {
+    let [crumbs, ..] = panes(page);
+    frame.render_widget(breadcrumbs(app, drill, crumbs.width as usize), crumbs);
+    match (drill.level(), drill) {
+        (Level::Days, Drill { days: Some(days), .. }) => lists::draw_days(app, days, frame, page),
+        (Level::Names, Drill { names: Some(names), .. }) => lists::draw_names(app, names, frame, page),
+        (Level::Documents, Drill { documents: Some(documents), .. }) => {
+            lists::draw_documents(app, documents, frame, page);
+        }
+        (Level::Sentences, Drill { sentences: Some(sentences), .. }) => text::draw_text(app, sentences, frame, page),
+        (Level::Tokens, Drill { sentences: Some(sentences), tokens: Some(tokens), .. }) => {
+            text::draw_tokens(app, sentences, tokens, frame, page);
+        }
+        _ => {}
+    }
+}
+
+/// Where one is: `因子 tone › Q5 › 2024-03-15 › 300731.SZ 启澜生物 › 公告 › 第 2 句 › 词`.
+fn breadcrumbs<'a>(app: &App, drill: &Drill, columns: usize) -> Line<'a> {
+    let mut crumbs = vec![format!("{} {}", app.say(words::FACTOR), drill.factor)];
+    crumbs.extend(drill.quantile().map(|quantile| format!("Q{quantile}")));
+    crumbs.extend(drill.day().map(|day| day.to_string()));
+    if let Some(documents) = &drill.documents {
+        crumbs.push(format!("{} {}", documents.code, documents.name).trim_end().to_owned());
+    }
+    if let Some(sentences) = &drill.sentences {
+        crumbs.push(app.say(words::kind(sentences.kind)).to_owned());
+        if sentences.sentence().is_some() {
+            crumbs.push(match app.language {
+                Language::Zh => format!("第 {} 句", sentences.at + 1),
+                Language::En => format!("sentence {}", sentences.at + 1),
+            });
+        }
+    }
+    crumbs.extend(drill.tokens.as_ref().map(|_| app.say(super::super::words::WORDS_LEVEL).to_owned()));
+    let last = crumbs.pop().unwrap_or_default();
+    let before: String = crumbs.iter().map(|crumb| format!("{crumb} › ")).collect();
+    let room = columns.saturating_sub(1 + width::width(&last));
+    Line::from(vec![
+        Span::styled(format!(" {}", width::cut(&before, room)), look::DIM),
+        Span::styled(width::cut(&last, columns.saturating_sub(1)), look::STRONG),
+    ])
+}
+
+/// A pane that says that something is looked for, or why it was not found.
+pub(super) fn draw_waiting<T>(app: &App, asked: &Errand<T>, title: String, frame: &mut Frame<'_>, area: Rect) {
+    let line = match asked.fault() {
+        Some(error) => Line::styled(error.to_owned(), look::BAD),
+        None => Line::styled(app.say(words::READING), look::DIM),
+    };
+    frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(look::pane(title, true)), area);
+}
+
+/// The sign of the marked line, which also stands where there are no colours.
+pub(in crate::factor) fn mark(marked: bool) -> &'static str {
+    if marked { "▶" } else { " " }
+}

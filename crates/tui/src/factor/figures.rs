@@ -1,0 +1,202 @@
+//! The figures of the factor page: what the factor is, how it was tested, and the values at the cursor.
+
+use chrono::NaiveDate;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::picture::{Horizon, Picture};
+use super::words as own;
+use super::{Factor, Judgement};
+use crate::app::App;
+use crate::words::{self, Word};
+use crate::{figures, look, width};
+use inkstone_base::language::Language;
+
+/// The factors there are, the one shown bright.
+pub(super) fn title<'a>(app: &App, room: usize) -> Line<'a> {
+    let factors = &app.workspace.factors;
+    let mut spans = vec![Span::raw(format!(" {} ", app.say(words::FACTOR)))];
+    if factors.len() > 1 {
+        spans.push(Span::styled(format!("{}/{} ", app.factor.selected + 1, factors.len()), look::DIM));
+    }
+    let each = (room.saturating_sub(20) / factors.len().clamp(1, 4)).max(8);
+    // With many factors the list begins at the one shown.
+    for (i, name) in factors.iter().enumerate().skip(app.factor.selected.saturating_sub(1)).take(4) {
+        let style = if i == app.factor.selected { look::KEY.patch(look::STRONG) } else { look::DIM };
+        spans.push(Span::styled(format!("{} ", width::cut(name, each)), style));
+    }
+    Line::from(spans)
+}
+
+/// A figure after its name, coloured by its sign where a sign is good or bad.
+fn figure<'a>(app: &App, name: Word, value: String, sign: Option<f64>) -> [Span<'a>; 2] {
+    let style = sign.map_or(look::STRONG, |v| look::of_sign(v, app.workspace.red_up).patch(look::STRONG));
+    [Span::styled(format!("{} ", app.say(name)), look::DIM), Span::styled(format!("{value}  "), style)]
+}
+
+/// Figures in one line, as many as fit whole.
+fn figure_line<'a>(figures: Vec<[Span<'a>; 2]>, columns: usize) -> Line<'a> {
+    let mut spans = Vec::new();
+    let mut used = 0;
+    for figure in figures {
+        let wide: usize = figure.iter().map(|s| width::width(s.content.trim_end())).sum::<usize>() + 1;
+        if used + wide > columns {
+            break;
+        }
+        used += wide + 2;
+        spans.extend(figure);
+    }
+    Line::from(spans)
+}
+
+pub(super) fn draw_figures(
+    app: &App,
+    factor: &Factor,
+    picture: &Picture,
+    frame: &mut Frame<'_>,
+    [area, beside]: [Rect; 2],
+) {
+    let outcome = &picture.outcome;
+    let total = &outcome.long_short.total;
+    let wide = beside.width > 0;
+    let horizon = picture.horizons.get(factor.horizon);
+    let held = horizon.map(|horizon| format!("{}d", horizon.days)).unwrap_or_default();
+    let mut ic = Vec::new();
+    if let Some(horizon) = horizon {
+        let s = &horizon.summary;
+        if !wide {
+            ic.push(figure(app, words::HORIZON, held.clone(), None));
+        }
+        ic.push(figure(app, words::RANK_IC, figures::rank_ic(s.mean), Some(s.mean)));
+        ic.push(figure(app, words::ICIR, figures::ratio(s.icir), Some(s.icir)));
+        ic.push(figure(app, words::T_NW, figures::ratio(s.t_nw), Some(s.t_nw)));
+        ic.push(figure(app, words::POSITIVE, figures::percent(s.positive), None));
+        ic.push(figure(app, words::DAYS, figures::count(s.n as u64), None));
+    }
+    let coverage = figure(app, words::COVERAGE, figures::percent(picture.coverage), None);
+    let mut book = vec![
+        figure(app, words::ANNUAL, figures::percent(total.annual_return), Some(total.annual_return)),
+        figure(app, words::SHARPE, figures::ratio(total.sharpe), Some(total.sharpe)),
+        figure(app, words::DRAWDOWN, figures::percent(total.max_drawdown), Some(total.max_drawdown)),
+        figure(app, words::TURNOVER, figures::percent(outcome.long_short.mean_turnover()), None),
+    ];
+    let room = |area: Rect| area.width.saturating_sub(2) as usize;
+    let alignment = words::alignment(app.language, outcome);
+    let mut block = look::pane(title(app, room(area)), false);
+    if outcome.refused.values > 0 {
+        let refused = format!(" {} {} ", app.say(words::REFUSED), figures::count(outcome.refused.values));
+        block = block.title_bottom(Line::styled(refused, look::NOTE).right_aligned());
+    }
+    let judged = picture.judgement.as_ref().map(|judgement| judged(app, judgement));
+    if wide {
+        let span = match (picture.dates.first(), picture.dates.last()) {
+            (Some(first), Some(last)) => format!("{first}..{last}"),
+            _ => "–".to_owned(),
+        };
+        let dates = figure(app, own::KNOWN_FROM, span, None);
+        let aligned = format!("{} {alignment}", app.say(own::ALIGNED));
+        let lines = vec![figure_line(vec![dates, coverage], room(area)), Line::styled(aligned, look::DIM)];
+        frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), area);
+        let mut lines = vec![figure_line(ic, room(beside)), figure_line(book, room(beside))];
+        lines.extend(judged.map(|judged| figure_line(judged, room(beside))));
+        let title = format!(" {} · {} {held} ", app.say(own::TESTS), app.say(words::HORIZON));
+        return frame.render_widget(Paragraph::new(lines).block(look::pane(title, false)), beside);
+    }
+    book.push(coverage);
+    let alignment = Line::styled(width::cut(&alignment, room(area)), look::DIM);
+    let mut lines = vec![alignment, figure_line(ic, room(area)), figure_line(book, room(area))];
+    lines.extend(judged.map(|judged| figure_line(judged, room(area))));
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+/// What linter and ledger say: `未来函数检查 9/10  已尝试 17 → DSR 0.83`.
+fn judged<'a>(app: &App, judgement: &Judgement) -> Vec<[Span<'a>; 2]> {
+    let mut said = Vec::new();
+    let plain = |name: Word| Span::styled(format!("{} ", app.say(name)), look::DIM);
+    if judgement.checks > 0 {
+        let (sign, style) = match judgement {
+            Judgement { failed: 0, warned: 0, .. } => (" ✓".to_owned(), look::GOOD),
+            Judgement { failed: 0, warned, .. } => (format!(" !{warned}"), look::NOTE),
+            Judgement { failed, .. } => (format!(" ✗{failed}"), look::BAD),
+        };
+        let tally = format!("{}/{}{sign}  ", judgement.passed, judgement.checks);
+        said.push([plain(words::LOOK_AHEAD_CHECK), Span::styled(tally, style)]);
+    } else {
+        let undone = format!("{}  ", app.say(own::UNLINTED));
+        said.push([plain(words::LOOK_AHEAD_CHECK), Span::styled(undone, look::NOTE)]);
+    }
+    if judgement.trials > 0 {
+        let tried = match app.language {
+            Language::Zh => format!("{} 次", figures::count(judgement.trials)),
+            Language::En => format!("{} times", figures::count(judgement.trials)),
+        };
+        let worth = format!("{tried} → DSR {}  ", figures::probability(judgement.deflated_sharpe));
+        said.push([plain(words::TRIED), Span::styled(worth, look::STRONG)]);
+    }
+    if judgement.ledger_changed {
+        said.push([Span::raw(""), Span::styled(app.say(words::LEDGER_CHANGED), look::BAD)]);
+    }
+    said
+}
+
+/// The figures of the quantile whose bar is marked.
+pub(super) fn bar_line<'a>(app: &App, factor: &Factor, horizon: &Horizon, columns: usize) -> Line<'a> {
+    let bar = factor.bar();
+    let mean = 100.0 * value_at(&horizon.layers, bar);
+    let mut figures = vec![
+        [Span::raw(" "), Span::styled(format!("Q{}/{}  ", bar + 1, horizon.layers.len()), look::STRONG)],
+        figure(app, own::MEAN_RETURN, format!("{} %", figures::signed(mean, 3)), Some(mean)),
+    ];
+    let error = 100.0 * value_at(&horizon.errors, bar);
+    if error.is_finite() {
+        figures.push(figure(app, own::STANDARD_ERROR, format!("{} %", figures::number(error, 3)), None));
+    }
+    figures.push([Span::raw(""), Span::styled(format!("{}  ", app.say(own::CHOOSE_BAR)), look::DIM)]);
+    figure_line(figures, columns)
+}
+
+/// The values at the date of the cursor; before it was moved, how to move it.
+pub(super) fn cursor_line<'a>(
+    app: &App,
+    factor: &Factor,
+    picture: &Picture,
+    at: Option<NaiveDate>,
+    columns: usize,
+) -> Line<'a> {
+    let Some(at) = at else {
+        let span = match (picture.dates.first(), picture.dates.last()) {
+            (Some(first), Some(last)) => format!(" {first}..{last}  "),
+            _ => String::new(),
+        };
+        return Line::from(vec![Span::raw(span), Span::styled(app.say(words::MOVE_CURSOR), look::DIM)]);
+    };
+    let mut line = vec![[Span::raw(" "), Span::styled(format!("{at}  "), look::STRONG)]];
+    if let Some(horizon) = picture.horizons.get(factor.horizon)
+        && let Ok(i) = horizon.dates.binary_search(&at)
+    {
+        let rank_ic = value_at(&horizon.rank_ic, i);
+        line.push(figure(app, words::RANK_IC, figures::signed(rank_ic, 3), Some(rank_ic)));
+        line.push(figure(app, words::SUM, figures::signed(value_at(&horizon.sum, i), 2), None));
+    }
+    let book = &picture.outcome.long_short;
+    if let Ok(i) = book.dates.binary_search(&at) {
+        line.push(figure(app, words::NET, figures::number(value_at(&picture.wealth, i), 3), None));
+        line.push(figure(app, words::FALL, figures::percent(value_at(&picture.drawdown, i)), None));
+        let day = 100.0 * value_at(&book.net, i);
+        line.push(figure(app, words::DAY_RETURN, format!("{} %", figures::signed(day, 2)), Some(day)));
+    }
+    let coverage = &picture.outcome.coverage;
+    if let Ok(i) = coverage.dates.binary_search(&at) {
+        let names = |counts: &[u32]| counts.get(i).map_or("–".to_owned(), |n| figures::count(u64::from(*n)));
+        let value = format!("{}/{}", names(&coverage.names), names(&coverage.universe));
+        line.push(figure(app, words::NAMES, value, None));
+    }
+    figure_line(line, columns)
+}
+
+/// A value of a series; NaN where a file has fewer values than dates.
+fn value_at(values: &[f64], i: usize) -> f64 {
+    values.get(i).copied().unwrap_or(f64::NAN)
+}

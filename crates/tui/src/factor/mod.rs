@@ -1,0 +1,440 @@
+//! The factor page: the backtest of one factor, read off a date or a quantile at a time, and what is behind it.
+
+mod charts;
+mod checks;
+mod drill;
+mod figures;
+mod memory;
+mod picture;
+#[cfg(test)]
+mod screens;
+mod tracing;
+mod view;
+mod words;
+
+use std::sync::Arc;
+
+use chrono::NaiveDate;
+use ratatui::layout::{Position, Rect};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use tracing::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
+pub(crate) use view::draw;
+
+use super::commands::Action;
+use super::desk::{Desk, Order, Work};
+use super::errand::Errand;
+use super::page::{Chart, PageState, Table};
+use checks::Checks;
+use drill::Drill;
+use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_base::shell::quoted;
+use inkstone_report::{FactorPage, factor_charts};
+use memory::{Memory, Way};
+use picture::Picture;
+
+/// Trading days of a month, the step of the page keys.
+const MONTH: usize = 21;
+
+/// The backtest of a factor; none inside: there is none.
+type Asked = Errand<Option<Box<Picture>>>;
+
+/// State of the page.
+#[derive(Default)]
+pub struct Factor {
+    selected: usize,
+    /// Name of the factor.
+    name: Option<String>,
+    /// What is shown, and what was asked for anew.
+    loaded: Option<Asked>,
+    coming: Option<Asked>,
+    horizon: usize,
+    cursor: Option<usize>,
+    chart: LayerChart,
+    focus: Focus,
+    /// The quantile whose bar is marked, from 0; the highest until one is chosen.
+    bar: Option<usize>,
+    /// The way down to words, while it is gone.
+    drill: Option<Drill>,
+    /// The verdicts of the linter, while they are listed.
+    checks: Option<Checks>,
+    /// Where an earlier session was, until the backtest is there.
+    memory: Option<Memory>,
+}
+
+/// What the lower left chart shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum LayerChart {
+    /// Growth of 1 by layer.
+    #[default]
+    Wealth,
+    /// Mean return by layer at the horizon chosen.
+    Means,
+    /// Mean RankIC against single days after the trade.
+    Decay,
+}
+
+/// Which pane of the front the arrows go along, and Enter goes down from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Focus {
+    /// The dates of the curves.
+    #[default]
+    Dates,
+    /// The bars of the quantiles.
+    Layers,
+}
+
+impl Factor {
+    /// The page, beginning with this factor.
+    pub fn at(selected: usize) -> Factor {
+        Factor { selected, ..Factor::default() }
+    }
+
+    fn ask(&mut self, desk: &Desk<'_>) {
+        let factors = &desk.workspace.factors;
+        self.selected = self.selected.min(factors.len().saturating_sub(1));
+        self.name = factors.get(self.selected).cloned();
+        self.coming = self.name.clone().map(|name| {
+            let workspace = desk.workspace.clone();
+            desk.errand("a backtest", move |_| Picture::read(&workspace, &name))
+        });
+    }
+
+    /// Takes in what has come, and goes where an earlier session was.
+    fn take(&mut self, desk: &Desk<'_>) {
+        if !self.coming.as_mut().is_some_and(Errand::look) {
+            return;
+        }
+        self.loaded = self.coming.take();
+        let memory = self.memory.take().unwrap_or_default();
+        let Some(picture) = self.picture() else { return };
+        let days = |days: usize| picture.horizons.iter().position(|horizon| horizon.days == days);
+        let horizon = memory.horizon.and_then(days).unwrap_or(self.horizon);
+        let cursor = memory.date.and_then(|date| picture.dates.binary_search(&date).ok()).or(self.cursor);
+        let last = picture.dates.len().checked_sub(1);
+        self.cursor = cursor.zip(last).map(|(at, last)| at.min(last));
+        self.horizon = horizon.min(self.horizons().saturating_sub(1));
+        if let Some(way) = memory.way {
+            self.go_along(way, desk);
+        }
+        if self.layers() == 0 {
+            self.focus = Focus::Dates;
+        }
+    }
+
+    /// Goes down the way that an earlier session went.
+    fn go_along(&mut self, way: Way, desk: &Desk<'_>) {
+        let Some((picture, factor)) = self.picture().zip(self.name.as_deref()) else { return };
+        let drill = match way {
+            Way { quantile: Some(quantile), .. } => Drill::of_quantile(factor, quantile, desk),
+            Way { date: Some(date), .. } => {
+                let dates: Vec<NaiveDate> = picture.dates_with_names().collect();
+                let at = dates.binary_search(&date).ok();
+                at.and_then(|at| Drill::of_date(factor, dates, at, desk))
+            }
+            _ => None,
+        };
+        self.drill = drill.map(|drill| drill.along(way));
+    }
+
+    /// Holding periods there are.
+    pub fn horizons(&self) -> usize {
+        self.picture().map_or(0, |p| p.horizons.len())
+    }
+
+    /// The holding period chosen, in trading days.
+    fn horizon_days(&self) -> Option<usize> {
+        Some(self.picture()?.horizons.get(self.horizon)?.days)
+    }
+
+    /// Quantiles that have a bar.
+    fn layers(&self) -> usize {
+        self.picture().and_then(|p| p.horizons.get(self.horizon)).map_or(0, |horizon| horizon.layers.len())
+    }
+
+    /// The quantile whose bar is marked, from 0.
+    fn bar(&self) -> usize {
+        let last = self.layers().saturating_sub(1);
+        self.bar.map_or(last, |bar| bar.min(last))
+    }
+
+    fn picture(&self) -> Option<&Picture> {
+        self.loaded.as_ref()?.get()?.as_deref()
+    }
+
+    /// Whether the curves are shown, and nothing lies over them.
+    pub(crate) fn is_front(&self) -> bool {
+        self.drill.is_none() && self.checks.is_none() && self.picture().is_some()
+    }
+
+    /// Whether there is something below what is marked.
+    pub(crate) fn can_drill(&self, there_is_a_way: bool) -> bool {
+        match &self.drill {
+            Some(drill) => drill.can_open(),
+            None if !there_is_a_way || !self.is_front() => false,
+            None if self.focus == Focus::Layers => self.layers() > 0,
+            None => self.picture().is_some_and(|p| p.dates_with_names().next().is_some()),
+        }
+    }
+
+    /// Whether there is something to the left and right of what is shown.
+    pub(crate) fn can_go_aside(&self) -> bool {
+        match &self.drill {
+            Some(drill) => drill.has_beside(),
+            None => self.is_front() && self.picture().is_some_and(|p| !p.dates.is_empty()),
+        }
+    }
+
+    /// Whether a list can be put in another order.
+    pub(crate) fn can_sort(&self) -> bool {
+        self.drill.as_ref().is_some_and(Drill::lists_returns)
+    }
+
+    /// Whether the quantiles can be gone to, or names cut down to one of them.
+    pub(crate) fn can_choose_layer(&self) -> bool {
+        match &self.drill {
+            Some(drill) => drill.can_filter(),
+            None => self.is_front() && self.layers() > 0,
+        }
+    }
+
+    /// Whether a holding period makes a difference to what is shown.
+    pub(crate) fn shows_returns(&self) -> bool {
+        self.checks.is_none() && self.drill.as_ref().is_none_or(Drill::lists_returns)
+    }
+
+    /// Whether the verdicts of the linter can be listed, or found anew.
+    pub(crate) fn can_check(&self) -> bool {
+        self.drill.is_none() && self.picture().is_some()
+    }
+
+    /// Does what is of the factor as a whole.
+    fn show(&mut self, action: Action, desk: &Desk<'_>) {
+        let count = desk.workspace.factors.len().max(1);
+        match action {
+            Action::NextFactor => self.select((self.selected + 1) % count, desk),
+            Action::PreviousFactor => self.select((self.selected + count - 1) % count, desk),
+            Action::Horizon => {
+                self.horizon = (self.horizon + 1) % self.horizons().max(1);
+                if let Some(drill) = &mut self.drill {
+                    drill.sort(self.horizon);
+                }
+            }
+            Action::Layers => {
+                self.chart = match self.chart {
+                    LayerChart::Wealth => LayerChart::Means,
+                    LayerChart::Means => LayerChart::Decay,
+                    LayerChart::Decay => LayerChart::Wealth,
+                };
+                // The bars that the arrows went along are not there any more.
+                self.focus = Focus::Dates;
+            }
+            Action::Quantile => match self.focus {
+                Focus::Dates => (self.focus, self.chart) = (Focus::Layers, LayerChart::Means),
+                Focus::Layers => self.focus = Focus::Dates,
+            },
+            Action::Drill => self.open(desk),
+            _ => self.step(action),
+        }
+    }
+
+    fn select(&mut self, factor: usize, desk: &Desk<'_>) {
+        self.close();
+        (self.selected, self.loaded, self.checks) = (factor, None, None);
+        self.ask(desk);
+    }
+
+    /// Goes down: to the dates of the quantile whose bar is marked, or to the names of the date of the cursor or the last one before it
+    /// that has some.
+    fn open(&mut self, desk: &Desk<'_>) {
+        let Some((picture, factor)) = self.picture().zip(self.name.as_deref()) else { return };
+        if self.focus == Focus::Layers {
+            let quantile = u16::try_from(self.bar() + 1).unwrap_or(u16::MAX);
+            self.drill = Drill::of_quantile(factor, quantile, desk);
+            return;
+        }
+        let dates: Vec<NaiveDate> = picture.dates_with_names().collect();
+        let at = self.cursor.and_then(|i| picture.dates.get(i)).or(dates.last()).copied();
+        let Some(at) = at.filter(|_| !dates.is_empty()) else { return };
+        let date = dates.partition_point(|date| *date <= at).saturating_sub(1);
+        self.drill = Drill::of_date(factor, dates, date, desk);
+    }
+
+    /// Goes up to the curves, at the date whose names were listed.
+    fn close(&mut self) {
+        let Some(drill) = self.drill.take() else { return };
+        let at = drill.day().zip(self.picture()).and_then(|(day, picture)| picture.dates.binary_search(&day).ok());
+        self.cursor = at.or(self.cursor);
+    }
+
+    fn step(&mut self, action: Action) {
+        let Some(last) = self.picture().and_then(|p| p.dates.len().checked_sub(1)) else { return };
+        let of_layers = self.focus == Focus::Layers;
+        let (at, last) =
+            if of_layers { (self.bar(), self.layers().saturating_sub(1)) } else { (self.cursor.unwrap_or(last), last) };
+        let to = match action {
+            Action::Left => at.saturating_sub(1),
+            Action::Right => at + 1,
+            Action::PageUp => at.saturating_sub(MONTH),
+            Action::PageDown => at + MONTH,
+            Action::First => 0,
+            Action::Last => last,
+            _ => return,
+        };
+        *(if of_layers { &mut self.bar } else { &mut self.cursor }) = Some(to.min(last));
+    }
+
+    /// Lists the verdicts of the linter; where there are none yet, or they are listed already, it is started.
+    fn check(&mut self, desk: &Desk<'_>) {
+        let Some(picture) = self.picture() else { return };
+        let known = picture.verdicts.as_ref().is_ok_and(|verdicts| !verdicts.is_empty());
+        if !known || self.checks.is_some() {
+            self.start("lint", words::JOB_LINT, desk);
+        }
+        self.checks.get_or_insert_default();
+    }
+
+    /// Starts the pipeline up to a stage.
+    fn start(&self, stage: &'static str, name: Word, desk: &Desk<'_>) {
+        let Some(run) = desk.workspace.stages.clone() else {
+            return desk.order(Order::Say(desk.say(words::NO_STAGES).to_owned()));
+        };
+        let (name, command) = (desk.say(name).to_owned(), desk.headless(stage, ""));
+        desk.order(Order::Say(format!("{name}: {}", desk.say(words::STARTED))));
+        desk.order(Order::Start(Work { name, command, writes: true, run: Arc::new(move |ctx: &Ctx| run(stage, ctx)) }));
+    }
+
+    fn click_front(&mut self, at: Position, page: Rect) {
+        let Some((picture, horizon)) = self.picture().and_then(|p| Some((p, p.horizons.get(self.horizon)?))) else {
+            return;
+        };
+        match view::place(picture, horizon, self.chart, at, page) {
+            Some(view::Place::Date(date)) => {
+                let last = picture.dates.len().saturating_sub(1);
+                let at = picture.dates.partition_point(|there| *there < date).min(last);
+                (self.cursor, self.focus) = (Some(at), Focus::Dates);
+            }
+            Some(view::Place::Bar(bar)) => (self.bar, self.focus) = (Some(bar), Focus::Layers),
+            None => {}
+        }
+    }
+}
+
+impl PageState for Factor {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        let remembered = self.memory.as_ref().and_then(|memory| memory.factor.as_ref());
+        let at = remembered.and_then(|name| desk.workspace.factors.iter().position(|factor| factor == name));
+        self.selected = at.unwrap_or(self.selected);
+        self.ask(desk);
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
+        match (action, &mut self.checks, &mut self.drill) {
+            (Action::Export, ..) => self.start("export", words::JOB_EXPORT, desk),
+            (Action::Report, ..) => self.start("report", words::JOB_REPORT, desk),
+            (Action::Checks, ..) => self.check(desk),
+            (Action::NextFactor | Action::PreviousFactor | Action::Horizon, ..) => self.show(action, desk),
+            (Action::Back, Some(_), _) => self.checks = None,
+            (_, Some(checks), _) => checks.step(action, verdicts, area),
+            (_, None, None) => self.show(action, desk),
+            (Action::Drill, _, Some(drill)) => drill.down(desk),
+            (Action::Left | Action::Right, _, Some(drill)) => drill.aside(action == Action::Right, desk),
+            (Action::Back, _, Some(drill)) => {
+                if !drill.up() {
+                    self.close();
+                }
+            }
+            (_, _, Some(drill)) => drill.act(action, self.horizon, area),
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
+        self.take(desk);
+        let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
+        if let Some(checks) = &mut self.checks {
+            checks.arrange(verdicts, area);
+        }
+        if let Some(drill) = &mut self.drill {
+            drill.arrange(area, self.horizon, desk);
+        }
+    }
+
+    fn waiting(&self) -> bool {
+        self.coming.is_some() || self.drill.as_ref().is_some_and(Drill::waiting)
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.drill.is_some() || self.checks.is_some()
+    }
+
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+        let verdicts = self.picture().and_then(|p| p.verdicts.as_ref().ok()).map_or(0, Vec::len);
+        match (&mut self.checks, &mut self.drill) {
+            (Some(checks), _) => checks.click(at, verdicts, area),
+            (None, Some(drill)) => drill.click(at, area),
+            (None, None) => self.click_front(at, area),
+        }
+    }
+
+    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        let picture = self.picture()?;
+        match (&self.checks, &self.drill) {
+            (Some(_), _) => Some(checks::table(picture.verdicts.as_ref().ok()?, desk)),
+            (None, Some(drill)) => drill.table(desk),
+            (None, None) => Some(view::years(picture, desk)),
+        }
+    }
+
+    fn charts(&self, desk: &Desk<'_>) -> Vec<Chart> {
+        let Some(picture) = self.picture().filter(|_| self.is_front()) else { return Vec::new() };
+        let page = FactorPage {
+            outcome: &picture.outcome,
+            events: picture.events.as_ref(),
+            verdicts: picture.verdicts.as_deref().unwrap_or_default(),
+            looks: None,
+            experiments: &[],
+            manifest: &Value::Null,
+            note: desk.workspace.note.as_deref().unwrap_or_default(),
+        };
+        let name = |stem: &str| format!("{}-{}", picture.outcome.factor, stem.replace('_', "-"));
+        let charts = factor_charts(&page, desk.language).unwrap_or_default().into_iter();
+        charts.map(|(stem, svg)| Chart { name: name(&stem), svg }).collect()
+    }
+
+    fn command(&self, desk: &Desk<'_>) -> Option<String> {
+        let flags = self.drill.as_ref().map(Drill::flags);
+        Some(match (flags, &self.name) {
+            _ if self.checks.is_some() => desk.headless("lint", ""),
+            (Some(flags), Some(name)) => desk.headless(&format!("trace {}", quoted(name)), &flags),
+            (_, Some(_)) => desk.headless("backtest", ""),
+            (_, None) => return None,
+        })
+    }
+
+    fn remember(&self) -> Value {
+        let memory = Memory {
+            factor: self.name.clone(),
+            horizon: self.horizon_days(),
+            date: self.cursor.and_then(|at| self.picture()?.dates.get(at).copied()),
+            chart: self.chart,
+            focus: self.focus,
+            bar: self.bar,
+            way: self.drill.as_ref().map(Drill::way),
+        };
+        serde_json::to_value(memory).unwrap_or_default()
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        let Ok(memory) = Memory::deserialize(memory) else { return };
+        (self.chart, self.focus, self.bar) = (memory.chart, memory.focus, memory.bar);
+        if self.focus == Focus::Layers {
+            self.chart = LayerChart::Means;
+        }
+        self.memory = Some(memory);
+    }
+}

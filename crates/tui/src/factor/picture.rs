@@ -1,0 +1,221 @@
+//! A backtest made ready to draw: sums, means by month and growth curves, so that drawing computes nothing.
+
+use anyhow::Result;
+use chrono::{Datelike, NaiveDate};
+use serde::de::DeserializeOwned;
+
+use super::Judgement;
+use crate::Workspace;
+use inkstone_base::disk;
+use inkstone_lab::backtest::events::EventStudy;
+use inkstone_lab::backtest::{Coverage, IcSummary, Outcome};
+use inkstone_lab::lint::Verdict;
+
+/// A backtest and what is drawn of it.
+#[derive(Debug)]
+pub(super) struct Picture {
+    /// The backtest.
+    pub outcome: Outcome,
+    /// By horizon, as in the outcome.
+    pub horizons: Vec<Horizon>,
+    /// Growth of 1 of the long-short portfolio after costs, by its dates.
+    pub wealth: Vec<f64>,
+    /// Fall of that from its highest value so far, 0 or negative.
+    pub drawdown: Vec<f64>,
+    /// Mean over dates of names with a value / names that traded.
+    pub coverage: f64,
+    /// All dates that any curve has, ascending: where the cursor can stand.
+    pub dates: Vec<NaiveDate>,
+    /// What linter and ledger say; none where they have said nothing.
+    pub judgement: Option<Judgement>,
+    /// The verdicts of the checks for look-ahead, empty before they ran; or why they cannot be read.
+    pub verdicts: Result<Vec<Verdict>, String>,
+    /// Returns around documents, for the charts that are saved.
+    pub events: Option<EventStudy>,
+}
+
+/// Information coefficients at one horizon.
+#[derive(Debug)]
+pub(super) struct Horizon {
+    /// Trading days.
+    pub days: usize,
+    /// Dates.
+    pub dates: Vec<NaiveDate>,
+    /// Rank correlation by date.
+    pub rank_ic: Vec<f64>,
+    /// Its sum up to each date; a date without one adds nothing.
+    pub sum: Vec<f64>,
+    /// The summary of the rank correlations.
+    pub summary: IcSummary,
+    /// Mean return by quantile, where the layers have this horizon, and its standard error.
+    pub layers: Vec<f64>,
+    pub errors: Vec<f64>,
+}
+
+/// A span of the calendar that a bar stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Month,
+    Quarter,
+    Year,
+}
+
+impl Step {
+    /// The span a date lies in, as a number that grows with time.
+    fn of(self, date: NaiveDate) -> i32 {
+        let month = date.month0() as i32;
+        match self {
+            Step::Month => 12 * date.year() + month,
+            Step::Quarter => 4 * date.year() + month / 3,
+            Step::Year => date.year(),
+        }
+    }
+}
+
+impl Picture {
+    /// Prepares a backtest.
+    pub(super) fn of(outcome: Outcome) -> Picture {
+        let layers_at = |days: usize, rows: &[Vec<f64>]| {
+            let at = outcome.layers.horizons.iter().position(|h| *h == days);
+            at.and_then(|i| rows.get(i)).cloned().unwrap_or_default()
+        };
+        let horizons: Vec<Horizon> = outcome
+            .ic
+            .iter()
+            .map(|ic| Horizon {
+                days: ic.horizon,
+                dates: ic.dates.clone(),
+                rank_ic: ic.rank_ic.clone(),
+                sum: running_sum(&ic.rank_ic),
+                summary: ic.rank_ic_summary,
+                layers: layers_at(ic.horizon, &outcome.layers.mean),
+                errors: layers_at(ic.horizon, &outcome.layers.stderr),
+            })
+            .collect();
+        let wealth = growth(&outcome.long_short.net);
+        let drawdown = drawdown(&wealth);
+        let coverage = outcome.coverage.mean_share();
+        let mut dates: Vec<NaiveDate> = horizons.iter().flat_map(|h| &h.dates).copied().collect();
+        dates.extend(&outcome.layers.dates);
+        dates.extend(&outcome.long_short.dates);
+        dates.sort_unstable();
+        dates.dedup();
+        let (judgement, verdicts, events) = (None, Ok(Vec::new()), None);
+        Picture { outcome, horizons, wealth, drawdown, coverage, dates, judgement, verdicts, events }
+    }
+
+    /// Reads what there is of a factor; none before its backtest.
+    pub(super) fn read(workspace: &Workspace, name: &str) -> Result<Option<Box<Picture>>> {
+        let project = &workspace.project;
+        if !project.backtest(name).exists() {
+            return Ok(None);
+        }
+        // A ledger that a run holds, verdicts or events that cannot be read are no reason to show no backtest.
+        let judgement = workspace.judgement.as_ref().and_then(|of| of(name).ok().flatten());
+        let verdicts = read_if_there(&project.lint(name)).map(Option::unwrap_or_default);
+        let verdicts = verdicts.map_err(|error| format!("{error:#}"));
+        let events = read_if_there::<Option<EventStudy>>(&project.events(name)).ok().flatten().flatten();
+        let picture = Picture::of(disk::read_json::<Outcome>(&project.backtest(name))?);
+        Ok(Some(Box::new(Picture { judgement, verdicts, events, ..picture })))
+    }
+
+    /// The dates on which there are names with a value, ascending.
+    pub(crate) fn dates_with_names(&self) -> impl Iterator<Item = NaiveDate> {
+        let Coverage { dates, names, .. } = &self.outcome.coverage;
+        dates.iter().zip(names).filter(|(_, names)| **names > 0).map(|(date, _)| *date)
+    }
+}
+
+fn read_if_there<T: DeserializeOwned>(path: &std::path::Path) -> Result<Option<T>> {
+    path.exists().then(|| disk::read_json(path)).transpose()
+}
+
+/// The sums up to each value; NaN adds nothing.
+fn running_sum(values: &[f64]) -> Vec<f64> {
+    let mut sum = 0.0;
+    values
+        .iter()
+        .map(|v| {
+            sum += if v.is_finite() { *v } else { 0.0 };
+            sum
+        })
+        .collect()
+}
+
+/// Growth of 1 by these returns; a day without a return leaves it.
+fn growth(returns: &[f64]) -> Vec<f64> {
+    let mut wealth = 1.0;
+    returns
+        .iter()
+        .map(|r| {
+            wealth *= 1.0 + if r.is_finite() { *r } else { 0.0 };
+            wealth
+        })
+        .collect()
+}
+
+/// The fall from the highest value so far, counting the 1 that it began with.
+fn drawdown(wealth: &[f64]) -> Vec<f64> {
+    let mut peak: f64 = 1.0;
+    wealth
+        .iter()
+        .map(|w| {
+            peak = peak.max(*w);
+            w / peak - 1.0
+        })
+        .collect()
+}
+
+/// The mean of the finite values in each span of the calendar that has any, with the first date of it.
+fn means(dates: &[NaiveDate], values: &[f64], step: Step) -> Vec<(NaiveDate, f64)> {
+    let mut means: Vec<(NaiveDate, f64, usize)> = Vec::new();
+    for (&date, &value) in dates.iter().zip(values).filter(|(_, v)| v.is_finite()) {
+        match means.last_mut() {
+            Some((first, sum, n)) if step.of(*first) == step.of(date) => (*sum, *n) = (*sum + value, *n + 1),
+            _ => means.push((date, value, 1)),
+        }
+    }
+    means.into_iter().map(|(date, sum, n)| (date, sum / n as f64)).collect()
+}
+
+/// Means by the shortest span of which at most `most` fit; years beyond that lose the earliest.
+pub(crate) fn fitting_means(dates: &[NaiveDate], values: &[f64], most: usize) -> (Step, Vec<(NaiveDate, f64)>) {
+    for step in [Step::Month, Step::Quarter] {
+        let means = means(dates, values, step);
+        if means.len() <= most {
+            return (step, means);
+        }
+    }
+    let mut years = means(dates, values, Step::Year);
+    years.drain(..years.len().saturating_sub(most));
+    (Step::Year, years)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day(text: &str) -> NaiveDate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn means_are_taken_by_the_longest_list_that_fits() {
+        let dates = ["2023-01-05", "2023-01-09", "2023-02-01", "2023-07-03", "2024-01-02"].map(day);
+        let values = [0.1, 0.3, f64::NAN, -0.2, 0.4];
+        let (step, months) = fitting_means(&dates, &values, 9);
+        assert_eq!(step, Step::Month);
+        assert_eq!(months, [(dates[0], 0.2), (dates[3], -0.2), (dates[4], 0.4)]);
+        let (step, years) = fitting_means(&dates, &values, 1);
+        assert_eq!((step, years), (Step::Year, vec![(dates[4], 0.4)]));
+    }
+
+    #[test]
+    fn growth_and_drawdown_pass_over_missing_days() {
+        let wealth = growth(&[0.5, f64::NAN, -0.5]);
+        assert_eq!(wealth, [1.5, 1.5, 0.75]);
+        assert_eq!(drawdown(&wealth), [0.0, 0.0, -0.5]);
+        assert_eq!(drawdown(&growth(&[-0.25])), [-0.25]);
+        assert_eq!(running_sum(&[0.5, f64::NAN, -0.25]), [0.5, 0.5, 0.25]);
+    }
+}

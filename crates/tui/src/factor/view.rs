@@ -1,0 +1,304 @@
+//! The picture of the factor page: its figures, its charts, and the values at the cursor.
+
+use chrono::NaiveDate;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::{Color, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Paragraph, Wrap};
+
+use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars, draw_curves, points};
+use super::figures::{bar_line, cursor_line, draw_figures, title};
+use super::picture::{Horizon, Picture, Step, fitting_means};
+use super::words as own;
+use super::{Factor, Focus, LayerChart, checks, drill};
+use crate::app::App;
+use crate::desk::Desk;
+use crate::page::{Table, exact};
+use crate::words;
+use crate::{figures, look, width};
+
+/// Height from which the figures by year have room.
+const TALL: u16 = 32;
+/// Width from which what the factor is and how it was tested stand side by side.
+const WIDE: u16 = 100;
+/// Height from which the fall of the long-short portfolio has a chart of its own below it, and rows of that.
+const WITH_FALL: u16 = 12;
+const FALL: u16 = 5;
+
+/// Where everything is on the page.
+struct Regions {
+    warning: Rect,
+    /// What the factor is, and beside it, where there is room, how it was tested.
+    head: [Rect; 2],
+    /// RankIC, its sum, layers, long-short.
+    charts: [Rect; 4],
+    years: Rect,
+    cursor: Rect,
+}
+
+fn regions(picture: &Picture, page: Rect) -> Regions {
+    let years = if page.height >= TALL { picture.outcome.long_short.by_year.len().min(6) as u16 + 3 } else { 0 };
+    let wide = page.width >= WIDE;
+    let [warning, head, charts, years, cursor] = Layout::vertical([
+        Constraint::Length(u16::from(picture.outcome.lookahead)),
+        Constraint::Length(if picture.judgement.is_some() && !wide { 6 } else { 5 }),
+        Constraint::Min(0),
+        Constraint::Length(years),
+        Constraint::Length(1),
+    ])
+    .areas(page);
+    let beside = |area: Rect, share: u16| -> [Rect; 2] {
+        Layout::horizontal([Constraint::Percentage(share), Constraint::Min(0)]).areas(area)
+    };
+    let [upper, lower] = Layout::vertical([Constraint::Percentage(50), Constraint::Min(0)]).areas(charts);
+    let ([bars, sum], [layers, spread]) = (beside(upper, 50), beside(lower, 50));
+    let head = beside(head, if wide { 45 } else { 100 });
+    Regions { warning, head, charts: [bars, sum, layers, spread], years, cursor }
+}
+
+/// What was clicked.
+pub(super) enum Place {
+    /// A date of a curve, or the first one of a bar.
+    Date(NaiveDate),
+    /// The bar of a quantile, from 0.
+    Bar(usize),
+}
+
+/// What is at a place of the page.
+pub(super) fn place(
+    picture: &Picture,
+    horizon: &Horizon,
+    chart: LayerChart,
+    at: Position,
+    page: Rect,
+) -> Option<Place> {
+    let inside = |area: Rect| Block::bordered().inner(area);
+    let [bars, sum, layers, spread] = regions(picture, page).charts.map(inside);
+    let along = |dates: &[NaiveDate], area| date_at(at.x, *dates.first()?, *dates.last()?, area).map(Place::Date);
+    if bars.contains(at) {
+        let means = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(bars.width as usize)).1;
+        return bar_at(at.x, means.len(), bars).map(|bar| Place::Date(means[bar].0));
+    }
+    if sum.contains(at) {
+        return along(&horizon.dates, sum);
+    }
+    if spread.contains(at) {
+        return along(&picture.outcome.long_short.dates, spread);
+    }
+    match chart {
+        _ if !layers.contains(at) => None,
+        LayerChart::Wealth => along(&picture.outcome.layers.dates, layers),
+        LayerChart::Means => bar_at(at.x, horizon.layers.len(), layers).map(Place::Bar),
+        LayerChart::Decay => None,
+    }
+}
+
+/// Draws the page.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
+    let factor = &app.factor;
+    if let Some(drill) = &factor.drill {
+        return drill::draw(app, drill, frame, page);
+    }
+    let Some(picture) = factor.picture() else {
+        let line = match &factor.loaded {
+            _ if factor.name.is_none() => Line::raw(app.say(words::NO_FACTOR)),
+            Some(loaded) => match loaded.fault() {
+                Some(error) => Line::styled(error.to_owned(), look::BAD),
+                None => Line::raw(app.say(words::NO_BACKTEST)),
+            },
+            None => Line::styled(app.say(words::READING), look::DIM),
+        };
+        return draw_message(app, line, frame, page);
+    };
+    if let Some(listed) = &factor.checks {
+        return checks::draw(app, listed, picture, frame, page);
+    }
+    let regions = regions(picture, page);
+    if picture.outcome.lookahead {
+        let line = width::left(app.say(words::LOOKAHEAD), regions.warning.width as usize);
+        frame.render_widget(Line::styled(line, look::BAD.patch(look::SELECTED)), regions.warning);
+    }
+    draw_figures(app, factor, picture, frame, regions.head);
+    let [bars, sum, layers, spread] = regions.charts;
+    let at = factor.cursor.and_then(|i| picture.dates.get(i)).copied();
+    if let Some(horizon) = picture.horizons.get(factor.horizon) {
+        draw_rank_ic(app, horizon, at, frame, bars);
+        draw_sum(app, horizon, at, frame, sum);
+        draw_layers(app, factor, picture, horizon, at, frame, layers);
+    }
+    draw_spread(app, picture, at, frame, spread);
+    if regions.years.height > 0 {
+        draw_years(app, picture, frame, regions.years);
+    }
+    let line = match picture.horizons.get(factor.horizon) {
+        Some(horizon) if factor.focus == Focus::Layers => bar_line(app, factor, horizon, page.width as usize),
+        _ => cursor_line(app, factor, picture, at, page.width as usize),
+    };
+    frame.render_widget(line, regions.cursor);
+}
+
+fn draw_message(app: &App, line: Line<'_>, frame: &mut Frame<'_>, page: Rect) {
+    let block = look::pane(title(app, page.width as usize), true);
+    frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
+}
+
+fn draw_rank_ic(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
+    let (step, means) = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(area.width as usize - 2));
+    let by = app.say(match step {
+        Step::Month => words::BY_MONTH,
+        Step::Quarter => words::BY_QUARTER,
+        Step::Year => words::BY_YEAR,
+    });
+    let title = format!(" RankIC · {by} · {}d ", horizon.days);
+    let block = look::pane(title, app.factor.focus == Focus::Dates);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let values: Vec<f64> = means.iter().map(|m| m.1).collect();
+    // A year stands under its first bar.
+    let year = |date: &NaiveDate| date.format("%Y").to_string();
+    let mut labels: Vec<String> = means.iter().map(|m| year(&m.0)).collect();
+    for i in (1..labels.len()).rev() {
+        if labels[i] == labels[i - 1] {
+            labels[i].clear();
+        }
+    }
+    let marked = at.and_then(|at| means.iter().rposition(|m| m.0 <= at));
+    let scale = |v| figures::number(v, 3);
+    draw_bars(&Bars { values: &values, labels: &labels, marked, scale, red_up: app.workspace.red_up }, frame, inner);
+}
+
+fn draw_sum(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
+    let curve = Curve { name: String::new(), points: points(&horizon.dates, &horizon.sum), style: look::KEY };
+    let last = horizon.sum.last().copied().unwrap_or(f64::NAN);
+    let block = look::pane(format!(" {} {} ", app.say(words::SUM_OF_IC), figures::signed(last, 2)), false);
+    draw_curves(&[curve], at, &Axes::plain(0.0), block, frame, area);
+}
+
+fn draw_layers(
+    app: &App,
+    factor: &Factor,
+    picture: &Picture,
+    horizon: &Horizon,
+    at: Option<NaiveDate>,
+    frame: &mut Frame<'_>,
+    area: Rect,
+) {
+    let layers = &picture.outcome.layers;
+    let percent: fn(f64) -> String = |v| format!("{:.2}%", 100.0 * v);
+    let third: fn(f64) -> String = |v| figures::number(v, 3);
+    let focused = factor.focus == Focus::Layers;
+    match factor.chart {
+        LayerChart::Wealth => {}
+        LayerChart::Means => {
+            let demeaned = if layers.demeaned { format!("{} ", app.say(words::DEMEANED)) } else { String::new() };
+            let title = format!(" {} {}d {demeaned}", app.say(words::LAYER_MEANS), horizon.days);
+            let marked = Some(factor.bar()).filter(|_| focused);
+            let label = |q: usize| format!("{}Q{}", if marked == Some(q) { "▲" } else { "" }, q + 1);
+            let labels: Vec<String> = (0..horizon.layers.len()).map(label).collect();
+            let red_up = app.workspace.red_up;
+            let bars = Bars { values: &horizon.layers, labels: &labels, marked, scale: percent, red_up };
+            return draw_labelled(look::pane(title, focused), &bars, frame, area);
+        }
+        LayerChart::Decay => {
+            let decay = &picture.outcome.decay;
+            let half_life = figures::number(decay.half_life, 1);
+            let (decayed, half) = (app.say(words::DECAY), app.say(words::HALF_LIFE));
+            let title = format!(" {decayed} · {half} {half_life} ");
+            let below = Line::styled(format!(" {} ", app.say(own::AFTER_TRADE)), look::DIM).right_aligned();
+            let labels: Vec<String> = decay.lags.iter().map(usize::to_string).collect();
+            let red_up = app.workspace.red_up;
+            let bars = Bars { values: &decay.rank_ic, labels: &labels, marked: None, scale: third, red_up };
+            return draw_labelled(look::pane(title, false).title_bottom(below), &bars, frame, area);
+        }
+    }
+    let mut title = vec![Span::raw(format!(" {} ", app.say(words::LAYER_WEALTH)))];
+    let count = layers.wealth.len();
+    let curves: Vec<Curve> = layers
+        .wealth
+        .iter()
+        .enumerate()
+        .map(|(q, wealth)| Curve {
+            name: format!("Q{}", q + 1),
+            points: points(&layers.dates, wealth),
+            style: layer_style(q, count, app.workspace.red_up),
+        })
+        .collect();
+    title.extend(curves.iter().map(|c| Span::styled(format!("{} ", c.name), c.style)));
+    title.push(Span::styled(format!("{} ", app.say(own::OF_ONE)), look::DIM));
+    draw_curves(&curves, at, &Axes::plain(1.0), look::pane(Line::from(title), false), frame, area);
+}
+
+fn draw_labelled(block: Block<'_>, bars: &Bars<'_>, frame: &mut Frame<'_>, area: Rect) {
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    draw_bars(bars, frame, inner);
+}
+
+/// The lowest and the highest layer in the colours of loss and gain, those between in others.
+fn layer_style(layer: usize, count: usize, red_up: bool) -> Style {
+    const BETWEEN: [Color; 4] = [Color::Blue, Color::Cyan, Color::Yellow, Color::Magenta];
+    match layer {
+        0 => look::of_sign(-1.0, red_up),
+        l if l + 1 == count => look::of_sign(1.0, red_up),
+        l => Style::new().fg(BETWEEN[(l - 1) % BETWEEN.len()]),
+    }
+}
+
+fn draw_spread(app: &App, picture: &Picture, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
+    let book = &picture.outcome.long_short;
+    let end = picture.wealth.last().copied().unwrap_or(f64::NAN);
+    let fall = format!("{} {}", app.say(words::DRAWDOWN), figures::percent(book.total.max_drawdown));
+    let net = format!("{} {}", app.say(words::LONG_SHORT), figures::number(end, 3));
+    let below = Line::styled(format!(" {} · {} ", app.say(own::OF_ONE), app.say(own::AFTER_COSTS)), look::DIM);
+    let curve = |values: &[f64], style| Curve { name: String::new(), points: points(&book.dates, values), style };
+    let grown = curve(&picture.wealth, look::of_sign(end - 1.0, app.workspace.red_up));
+    let block = look::pane(format!(" {net} · {fall} "), false).title_bottom(below.right_aligned());
+    if area.height < WITH_FALL {
+        return draw_curves(&[grown], at, &Axes::plain(1.0), block, frame, area);
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let [upper, lower] = Layout::vertical([Constraint::Min(0), Constraint::Length(FALL)]).areas(inner);
+    // Numbers as wide as the first date below them, so that both charts begin in one column.
+    let above = Axes { base: 1.0, scale: |value| format!("{value:<6.2}"), dates: false };
+    draw_curves(&[grown], at, &above, Block::new(), frame, upper);
+    let fallen = curve(&picture.drawdown, look::of_sign(-1.0, app.workspace.red_up));
+    let below = Axes { base: 0.0, scale: |value| format!("{:.1}%", 100.0 * value), dates: true };
+    draw_curves(&[fallen], at, &below, Block::new(), frame, lower);
+}
+
+fn draw_years(app: &App, picture: &Picture, frame: &mut Frame<'_>, area: Rect) {
+    let names =
+        [words::YEAR, words::ANNUAL, words::VOLATILITY, words::SHARPE, words::DRAWDOWN, words::CALMAR, words::HIT_RATE];
+    let line = |cells: [String; 7]| cells.map(|cell| width::right(&cell, 12)).join(" ");
+    let mut lines = vec![Line::styled(line(names.map(|n| app.say(n).to_owned())), look::DIM)];
+    let years = &picture.outcome.long_short.by_year;
+    for year in years.iter().skip(years.len().saturating_sub(6)) {
+        let f = &year.figures;
+        let [annual, volatility, drawdown, hits] =
+            [f.annual_return, f.volatility, f.max_drawdown, f.hit_rate].map(figures::percent);
+        let [sharpe, calmar] = [f.sharpe, f.calmar].map(|v| figures::number(v, 2));
+        let cells = [year.year.to_string(), annual, volatility, sharpe, drawdown, calmar, hits];
+        lines.push(Line::styled(line(cells), look::of_sign(f.annual_return, app.workspace.red_up)));
+    }
+    frame.render_widget(
+        Paragraph::new(lines).block(look::pane(format!(" {} ", app.say(words::BY_CALENDAR_YEAR)), false)),
+        area,
+    );
+}
+
+/// The figures of the years, as they are copied.
+pub(super) fn years(picture: &Picture, desk: &Desk<'_>) -> Table {
+    let names =
+        [words::YEAR, words::ANNUAL, words::VOLATILITY, words::SHARPE, words::DRAWDOWN, words::CALMAR, words::HIT_RATE];
+    let book = &picture.outcome.long_short;
+    let row = |name: String, f: &inkstone_lab::backtest::PortfolioFigures| {
+        let figures = [f.annual_return, f.volatility, f.sharpe, f.max_drawdown, f.calmar, f.hit_rate];
+        std::iter::once(name).chain(figures.map(exact)).collect()
+    };
+    let mut rows: Vec<Vec<String>> =
+        book.by_year.iter().map(|year| row(year.year.to_string(), &year.figures)).collect();
+    rows.push(row(desk.say(own::ALL_YEARS).to_owned(), &book.total));
+    Table { header: names.map(|name| desk.say(name).to_owned()).to_vec(), rows }
+}

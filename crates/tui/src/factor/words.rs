@@ -1,0 +1,53 @@
+//! Sentences of the factor page, in Chinese and English.
+
+use inkstone_base::words;
+
+words! {
+    TESTS: "检验", "Tests";
+    KNOWN_FROM: "日期", "dates";
+    ALIGNED: "对齐", "aligned";
+    UNLINTED: "未做，按 l 检查", "not done: press l";
+    AFTER_TRADE: "买入后第 n 日", "day after the trade";
+    ALL_YEARS: "全部", "all";
+    OF_ONE: "起点 1", "of 1";
+    AFTER_COSTS: "扣费后", "after costs";
+    MEAN_RETURN: "平均收益", "mean ret";
+    STANDARD_ERROR: "标准误", "std. error";
+    CHOOSE_BAR: "←/→ 选层，Enter 看这一层的各个日期，f 回到日期光标", "←/→ choose a layer, Enter for its dates, f back to the dates";
+
+    DATE: "日期", "date";
+    UP: "上涨占比", "share up";
+    NEW_DOCUMENTS: "当日文档", "new docs";
+    DATES_UNIT: "个日期", "dates";
+    LATEST_FIRST: "按日期", "by date";
+    EACH_ALIKE: "各名字等权，未去均值；当日文档指发布日归于该日的", "names weigh alike, not demeaned; new docs are those of the date itself";
+    NO_DATES: "这一层没有任何日期：每日名字太少，或取值相同太多，分不出这一层。", "No date has names in this layer: dates have too few names, or too many equal values to be cut.";
+
+    WORD: "词", "word";
+    WORDS_LEVEL: "词", "words";
+    WEIGHT_OF_WORD: "权重", "weight";
+    SHARE: "占比", "share";
+    NEGATED: "否定", "negated";
+    DEGREE: "程度", "degree";
+    TIMES: "次数", "times";
+    SENTENCE: "句", "sentence";
+    TEXT_OF: "原文", "text";
+    WHOLE_WEIGHT: "权重合计", "weights sum to";
+    YES: "是", "yes";
+    NO_TOKENS: "这一句没有词的权重。", "No word of this sentence has a weight.";
+
+    CHECKS: "未来函数检查", "Look-ahead checks";
+    CHECK: "检查", "check";
+    STANDING: "结论", "result";
+    NUMBER: "数值", "number";
+    LIMIT: "界限", "limit";
+    FINDING: "发现", "finding";
+    NO_CHECKS: "还没有做过未来函数检查。按 l 开始；做完后结论列在这里。", "The look-ahead checks were not done yet. Press l to start them; the verdicts are listed here afterwards.";
+    CHECKS_UNDER_WAY: "检查进行中：进度见任务页（9）。", "The checks are under way: see the jobs page (9).";
+    CHECK_AGAIN: "l 再查一次 · Esc 返回", "l check again · Esc back";
+    NO_STAGES: "这里没有可运行的项目", "there is no project to run here";
+    JOB_EXPORT: "导出因子与回测表", "export of the tables";
+    JOB_LINT: "未来函数检查", "look-ahead checks";
+    JOB_REPORT: "因子报告", "reports on the factors";
+    STARTED: "已开始，见任务页（9）", "started: see the jobs page (9)";
+}

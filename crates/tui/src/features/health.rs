@@ -1,0 +1,197 @@
+//! The picture of what a set holds: a summary, its columns, and the months that it covers.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::listing::FeatureSet;
+use super::view::draw_outstanding;
+use super::words as w;
+use crate::app::App;
+use crate::list::{self, Column as Listed};
+use crate::{bars, figures, look, sentences, width};
+use inkstone_features::inspect::{Column, ColumnName, Health, Month};
+use inkstone_store::RowKind;
+
+/// Lines of the summary.
+const SUMMARY: u16 = 2;
+/// Cells of the scale beside the months.
+const SCALE: usize = 8;
+/// Columns from which quartiles are listed, and wider histograms.
+const WIDE: u16 = 108;
+/// Lines from which the months have taller bars.
+const TALL: u16 = 18;
+
+/// Summary, columns, months.
+pub(super) fn areas(inner: Rect) -> [Rect; 3] {
+    let months = if inner.height >= TALL { 5 } else { 3 };
+    Layout::vertical([Constraint::Length(SUMMARY), Constraint::Min(0), Constraint::Length(months)]).areas(inner)
+}
+
+pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {
+    let reading = app.features.health.as_ref().filter(|reading| Some(reading.set) == set.id);
+    let Some(reading) = reading else {
+        return sentences::draw([(app.say(w::ASK_HEALTH), look::PLAIN)], frame, inner);
+    };
+    if draw_outstanding(app, &set.name, reading, frame, inner) {
+        return;
+    }
+    let Some(health) = reading.errand.get() else { return };
+    let [summary, columns, months] = areas(inner);
+    let lines = summary_lines(app, set, health, summary.width as usize);
+    frame.render_widget(Paragraph::new(lines), summary);
+    draw_columns(app, health, frame, columns);
+    draw_months(app, &health.months, frame, months);
+}
+
+fn summary_lines<'a>(app: &App, set: &FeatureSet, health: &Health, room: usize) -> Vec<Line<'a>> {
+    let count = figures::count;
+    let share = figures::percent(health.filled as f64 / health.rows as f64);
+    let rows = app.say(w::OF_ROWS);
+    let mut facts = vec![
+        format!("{} {} / {} {rows}（{share}）", app.say(w::WITH_VALUE), count(health.filled), count(health.rows)),
+        format!("{} {}", app.say(w::REPEATS), count(health.repeats)),
+    ];
+    if health.compared < health.filled {
+        facts[1] += &format!("（{} {} {rows}）", app.say(w::AMONG_FIRST), count(health.compared));
+    }
+    if set.kind != Some(RowKind::Sparse) {
+        facts.push(format!("{} {}", app.say(w::CONSTANT), count(health.constant)));
+        facts.push(format!("{} {}", app.say(w::EMPTY_COLUMNS), count(health.empty)));
+    }
+    let mut first = facts.join(" · ");
+    if app.language == inkstone_base::language::Language::En {
+        first = first.replace('（', " (").replace('）', ")");
+    }
+    let second = if health.strays > 0 {
+        Line::styled(width::cut(&format!("⚠ {} {}", count(health.strays), app.say(w::STRAYS)), room), look::NOTE)
+    } else {
+        let of = if health.sampled < health.rows {
+            format!("{} {} / {}", app.say(w::SAMPLED), count(health.sampled), count(health.rows))
+        } else {
+            app.say(w::EXACT).to_owned()
+        };
+        let told = health.told.iter().filter(|column| matches!(column.name, ColumnName::Named(_))).count();
+        let word = if set.kind == Some(RowKind::Sparse) { w::FULLEST } else { w::FIRST_COLUMNS };
+        let part = format!("{} {told}（{} {}）· ", app.say(word), app.say(w::OF_ALL), count(health.columns as u64));
+        let part = if told < health.columns { part } else { String::new() };
+        Line::styled(width::cut(&(part + &of), room), look::DIM)
+    };
+    vec![Line::raw(width::cut(&first, room)), second]
+}
+
+fn draw_columns(app: &App, health: &Health, frame: &mut Frame<'_>, area: Rect) {
+    let wide = area.width >= WIDE;
+    let number = |word, cells| Listed::number(app.say(word), cells);
+    let mut columns = vec![
+        Listed::text(app.say(w::COLUMN), 0),
+        number(w::MISSING_SHARE, 6),
+        number(w::ZERO_SHARE, 6),
+        number(w::MEAN, 8),
+        number(w::STD, 8),
+        number(w::MIN, 8),
+        number(w::MEDIAN, 8),
+        number(w::MAX, 8),
+        Listed::text(app.say(w::HISTOGRAM), if wide { 16 } else { 8 }),
+    ];
+    if wide {
+        columns.insert(6, number(w::FIRST_QUARTILE, 8));
+        columns.insert(8, number(w::THIRD_QUARTILE, 8));
+    }
+    let row = |at: usize| {
+        let column = &health.told[at];
+        let of_rows = |count: u64| figures::number(100.0 * count as f64 / health.rows as f64, 1);
+        let [low, middle, high] = column.quartiles;
+        let mut cells = vec![name(app, column), of_rows(column.missing), of_rows(column.zeros)];
+        cells.extend([column.mean, column.std, column.min, middle, column.max].map(short));
+        cells.push(bars::small(&column.bars, if wide { 16 } else { 8 }));
+        if wide {
+            cells.insert(6, short(low));
+            cells.insert(8, short(high));
+        }
+        (cells, if column.is_constant() || column.mean.is_nan() { look::NOTE } else { look::PLAIN })
+    };
+    list::draw(&columns, health.told.len(), app.features.columns, row, frame, area);
+}
+
+fn name(app: &App, column: &Column) -> String {
+    let name = match &column.name {
+        ColumnName::Named(name) => name.as_str(),
+        ColumnName::Entries => app.say(w::ENTRIES),
+        ColumnName::Length => app.say(w::LENGTH),
+    };
+    if column.is_constant() { format!("= {name}") } else { name.to_owned() }
+}
+
+/// Bars of the share of each month's documents that have a value, the latest months where not all find room.
+fn draw_months(app: &App, months: &[Month], frame: &mut Frame<'_>, area: Rect) {
+    let rows = area.height.saturating_sub(1) as usize;
+    let room = (area.width as usize).saturating_sub(SCALE + 1);
+    if rows == 0 || room == 0 || months.is_empty() {
+        return;
+    }
+    let months = &months[months.len().saturating_sub(room)..];
+    let step = (room / months.len()).clamp(1, 6);
+    let (cells, gap) = if step > 1 { (step - 1, 1) } else { (1, 0) };
+    let shares: Vec<f64> = months.iter().map(|month| month.filled as f64 / month.documents as f64).collect();
+    let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut drawn = bars::upright(&shares, 1.0, rows, cells, gap);
+    if let Some(lowest) = drawn.last_mut() {
+        // A month without any value is told from one that the corpus does not have.
+        let none = |at: usize| at.is_multiple_of(step) && shares.get(at / step) == Some(&0.0);
+        *lowest = lowest.chars().enumerate().map(|(at, bar)| if none(at) { '·' } else { bar }).collect();
+    }
+    for (row, bars) in drawn.into_iter().enumerate() {
+        let scale = match row {
+            0 => "100 %",
+            _ if row + 1 == rows => app.say(w::BY_MONTH),
+            _ => "",
+        };
+        lines.push(Line::from(vec![
+            Span::styled(format!("{}┤", width::right(scale, SCALE)), look::DIM),
+            Span::styled(bars, look::KEY),
+        ]));
+    }
+    let (mut labels, mut used) = (" ".repeat(SCALE + 1), 0);
+    for (at, month) in months.iter().enumerate() {
+        let label = format!("{}-{:02}", month.year, month.month);
+        if (at == 0 || month.month == 1) && at * step >= used && at * step + label.len() <= room {
+            labels += &" ".repeat(at * step - used);
+            labels += &label;
+            labels.push(' ');
+            used = at * step + label.len() + 1;
+        }
+    }
+    lines.push(Line::styled(labels, look::DIM));
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// A number in at most eight cells, four significant digits of it.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    let text = match size {
+        _ if !value.is_finite() => return "–".to_owned(),
+        _ if size == 0.0 => return "0".to_owned(),
+        _ if !(1e-4..1e6).contains(&size) => return format!("{value:.1e}"),
+        _ if size >= 1000.0 => return format!("{value:.0}"),
+        _ if size >= 100.0 => format!("{value:.1}"),
+        _ if size >= 10.0 => format!("{value:.2}"),
+        _ if size >= 1.0 => format!("{value:.3}"),
+        _ => format!("{value:.4}"),
+    };
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn numbers_keep_four_digits_and_find_room() {
+        let values = [0.0, 1.0, -0.12345, 12.3456, 999.94, 123456.7, 1.5e9, -2.3e-7, f64::NAN];
+        let texts = values.map(short);
+        assert_eq!(texts, ["0", "1", "-0.1235", "12.35", "999.9", "123457", "1.5e9", "-2.3e-7", "–"]);
+        assert!([-1.4e-45, f64::from(f32::MIN), -999999.9].map(short).iter().all(|text| text.chars().count() <= 8));
+    }
+}

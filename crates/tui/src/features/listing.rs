@@ -1,0 +1,92 @@
+//! What the front hands in: the sets of the feature store beside the configured features, and the functions that look into one.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use chrono::NaiveDateTime;
+
+use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
+use inkstone_features::inspect::{Health, Neighbours, Query};
+use inkstone_store::{BatchEntry, RowKind, Stats};
+
+/// Lists the sets. The store is open only meanwhile.
+pub type FeatureListingOf = Arc<dyn Fn(&Ctx) -> Result<FeatureListing> + Send + Sync>;
+
+/// Reads a set from end to end; the second argument hears how many rows have been read.
+pub type FeatureHealthOf = Arc<dyn Fn(&Key, &dyn Fn(u64), &Ctx) -> Result<Health> + Send + Sync>;
+
+/// Compares one row of a set with all others; the third argument hears how many rows have been read.
+pub type FeatureNeighboursOf = Arc<dyn Fn(&Key, &Query, &dyn Fn(u64), &Ctx) -> Result<Neighbours> + Send + Sync>;
+
+/// What the page works with, as the front hands it in.
+#[derive(Clone)]
+pub struct FeatureBench {
+    /// Lists the sets.
+    pub listing: FeatureListingOf,
+    /// What a set holds.
+    pub health: FeatureHealthOf,
+    /// What lies near to a document.
+    pub neighbours: FeatureNeighboursOf,
+    /// The flags that name the configuration on the command line: `-c workbench.toml`.
+    pub config: String,
+}
+
+/// The sets there are, and those that are configured and not made.
+#[derive(Clone, Debug, Default)]
+pub struct FeatureListing {
+    /// The configured features in their order, then what else the store holds.
+    pub sets: Vec<FeatureSet>,
+    /// Documents of the cleaned corpus.
+    pub documents: u64,
+    /// The size of the store; none where there is none, or it cannot be read.
+    pub stats: Option<Stats>,
+    /// Why the store could not be read, if it could not: then only what the last run said is told.
+    pub fault: Option<String>,
+}
+
+/// How a set stands to the configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FeatureState {
+    /// The next run would keep it.
+    Current,
+    /// The next run would compute it anew.
+    Stale,
+    /// It is configured and was never finished.
+    Missing,
+    /// The linter or an experiment made it.
+    OfChecks,
+    /// Nothing that is configured reads it any more.
+    Unused,
+}
+
+/// A set, or a feature without one.
+#[derive(Clone, Debug)]
+pub struct FeatureSet {
+    /// Its name.
+    pub name: String,
+    /// What makes its rows: the model of its `[[feature]]`.
+    pub model: String,
+    /// How it stands.
+    pub state: FeatureState,
+    /// Its id in the store; none where there is none.
+    pub id: Option<Key>,
+    /// The shape of its rows; none while the store is held.
+    pub kind: Option<RowKind>,
+    /// Rows; none where nobody knows.
+    pub rows: Option<u64>,
+    /// Documents that have a value, as the run that made it counted them.
+    pub filled: Option<u64>,
+    /// Bytes of its blocks.
+    pub bytes: Option<u64>,
+    /// The last time of the data that a model of it was fitted on.
+    pub fitted_until: Option<NaiveDateTime>,
+    /// Walk-forward models of it; 0 where one made all rows, or none.
+    pub folds: usize,
+    /// Its batches, one for each part of the corpus.
+    pub batches: Vec<BatchEntry>,
+    /// Seconds that the run took to make it.
+    pub seconds: Option<f64>,
+    /// Documents without a value, by reason.
+    pub dropped: Vec<(String, u64)>,
+}

@@ -1,0 +1,401 @@
+//! The page of features: the sets of the store, what is in one, and which documents it holds to be alike.
+
+mod health;
+mod listing;
+mod near;
+mod near_view;
+mod view;
+mod words;
+
+#[cfg(test)]
+mod screens;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use ratatui::layout::{Position, Rect};
+use serde_json::{Value, json};
+
+pub use listing::{
+    FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
+};
+pub(crate) use view::draw;
+
+use super::commands::Action;
+use super::desk::{Desk, Order};
+use super::errand::Errand;
+use super::event::Event;
+use super::field::Field;
+use super::list::{self, Cursor};
+use super::page::{PageState, Table};
+use inkstone_base::data::Key;
+use inkstone_base::job::Ctx;
+use inkstone_features::inspect::{Health, Measure};
+use near::NearPane;
+
+/// Bytes of a set that is read as soon as it is selected; a larger one only when the user says so.
+const AT_ONCE: u64 = 64 << 20;
+
+/// Time between two pictures of how far a reading is.
+const PICTURE_EVERY: Duration = Duration::from_millis(100);
+
+/// Which pane has the keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Focus {
+    #[default]
+    Sets,
+    Below,
+}
+
+/// What the lower pane shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum View {
+    #[default]
+    Health,
+    Near,
+    Files,
+}
+
+impl View {
+    const ALL: [View; 3] = [View::Health, View::Near, View::Files];
+
+    fn name(self) -> &'static str {
+        match self {
+            View::Health => "health",
+            View::Near => "neighbours",
+            View::Files => "files",
+        }
+    }
+}
+
+/// A reading of a set that is under way or has ended.
+struct Reading<T> {
+    set: Key,
+    errand: Errand<T>,
+    done: Arc<AtomicU64>,
+    total: u64,
+}
+
+impl<T: Send + 'static> Reading<T> {
+    /// Sends for it; the picture follows how many of `total` rows have been read.
+    fn start(
+        desk: &Desk<'_>,
+        name: &str,
+        set: Key,
+        total: u64,
+        work: impl FnOnce(&Key, &dyn Fn(u64), &Ctx) -> Result<T> + Send + 'static,
+    ) -> Reading<T> {
+        let done = Arc::new(AtomicU64::new(0));
+        let (told, events) = (done.clone(), desk.events.clone());
+        let errand = desk.errand(name, move |ctx| {
+            let last = std::cell::Cell::new(Instant::now());
+            let progress = |rows: u64| {
+                told.store(rows, Ordering::Relaxed);
+                if last.get().elapsed() > PICTURE_EVERY {
+                    last.set(Instant::now());
+                    // Nobody looks any more when the workbench has been closed.
+                    drop(events.send(Event::Back));
+                }
+            };
+            work(&set, &progress, ctx)
+        });
+        Reading { set, errand, done, total }
+    }
+}
+
+impl<T> Reading<T> {
+    /// Rows read, and rows in all.
+    fn progress(&self) -> (u64, u64) {
+        (self.done.load(Ordering::Relaxed), self.total)
+    }
+}
+
+/// State of the page.
+#[derive(Default)]
+pub struct Features {
+    asked: Option<Errand<FeatureListing>>,
+    /// The last listing that came; it stands while another is asked for.
+    listing: Option<FeatureListing>,
+    sets: Cursor,
+    /// The set to go to as soon as there is a listing.
+    wanted: Option<String>,
+    focus: Focus,
+    view: View,
+    /// Whether the user has been here: only then are sets read that he moves to.
+    visited: bool,
+    health: Option<Reading<Health>>,
+    columns: Cursor,
+    near: NearPane,
+    batches: Cursor,
+    /// Whether a reading gave way to a job.
+    interrupted: bool,
+}
+
+impl Features {
+    /// The document that is being read on the text page: neighbours are those of it from now on.
+    pub fn follow(&mut self, part: usize, row: usize) {
+        self.near.follow((part, row));
+    }
+
+    /// Whether there is a set to look into.
+    pub(crate) fn has_sets(&self) -> bool {
+        self.listing.as_ref().is_some_and(|listing| !listing.sets.is_empty())
+    }
+
+    /// Whether neighbours are shown.
+    pub(crate) fn shows_neighbours(&self) -> bool {
+        self.has_sets() && self.view == View::Near
+    }
+
+    fn count(&self) -> usize {
+        self.listing.as_ref().map_or(0, |listing| listing.sets.len())
+    }
+
+    fn selected(&self) -> Option<&FeatureSet> {
+        self.listing.as_ref()?.sets.get(self.sets.at)
+    }
+
+    /// The selected set, where the store has it and can be opened.
+    fn readable(&self) -> Option<(Key, u64)> {
+        let open = self.listing.as_ref()?.fault.is_none();
+        let set = self.selected().filter(|_| open)?;
+        Some((set.id?, set.rows.unwrap_or(0)))
+    }
+
+    /// Reads what the view shows, unless it is there already, on its way, or has failed. While a job runs it has the store, and the
+    /// reading waits until it has ended.
+    fn read(&mut self, desk: &Desk<'_>) {
+        self.interrupted = false;
+        let Some(bench) = desk.workspace.features.clone() else { return };
+        let Some((set, rows)) = self.readable().filter(|(set, _)| !self.is_read(*set)) else { return };
+        match self.view {
+            View::Files => {}
+            _ if desk.busy => self.interrupted = true,
+            View::Health => {
+                self.columns = Cursor::default();
+                let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| (bench.health)(set, progress, ctx);
+                self.health = Some(Reading::start(desk, "health of a feature set", set, rows, work));
+            }
+            View::Near => self.near.read(desk, &bench, set, rows),
+        }
+    }
+
+    /// Whether what the view shows of this set was asked for.
+    fn is_read(&self, set: Key) -> bool {
+        match self.view {
+            View::Health => self.health.as_ref().is_some_and(|health| health.set == set),
+            View::Near => self.near.neighbours(set).is_some() || self.near.found.is_some(),
+            View::Files => true,
+        }
+    }
+
+    /// Lets go of what failed, so that it is tried again.
+    fn forget_faults(&mut self) {
+        self.health = self.health.take().filter(|health| health.errand.fault().is_none());
+        self.near.forget_fault();
+    }
+
+    /// The same for sets that are read quickly, once the user has been here.
+    fn read_if_small(&mut self, desk: &Desk<'_>) {
+        if self.visited && self.selected().and_then(|set| set.bytes).is_some_and(|bytes| bytes <= AT_ONCE) {
+            self.read(desk);
+        }
+    }
+
+    fn step_below(&mut self, action: Action, area: Rect) {
+        let rows = list::rows(view::list_below(self, area)).max(1);
+        match self.view {
+            View::Health => {
+                let count = self.health().map_or(0, |health| health.told.len());
+                self.columns.step(action, count, rows);
+            }
+            View::Near => self.near.step(action, rows),
+            View::Files => {
+                let count = self.selected().map_or(0, |set| set.batches.len());
+                self.batches.step(action, count, rows);
+            }
+        }
+    }
+
+    /// What is known of the selected set.
+    fn health(&self) -> Option<&Health> {
+        let set = self.selected()?.id?;
+        self.health.as_ref().filter(|health| health.set == set)?.errand.get()
+    }
+}
+
+impl PageState for Features {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        let Some(bench) = &desk.workspace.features else { return };
+        self.wanted = self.wanted.take().or_else(|| self.selected().map(|set| set.name.clone()));
+        let of = bench.listing.clone();
+        self.asked = Some(desk.errand("feature sets", move |ctx| of(ctx)));
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        self.visited = true;
+        match action {
+            Action::FeatureReread => {
+                self.reload(desk);
+                self.forget_faults();
+            }
+            Action::FeatureView => {
+                let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
+                self.view = View::ALL[(at + 1) % View::ALL.len()];
+            }
+            Action::FeatureOpen if self.focus == Focus::Sets => {
+                self.focus = Focus::Below;
+                self.forget_faults();
+                self.read(desk);
+            }
+            Action::FeatureOpen => {
+                let set = self.readable().map(|(set, _)| set);
+                let chosen = if self.view == View::Near { self.near.choose(set) } else { None };
+                if let Some((part, row)) = chosen {
+                    desk.order(Order::Read(part, row));
+                }
+                self.forget_faults();
+                self.read(desk);
+            }
+            Action::FeatureFind => {
+                (self.view, self.focus) = (View::Near, Focus::Below);
+                self.near.type_words();
+            }
+            Action::FeatureMeasure => {
+                self.near.measure = match self.near.measure {
+                    Measure::Cosine => Measure::Euclid,
+                    Measure::Euclid => Measure::Cosine,
+                };
+                self.read(desk);
+            }
+            Action::FeaturePast => {
+                self.near.any_time = !self.near.any_time;
+                self.read(desk);
+            }
+            Action::Back if self.near.leave_list() => {}
+            Action::Back => self.focus = Focus::Sets,
+            _ if self.focus == Focus::Sets => {
+                let rows = list::rows(view::list_above(self, area)).max(1);
+                self.sets.step(action, self.count(), rows);
+                self.batches = Cursor::default();
+            }
+            _ => self.step_below(action, area),
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
+        let asked = self.asked.as_mut();
+        let came = asked.and_then(|asked| if asked.look() { asked.get_mut() } else { None }).map(std::mem::take);
+        if let Some(listing) = came {
+            let place = self.wanted.take().and_then(|name| listing.sets.iter().position(|set| set.name == name));
+            self.sets.at = place.unwrap_or(self.sets.at);
+            self.listing = Some(listing);
+        }
+        self.sets.arrange(self.count(), list::rows(view::list_above(self, area)));
+        if let Some(health) = &mut self.health {
+            health.errand.look();
+        }
+        if self.near.look() {
+            self.read(desk);
+        }
+        if desk.busy {
+            // The job wants the store: whoever only looks gives way, and the store is closed as soon as the errand notices.
+            self.interrupted |= self.near.give_way();
+            if self.health.as_ref().is_some_and(|health| health.errand.waiting()) {
+                self.health = None;
+                self.interrupted = true;
+            }
+        } else if self.interrupted {
+            self.read(desk);
+        } else {
+            self.read_if_small(desk);
+        }
+        let rows = list::rows(view::list_below(self, area));
+        self.columns.arrange(self.health().map_or(0, |health| health.told.len()), rows);
+        self.batches.arrange(self.selected().map_or(0, |set| set.batches.len()), rows);
+        self.near.arrange(rows);
+    }
+
+    fn waiting(&self) -> bool {
+        let health = self.health.as_ref().is_some_and(|health| health.errand.waiting());
+        self.asked.as_ref().is_some_and(Errand::waiting) || health || self.near.waiting()
+    }
+
+    fn is_typing(&self) -> bool {
+        self.near.field.is_some()
+    }
+
+    fn field(&mut self) -> Option<&mut Field> {
+        self.near.field.as_mut()
+    }
+
+    fn accept(&mut self, desk: &Desk<'_>) {
+        self.near.search(desk);
+        self.read(desk);
+    }
+
+    fn leave_field(&mut self, _desk: &Desk<'_>) {
+        self.near.field = None;
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.focus == Focus::Below
+    }
+
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+        self.visited = true;
+        let (above, below) = (view::list_above(self, area), view::list_below(self, area));
+        let line = |list: Rect| (at.y > list.y && at.y < list.bottom()).then(|| usize::from(at.y - list.y) - 1);
+        if at.y <= above.bottom() {
+            self.focus = Focus::Sets;
+            let place = line(above).and_then(|row| self.sets.line_at(row, self.count()));
+            self.sets.at = place.unwrap_or(self.sets.at);
+            return;
+        }
+        self.focus = Focus::Below;
+        let Some(row) = line(below) else { return };
+        match self.view {
+            View::Health => {
+                let count = self.health().map_or(0, |health| health.told.len());
+                self.columns.at = self.columns.line_at(row, count).unwrap_or(self.columns.at);
+            }
+            View::Near => self.near.click(row),
+            View::Files => {
+                let count = self.selected().map_or(0, |set| set.batches.len());
+                self.batches.at = self.batches.line_at(row, count).unwrap_or(self.batches.at);
+            }
+        }
+    }
+
+    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        view::table(self, desk)
+    }
+
+    fn command(&self, desk: &Desk<'_>) -> Option<String> {
+        let bench = desk.workspace.features.as_ref()?;
+        Some(format!("inkstone store stats {} --headless", bench.config))
+    }
+
+    fn remember(&self) -> Value {
+        json!({
+            "set": self.selected().map(|set| set.name.clone()),
+            "view": self.view.name(),
+            "distance": self.near.measure == Measure::Euclid,
+            "any_time": self.near.any_time,
+            "document": self.near.place,
+        })
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        self.wanted = memory["set"].as_str().map(str::to_owned);
+        let view = View::ALL.into_iter().find(|view| memory["view"] == view.name());
+        self.view = view.unwrap_or(self.view);
+        if memory["distance"] == true {
+            self.near.measure = Measure::Euclid;
+        }
+        self.near.any_time = memory["any_time"] == true;
+        self.near.place = serde_json::from_value(memory["document"].clone()).unwrap_or_default();
+    }
+}

@@ -1,0 +1,192 @@
+//! The picture of the neighbours of a document.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::Features;
+use super::listing::FeatureSet;
+use super::view::draw_outstanding;
+use super::words as w;
+use crate::app::App;
+use crate::desk::Desk;
+use crate::field::Field;
+use crate::list::{self, Column};
+use crate::page::Table;
+use crate::{figures, look, sentences, width, words};
+use inkstone_features::inspect::{Document, Measure, Neighbours, Nothing};
+use inkstone_store::RowKind;
+
+/// Lines above the list.
+const HEAD: u16 = 2;
+
+/// What was asked, and the list.
+pub(super) fn areas(inner: Rect) -> [Rect; 2] {
+    Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner)
+}
+
+pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {
+    let near = &app.features.near;
+    if let Some(field) = &near.field {
+        return draw_field(app, field, frame, inner);
+    }
+    if near.found.is_some() {
+        return draw_found(app, frame, inner);
+    }
+    let Some(reading) = set.id.and_then(|id| near.neighbours(id)) else {
+        return sentences::draw([(app.say(w::ASK_NEAR), look::PLAIN)], frame, inner);
+    };
+    if draw_outstanding(app, &set.name, reading, frame, inner) {
+        return;
+    }
+    let Some(neighbours) = reading.errand.get() else { return };
+    let [head, below] = areas(inner);
+    let room = head.width as usize;
+    let query = neighbours
+        .query
+        .as_ref()
+        .map(|query| format!("{} {} {} {}", app.say(w::QUERY), minute(query), codes(query), title(app, query)));
+    let lines = vec![
+        Line::styled(width::cut(&query.unwrap_or_default(), room), look::STRONG),
+        Line::from(rules(app, set, neighbours, room)),
+    ];
+    frame.render_widget(Paragraph::new(lines), head);
+    if let Some(nothing) = neighbours.nothing {
+        let text = app.say(match nothing {
+            Nothing::NoRows => w::NO_ROWS,
+            Nothing::NoRow => w::NO_ROW,
+            Nothing::Alone => w::ALONE,
+        });
+        return sentences::draw([(text, look::NOTE)], frame, below);
+    }
+    let columns = [
+        Column::number("#", 3),
+        Column::number(app.say(measure(near.measure)), 8),
+        Column::text(app.say(w::PUBLISHED), 16),
+        Column::text(app.say(w::CODE), 13),
+        Column::text(app.say(words::REPEAT), 2),
+        Column::text(app.say(w::TITLE), 0),
+    ];
+    let row = |at: usize| {
+        let found = &neighbours.found[at];
+        let document = &found.document;
+        let repeats = if found.repeats { app.say(words::REPEAT) } else { "" };
+        let cells = vec![
+            (at + 1).to_string(),
+            figures::number(f64::from(found.value), 4),
+            minute(document),
+            codes(document),
+            repeats.to_owned(),
+            title(app, document),
+        ];
+        (cells, look::PLAIN)
+    };
+    list::draw(&columns, neighbours.found.len(), near.cursor, row, frame, below);
+}
+
+fn measure(measure: Measure) -> crate::words::Word {
+    match measure {
+        Measure::Cosine => w::COSINE,
+        Measure::Euclid => w::EUCLID,
+    }
+}
+
+/// By what was compared, with whom, and how many came too late.
+fn rules<'a>(app: &App, set: &FeatureSet, neighbours: &Neighbours, room: usize) -> Vec<Span<'a>> {
+    let near = &app.features.near;
+    let by = app.say(measure(near.measure));
+    let whom = if near.any_time {
+        Span::styled(app.say(w::ANY_TIME), look::NOTE)
+    } else {
+        Span::styled(format!("✓ {}", app.say(w::PAST_ONLY)), look::GOOD)
+    };
+    let mut counts = format!(" · {} {}", app.say(w::COMPARED), figures::count(neighbours.compared));
+    if neighbours.later > 0 {
+        counts += &format!(" · {} {}", app.say(w::LATER), figures::count(neighbours.later));
+    }
+    if set.kind == Some(RowKind::Dense { dim: 1 }) && near.measure == Measure::Cosine {
+        counts = format!(" · {}", app.say(w::ONE_COLUMN));
+    }
+    let used = width::width(by) + 3 + width::width(&whom.content);
+    let counts = Span::styled(width::cut(&counts, room.saturating_sub(used)), look::DIM);
+    vec![Span::raw(format!("{by} · ")), whom, counts]
+}
+
+fn draw_field(app: &App, field: &Field, frame: &mut Frame<'_>, inner: Rect) {
+    let name = format!("{} /", app.say(w::FIND));
+    let before = width::width(&name);
+    let (seen, at) = field.window((inner.width as usize).saturating_sub(before + 1));
+    let lines = vec![
+        Line::from(vec![Span::raw(name), Span::styled(seen, look::KEY)]),
+        Line::styled(app.say(w::TYPE_TO_FIND), look::DIM),
+    ];
+    frame.render_widget(Paragraph::new(lines), inner);
+    // Input methods open their window where the cursor is.
+    let x = u16::try_from(before + at).unwrap_or(u16::MAX);
+    frame.set_cursor_position(Position::new(inner.x.saturating_add(x).min(inner.right().saturating_sub(1)), inner.y));
+}
+
+fn draw_found(app: &App, frame: &mut Frame<'_>, inner: Rect) {
+    let near = &app.features.near;
+    let Some((text, found)) = &near.found else { return };
+    let [head, below] = areas(inner);
+    let room = inner.width as usize;
+    let found = match (found.get(), found.fault()) {
+        (_, Some(fault)) => return sentences::draw([(fault, look::BAD)], frame, inner),
+        (None, None) => return sentences::draw([(app.say(w::FINDING), look::DIM)], frame, inner),
+        (Some(found), None) if found.documents.is_empty() => {
+            let text = format!("{} {:?}", app.say(w::NONE_FOUND), width::cut(text, room));
+            return sentences::draw([(&*text, look::NOTE)], frame, inner);
+        }
+        (Some(found), None) => found,
+    };
+    let count = |n: usize| figures::count(n as u64);
+    let place = format!("/{} · {} / {}", width::cut(text, 30), count(near.choice.at + 1), figures::count(found.total));
+    let lines = vec![
+        Line::styled(width::cut(&place, room), look::KEY),
+        Line::styled(width::cut(app.say(w::CHOOSE), room), look::DIM),
+    ];
+    frame.render_widget(Paragraph::new(lines), head);
+    let columns = [
+        Column::text(app.say(w::PUBLISHED), 16),
+        Column::text(app.say(w::CODE), 13),
+        Column::text(app.say(w::TITLE), 0),
+    ];
+    let row = |at: usize| {
+        let document = &found.documents[at];
+        (vec![minute(document), codes(document), title(app, document)], look::PLAIN)
+    };
+    list::draw(&columns, found.documents.len(), near.choice, row, frame, below);
+}
+
+fn minute(document: &Document) -> String {
+    document.published_at.format("%Y-%m-%d %H:%M").to_string()
+}
+
+/// The first code, and how many more.
+fn codes(document: &Document) -> String {
+    let mut codes = document.codes.split(',').filter(|code| !code.is_empty());
+    let first = codes.next().unwrap_or("–");
+    match codes.count() {
+        0 => first.to_owned(),
+        more => format!("{first} +{more}"),
+    }
+}
+
+fn title(app: &App, document: &Document) -> String {
+    if document.title.trim().is_empty() { app.say(w::NO_TITLE).to_owned() } else { document.title.clone() }
+}
+
+/// The neighbours as a table.
+pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
+    let neighbours = state.near.neighbours(state.selected()?.id?)?.errand.get()?;
+    let header = [measure(state.near.measure), w::PUBLISHED, w::CODE, w::TITLE].map(|word| desk.say(word).to_owned());
+    let row = |found: &inkstone_features::inspect::Near| {
+        let document = &found.document;
+        let time = document.published_at.format("%Y-%m-%d %H:%M:%S").to_string();
+        vec![found.value.to_string(), time, document.codes.clone(), document.title.clone(), document.doc_id.clone()]
+    };
+    let header = header.into_iter().chain(["doc_id".to_owned()]).collect();
+    Some(Table { header, rows: neighbours.found.iter().map(row).collect() })
+}

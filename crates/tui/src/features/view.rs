@@ -1,0 +1,363 @@
+//! The picture of the page of features: the list of sets, and below it what the view shows of the one selected.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::listing::{FeatureListing, FeatureSet, FeatureState};
+use super::words as w;
+use super::{Features, Focus, Reading, View, health, near_view};
+use crate::app::App;
+use crate::desk::Desk;
+use crate::errand::Errand;
+use crate::list::{self, Column};
+use crate::page::Table;
+use crate::words::Word;
+use crate::{figures, look, sentences, width, words};
+use inkstone_features::inspect::ColumnName;
+use inkstone_store::RowKind;
+
+/// Columns from which keys and folds are listed.
+const WIDE: u16 = 110;
+
+/// Lines of the pane of files above its list.
+const FACTS: u16 = 4;
+
+/// The list of sets, and the pane below.
+fn panes(state: &Features, page: Rect) -> [Rect; 2] {
+    let wanted = u16::try_from(state.count()).unwrap_or(u16::MAX).saturating_add(3);
+    let above = wanted.clamp(6, (page.height * 9 / 20).max(6));
+    Layout::vertical([Constraint::Length(above), Constraint::Min(0)]).areas(page)
+}
+
+/// The inside of the list of sets.
+pub(super) fn list_above(state: &Features, page: Rect) -> Rect {
+    look::pane("", true).inner(panes(state, page)[0])
+}
+
+/// The list in the pane below, its line of titles with it.
+pub(super) fn list_below(state: &Features, page: Rect) -> Rect {
+    let inner = look::pane("", true).inner(panes(state, page)[1]);
+    match state.view {
+        View::Health => health::areas(inner)[1],
+        View::Near => near_view::areas(inner)[1],
+        View::Files => files_areas(inner)[1],
+    }
+}
+
+fn files_areas(inner: Rect) -> [Rect; 2] {
+    Layout::vertical([Constraint::Length(FACTS), Constraint::Min(0)]).areas(inner)
+}
+
+/// Draws the page.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
+    let state = &app.features;
+    let fault = state.asked.as_ref().and_then(Errand::fault);
+    let text = match (&state.listing, fault) {
+        _ if app.workspace.features.is_none() => vec![(app.say(w::NO_BENCH), look::PLAIN)],
+        (None, Some(fault)) => vec![(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)],
+        (None, None) => vec![(app.say(words::READING), look::DIM)],
+        (Some(listing), None) if listing.sets.is_empty() => vec![(app.say(w::NO_FEATURES), look::PLAIN)],
+        (Some(listing), _) => {
+            let [above, below] = panes(state, page);
+            draw_sets(app, listing, fault, frame, above);
+            return draw_below(app, listing, frame, below);
+        }
+    };
+    let block = look::pane(format!(" {} ", app.say(w::SETS)), true);
+    sentences::draw(text, frame, block.inner(page));
+    frame.render_widget(block, page);
+}
+
+fn draw_sets(app: &App, listing: &FeatureListing, fault: Option<&str>, frame: &mut Frame<'_>, area: Rect) {
+    let state = &app.features;
+    let mut title = format!(
+        " {} {} / {} · {} {}",
+        app.say(w::SETS),
+        state.sets.at + 1,
+        listing.sets.len(),
+        figures::count(listing.documents),
+        app.say(w::DOCUMENTS)
+    );
+    if let Some(stats) = &listing.stats {
+        title += &format!(" · {} {}", app.say(w::STORE), bytes(stats.file_bytes));
+    }
+    if state.asked.as_ref().is_some_and(Errand::waiting) {
+        title += &format!(" · {}", app.say(words::READING));
+    }
+    let room = (area.width as usize).saturating_sub(4);
+    let mut block = look::pane(format!("{} ", width::cut(&title, room)), state.focus == Focus::Sets);
+    let held = listing.fault.is_some().then(|| app.say(w::UNREADABLE)).or(fault);
+    if let Some(held) = held {
+        block = block.title_bottom(Line::styled(format!(" {} ", width::cut(held, room)), look::NOTE));
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let wide = area.width >= WIDE;
+    let mut columns = vec![
+        Column::text(app.say(w::NAME), 0),
+        Column::text(app.say(w::MODEL), 8),
+        Column::number(app.say(w::COLUMNS), 6),
+        Column::number(app.say(w::ROWS), 10),
+        Column::number(app.say(w::COVERAGE), 6),
+        Column::number(app.say(w::SIZE), 9),
+        Column::text(app.say(w::STATE), 10),
+        Column::text(app.say(w::SEEN), 10),
+    ];
+    if wide {
+        columns.insert(8, Column::number(app.say(w::FOLDS), 6));
+        columns.push(Column::text(app.say(w::KEY), 8));
+    }
+    let row = |at: usize| {
+        let set = &listing.sets[at];
+        let mut cells = set_cells(app, set, listing.documents);
+        if !wide {
+            cells.truncate(8);
+        }
+        (cells, style_of(set.state))
+    };
+    list::draw(&columns, listing.sets.len(), state.sets, row, frame, inner);
+}
+
+fn set_cells(app: &App, set: &FeatureSet, documents: u64) -> Vec<String> {
+    let dash = || "–".to_owned();
+    let columns = match set.kind {
+        Some(RowKind::Dense { dim }) => figures::count(dim as u64),
+        Some(RowKind::Sparse) => app.say(w::SPARSE).to_owned(),
+        None => dash(),
+    };
+    let filled = set.filled.or(set.rows);
+    let share = filled.map_or(f64::NAN, |filled| 100.0 * filled as f64 / documents as f64);
+    vec![
+        set.name.clone(),
+        set.model.clone(),
+        columns,
+        set.rows.map_or_else(dash, figures::count),
+        figures::number(share, 1),
+        set.bytes.map_or_else(dash, bytes),
+        app.say(state_word(set.state)).to_owned(),
+        set.fitted_until.map_or_else(dash, |time| time.format("%Y-%m-%d").to_string()),
+        if set.folds > 0 { set.folds.to_string() } else { dash() },
+        set.id.map_or_else(dash, |id| id.hex()[..8].to_owned()),
+    ]
+}
+
+fn state_word(state: FeatureState) -> Word {
+    match state {
+        FeatureState::Current => w::CURRENT,
+        FeatureState::Stale => w::STALE,
+        FeatureState::Missing => w::MISSING,
+        FeatureState::OfChecks => w::OF_CHECKS,
+        FeatureState::Unused => w::UNUSED,
+    }
+}
+
+fn style_of(state: FeatureState) -> Style {
+    match state {
+        FeatureState::Current => look::PLAIN,
+        FeatureState::Stale => look::NOTE,
+        FeatureState::Missing | FeatureState::OfChecks | FeatureState::Unused => look::DIM,
+    }
+}
+
+fn draw_below(app: &App, listing: &FeatureListing, frame: &mut Frame<'_>, area: Rect) {
+    let state = &app.features;
+    let focused = state.focus == Focus::Below;
+    let mut title = vec![Span::raw(" ")];
+    for view in View::ALL {
+        let word = app.say(match view {
+            View::Health => w::HEALTH,
+            View::Near => w::NEAR,
+            View::Files => w::FILES,
+        });
+        title.push(if view == state.view {
+            Span::styled(format!("[{word}]"), look::STRONG)
+        } else {
+            Span::styled(format!(" {word} "), look::DIM)
+        });
+    }
+    let set = state.selected();
+    title.push(Span::raw(set.map_or_else(String::new, |set| format!(" · {} ", width::cut(&set.name, 40)))));
+    let block = look::pane(Line::from(title), focused);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let Some(set) = set else { return };
+    let note = match (state.view, set.id) {
+        (_, None) => Some(w::NOT_MADE),
+        (View::Files, _) => None,
+        _ if listing.fault.is_some() => Some(w::NOT_READ),
+        _ if state.interrupted => Some(w::INTERRUPTED),
+        _ => None,
+    };
+    match (note, state.view) {
+        // Words can be typed and documents found whatever becomes of the store.
+        (_, View::Near) if state.near.field.is_some() || state.near.found.is_some() => {
+            near_view::draw(app, set, frame, inner);
+        }
+        (Some(note), _) => {
+            let fault = listing.fault.as_deref().map(|fault| (fault, look::DIM));
+            sentences::draw([(app.say(note), look::NOTE)].into_iter().chain(fault), frame, inner);
+        }
+        (None, View::Health) => health::draw(app, set, frame, inner),
+        (None, View::Near) => near_view::draw(app, set, frame, inner),
+        (None, View::Files) => draw_files(app, listing, set, frame, inner),
+    }
+}
+
+/// Says that a reading is under way, or why it failed; false where it has come.
+pub(super) fn draw_outstanding<T>(
+    app: &App,
+    name: &str,
+    reading: &Reading<T>,
+    frame: &mut Frame<'_>,
+    inner: Rect,
+) -> bool {
+    if let Some(fault) = reading.errand.fault() {
+        sentences::draw([(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)], frame, inner);
+    } else if reading.errand.waiting() {
+        let (done, total) = reading.progress();
+        let (done_text, total_text) = (figures::count(done), figures::count(total));
+        let text = format!("{} {name}: {done_text} / {total_text} {}", app.say(w::READING), app.say(w::OF_ROWS));
+        let room = u64::from(inner.width.min(60));
+        let full = (done * room).checked_div(total).unwrap_or(0).min(room);
+        let bar = "█".repeat(full as usize) + &"░".repeat((room - full) as usize);
+        sentences::draw([(&*text, look::PLAIN), (&*bar, look::KEY)], frame, inner);
+    }
+    reading.errand.get().is_none()
+}
+
+fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut Frame<'_>, inner: Rect) {
+    let [facts, below] = files_areas(inner);
+    let room = facts.width as usize;
+    let key = set.id.map(|id| id.hex()).unwrap_or_default();
+    let fitted = match set.fitted_until {
+        Some(time) => format!("{} {}", app.say(w::UNTIL), time.format("%Y-%m-%d %H:%M:%S")),
+        None => app.say(w::NOT_FITTED).to_owned(),
+    };
+    let mut lines = vec![format!("{} {key}", app.say(w::KEY)), format!("{} · {fitted}", set.model)];
+    if set.folds > 0 {
+        lines[1] += &format!(" · {} {}", set.folds, app.say(w::FOLDS));
+    }
+    if let Some(seconds) = set.seconds.filter(|seconds| *seconds > 0.0) {
+        lines[1] += &format!(" · {} {seconds:.1} s", app.say(w::TOOK));
+    }
+    let without: u64 = set.dropped.iter().map(|(_, count)| count).sum();
+    let reasons: Vec<String> =
+        set.dropped.iter().map(|(reason, count)| format!("{reason} {}", figures::count(*count))).collect();
+    lines.push(format!("{} {}: {}", app.say(w::WITHOUT), figures::count(without), reasons.join(" · ")));
+    if let Some(stats) = &listing.stats {
+        let sizes = [(w::FILE_BYTES, stats.file_bytes), (w::LIVE, stats.live_bytes), (w::OTHER, stats.other_bytes)];
+        let sizes: Vec<String> = sizes.iter().map(|(word, n)| format!("{} {}", app.say(*word), bytes(*n))).collect();
+        lines.push(format!("{}: {} · {}", app.say(w::STORE), sizes.join(" · "), app.say(w::COMPACT)));
+    }
+    let lines = lines.into_iter().map(|line| Line::styled(width::cut(&line, room), look::PLAIN));
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), facts);
+    let columns = [
+        Column::number(app.say(w::PART), 6),
+        Column::number(app.say(w::ROWS), 9),
+        Column::number(app.say(w::BLOCKS), 7),
+        Column::number(app.say(w::SIZE), 9),
+        Column::number(app.say(w::PER_ROW), 10),
+        Column::text(app.say(w::DIGEST), 0),
+    ];
+    let row = |at: usize| {
+        let record = &set.batches[at].record;
+        let per_row = record.bytes as f64 / record.rows as f64;
+        let cells = vec![
+            at.to_string(),
+            figures::count(record.rows),
+            figures::count(u64::from(record.blocks)),
+            bytes(record.bytes),
+            figures::number(per_row, 0),
+            format!(" {}", record.digest.hex()),
+        ];
+        (cells, look::PLAIN)
+    };
+    list::draw(&columns, set.batches.len(), app.features.batches, row, frame, below);
+}
+
+/// Bytes as a person reads them: `812 B`, `27.1 kB`, `1.3 GB`; powers of 1,000.
+pub(super) fn bytes(count: u64) -> String {
+    let units = ["kB", "MB", "GB", "TB"];
+    let mut value = count as f64;
+    let mut unit = "B";
+    for larger in units {
+        if value < 999.95 {
+            break;
+        }
+        (value, unit) = (value / 1000.0, larger);
+    }
+    if unit == "B" { format!("{count} B") } else { format!("{value:.1} {unit}") }
+}
+
+/// What the page lists: where the keys are below, that list; else the sets.
+pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
+    let listing = state.listing.as_ref()?;
+    let say = |words: &[Word]| words.iter().map(|word| desk.say(*word).to_owned()).collect::<Vec<_>>();
+    let option = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+    match (state.focus, state.view) {
+        (Focus::Below, View::Health) => {
+            let row = |column: &inkstone_features::inspect::Column| {
+                let name = match &column.name {
+                    ColumnName::Named(name) => name.clone(),
+                    ColumnName::Entries => desk.say(w::ENTRIES).to_owned(),
+                    ColumnName::Length => desk.say(w::LENGTH).to_owned(),
+                };
+                let [low, middle, high] = column.quartiles;
+                let figures = [column.mean, column.std, column.min, low, middle, high, column.max];
+                let counts = [column.missing, column.zeros].map(|count| count.to_string());
+                [name].into_iter().chain(counts).chain(figures.map(|figure| figure.to_string())).collect()
+            };
+            let header = [w::COLUMN, w::MISSING_SHARE, w::ZERO_SHARE, w::MEAN, w::STD, w::MIN];
+            let header = [&header[..], &[w::FIRST_QUARTILE, w::MEDIAN, w::THIRD_QUARTILE, w::MAX]].concat();
+            let mut header = say(&header);
+            // The table has counts where the screen has shares.
+            for title in &mut header[1..3] {
+                *title = title.trim_end_matches('%').to_owned();
+            }
+            Some(Table { header, rows: state.health()?.told.iter().map(row).collect() })
+        }
+        (Focus::Below, View::Near) => near_view::table(state, desk),
+        (Focus::Below, View::Files) => {
+            let row = |(part, batch): (usize, &inkstone_store::BatchEntry)| {
+                let record = &batch.record;
+                let blocks = u64::from(record.blocks);
+                let counts = [part as u64, record.rows, blocks, record.bytes].map(|count| count.to_string());
+                counts.into_iter().chain([record.digest.hex()]).collect()
+            };
+            let header = say(&[w::PART, w::ROWS, w::BLOCKS, w::SIZE, w::DIGEST]);
+            Some(Table { header, rows: state.selected()?.batches.iter().enumerate().map(row).collect() })
+        }
+        (Focus::Sets, _) => {
+            let row = |set: &FeatureSet| {
+                let columns = match set.kind {
+                    Some(RowKind::Dense { dim }) => dim.to_string(),
+                    Some(RowKind::Sparse) => desk.say(w::SPARSE).to_owned(),
+                    None => String::new(),
+                };
+                let time = set.fitted_until.map_or_else(String::new, |t| t.format("%Y-%m-%d %H:%M:%S").to_string());
+                let state = desk.say(state_word(set.state)).to_owned();
+                let key = set.id.map_or_else(String::new, |id| id.hex());
+                let numbers = [set.rows, set.filled.or(set.rows), set.bytes].map(option);
+                let [rows, filled, bytes] = numbers;
+                vec![set.name.clone(), set.model.clone(), columns, rows, filled, bytes, state, time, key]
+            };
+            let header =
+                say(&[w::NAME, w::MODEL, w::COLUMNS, w::ROWS, w::WITH_VALUE, w::SIZE, w::STATE, w::SEEN, w::KEY]);
+            Some(Table { header, rows: listing.sets.iter().map(row).collect() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_have_one_decimal_and_change_their_unit_in_time() {
+        let sizes = [0, 999, 1000, 27_088_507, 999_949, 999_950, 1_300_000_000].map(bytes);
+        assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "27.1 MB", "999.9 kB", "1.0 MB", "1.3 GB"]);
+    }
+}

@@ -1,0 +1,125 @@
+//! A line of text that the user types: a search, a word, a path.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use unicode_segmentation::UnicodeSegmentation;
+
+use inkstone_base::width;
+
+/// The text, and where the next character goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Field {
+    text: String,
+    /// In bytes, between graphemes.
+    cursor: usize,
+}
+
+impl Field {
+    /// A field that holds a text, with the cursor at its end.
+    pub fn of(text: impl Into<String>) -> Field {
+        let text = text.into();
+        Field { cursor: text.len(), text }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Puts a text in at the cursor. What a terminal would obey, line breaks among it, becomes a space.
+    pub fn insert(&mut self, text: &str) {
+        let text = text.replace(char::is_control, " ");
+        self.text.insert_str(self.cursor, &text);
+        self.cursor += text.len();
+    }
+
+    /// Does what a key does to a line of text; `None` where it does nothing to one, else whether the text has changed.
+    pub fn key(&mut self, key: &KeyEvent) -> Option<bool> {
+        let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
+        let before = self.text.len();
+        match (key.code, held) {
+            (KeyCode::Char(one), KeyModifiers::NONE) => self.insert(one.encode_utf8(&mut [0; 4])),
+            (KeyCode::Char('u'), KeyModifiers::CONTROL) => self.remove(0),
+            (KeyCode::Char('w'), KeyModifiers::CONTROL) => self.remove(self.word_before()),
+            (KeyCode::Char('a'), KeyModifiers::CONTROL) | (KeyCode::Home, _) => self.cursor = 0,
+            (KeyCode::Char('e'), KeyModifiers::CONTROL) | (KeyCode::End, _) => self.cursor = self.text.len(),
+            (KeyCode::Left, _) => self.cursor = self.before(),
+            (KeyCode::Right, _) => self.cursor = self.after(),
+            (KeyCode::Backspace, _) => self.remove(self.before()),
+            (KeyCode::Delete, _) => {
+                let after = self.after();
+                self.text.replace_range(self.cursor..after, "");
+            }
+            _ => return None,
+        }
+        Some(self.text.len() != before)
+    }
+
+    /// What is seen of it in so many cells, and in which of them the cursor is; the cursor is always in sight. However long the text,
+    /// only what is seen of it is looked at.
+    pub fn window(&self, cells: usize) -> (String, usize) {
+        let (mut start, mut used) = (self.cursor, 0);
+        for (at, grapheme) in self.text[..self.cursor].grapheme_indices(true).rev() {
+            let wide = width::width(grapheme);
+            if used + wide >= cells.max(1) {
+                break;
+            }
+            (start, used) = (at, used + wide);
+        }
+        (width::cut(&self.text[start..], cells), used)
+    }
+
+    fn remove(&mut self, from: usize) {
+        self.text.replace_range(from..self.cursor, "");
+        self.cursor = from;
+    }
+
+    fn before(&self) -> usize {
+        self.text[..self.cursor].grapheme_indices(true).next_back().map_or(0, |last| last.0)
+    }
+
+    fn after(&self) -> usize {
+        self.text[self.cursor..].graphemes(true).next().map_or(self.cursor, |next| self.cursor + next.len())
+    }
+
+    fn word_before(&self) -> usize {
+        let mut words = self.text[..self.cursor].split_word_bound_indices();
+        words.rfind(|(_, word)| !word.trim().is_empty()).map_or(0, |last| last.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(field: &mut Field, code: KeyCode) -> Option<bool> {
+        field.key(&KeyEvent::from(code))
+    }
+
+    #[test]
+    fn what_is_typed_goes_in_at_the_cursor_and_goes_by_whole_characters() {
+        let mut field = Field::of("回购股份");
+        assert_eq!(press(&mut field, KeyCode::Left), Some(false));
+        assert_eq!(press(&mut field, KeyCode::Backspace), Some(true));
+        assert_eq!(press(&mut field, KeyCode::Char('e')), Some(true));
+        field.insert("\u{301}\n\u{1b}");
+        assert_eq!(field.text(), "回购e\u{301}  份");
+        assert_eq!(
+            (press(&mut field, KeyCode::Backspace), press(&mut field, KeyCode::Backspace)),
+            (Some(true), Some(true))
+        );
+        assert_eq!(press(&mut field, KeyCode::Backspace), Some(true));
+        assert_eq!(field.text(), "回购份", "a letter goes with its accent");
+        assert_eq!(press(&mut field, KeyCode::Delete), Some(true));
+        assert_eq!(press(&mut field, KeyCode::Enter), None);
+        assert_eq!(field.key(&KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL)), Some(true));
+        assert_eq!(field, Field::default());
+    }
+
+    #[test]
+    fn the_cursor_is_in_sight_however_long_the_text() {
+        let field = Field::of("公司拟以自有资金回购股份");
+        let (seen, at) = field.window(9);
+        assert!(at < 9 && width::width(&seen) <= 9, "{seen:?} {at}");
+        assert_eq!(Field::of("回购").window(9), ("回购".to_owned(), 4));
+    }
+}

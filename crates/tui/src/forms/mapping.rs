@@ -1,0 +1,401 @@
+//! The mapping form: what a file is, which column feeds which field, and what its first rows would give.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::Rect;
+use serde::Deserialize;
+
+use super::{FormBench, mapping_view, words};
+use crate::commands::Action;
+use crate::errand::{Errand, Messenger};
+use crate::field::Field;
+use crate::list::Cursor;
+use inkstone_base::data::Kind;
+use inkstone_base::language::Word;
+use inkstone_corpus::ingest::{Column, Format, Preview, Source, Table};
+
+const TABLES: [Table; 3] = [Table::Documents, Table::Prices, Table::Securities];
+const KINDS: [Kind; 4] = [Kind::News, Kind::Report, Kind::Announcement, Kind::Post];
+const FORMATS: [Format; 11] = [
+    Format::Auto,
+    Format::Csv,
+    Format::Tsv,
+    Format::Jsonl,
+    Format::Json,
+    Format::Parquet,
+    Format::Xlsx,
+    Format::Txt,
+    Format::Pdf,
+    Format::Html,
+    Format::Docx,
+];
+const ENCODINGS: [&str; 6] = ["utf-8", "gbk", "gb18030", "big5", "utf-16le", "utf-16be"];
+const DELIMITERS: [&str; 4] = [",", "\t", ";", "|"];
+const TIMES: [&str; 7] = ["%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M", "%Y年%m月%d日", "%Y%m%d", "unix", "unix_ms", "excel"];
+
+/// A line of the form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Name,
+    Path,
+    Table,
+    Kind,
+    Format,
+    Encoding,
+    Delimiter,
+    Sheet,
+    TimeFormat,
+    DefaultTime,
+    /// A field of the table, by its number in the preview.
+    Field(usize),
+}
+
+/// What a key did.
+pub(super) enum Mapped {
+    Stay,
+    Leave,
+    Done(Box<Source>),
+}
+
+/// The form.
+pub(super) struct Mapping {
+    bench: FormBench,
+    messenger: Messenger,
+    pub(super) taken: Vec<String>,
+    pub(super) draft: Source,
+    /// What was asked for last.
+    asked: Errand<(Source, Preview)>,
+    /// What came last; it stays until something else has come.
+    pub(super) seen: Option<Preview>,
+    /// Why the file cannot be looked at.
+    pub(super) fault: Option<String>,
+    /// What is wrong with what was just done.
+    pub(super) said: Vec<String>,
+    pub(super) cursor: Cursor,
+    pub(super) editing: Option<Field>,
+    /// Whether the source cannot be taken yet, and the user has tried.
+    pub(super) refused: Option<Word>,
+}
+
+impl Mapping {
+    /// Describes the file at `path`, which is relative to the configuration's folder.
+    pub(super) fn open(path: &str, taken: &[String], bench: &FormBench, messenger: &Messenger) -> Mapping {
+        let draft =
+            Source { name: name_of(path, taken), path: path.to_owned(), kind: kind_of(path), ..Source::default() };
+        let (first, preview) = (draft.clone(), bench.preview.clone());
+        let asked = messenger.send("look at a file", move |ctx| {
+            let seen = preview(&first, ctx)?;
+            // A file that lacks what documents have may be the prices or the securities.
+            for table in [Table::Prices, Table::Securities] {
+                let other = Source { table, kind: Kind::default(), ..first.clone() };
+                if let (false, Ok(better)) = (seen.missing.is_empty(), preview(&other, ctx))
+                    && better.missing.is_empty()
+                {
+                    return Ok((other, better));
+                }
+            }
+            Ok((first, seen))
+        });
+        Mapping {
+            bench: bench.clone(),
+            messenger: messenger.clone(),
+            taken: taken.to_vec(),
+            draft,
+            asked,
+            seen: None,
+            fault: None,
+            said: Vec::new(),
+            cursor: Cursor::default(),
+            editing: None,
+            refused: None,
+        }
+    }
+
+    /// Whether something asked for has not come yet.
+    pub(super) fn waiting(&self) -> bool {
+        self.asked.waiting()
+    }
+
+    fn ask(&mut self) {
+        let (draft, preview) = (self.draft.clone(), self.bench.preview.clone());
+        self.refused = None;
+        self.asked = self.messenger.send("try a source", move |ctx| {
+            let seen = preview(&draft, ctx)?;
+            Ok((draft, seen))
+        });
+    }
+
+    /// Takes in what has come, and puts the marked line into sight.
+    pub(super) fn arrange(&mut self, area: Rect) {
+        if self.asked.look() {
+            match self.asked.get_mut() {
+                Some((source, seen)) => {
+                    self.draft.clone_from(source);
+                    (self.seen, self.fault) = (Some(std::mem::take(seen)), None);
+                }
+                None => self.fault = self.asked.fault().map(str::to_owned),
+            }
+        }
+        self.cursor.arrange(self.parts().len(), mapping_view::form_rows(area));
+    }
+
+    /// The lines of the form: what does not apply to the file is not asked.
+    pub(super) fn parts(&self) -> Vec<Part> {
+        let seen = self.seen.as_ref();
+        let format = seen.map_or(self.draft.format, |seen| seen.format);
+        let documents = self.draft.table == Table::Documents;
+        let text = !matches!(format, Format::Parquet | Format::Xlsx | Format::Pdf | Format::Docx);
+        let cells = matches!(format, Format::Csv | Format::Tsv);
+        let always = [(Part::Name, true), (Part::Path, true), (Part::Table, true), (Part::Kind, documents)];
+        let of_file = [
+            (Part::Format, true),
+            (Part::Encoding, text),
+            (Part::Delimiter, cells),
+            (Part::Sheet, format == Format::Xlsx),
+            (Part::TimeFormat, true),
+            (Part::DefaultTime, documents),
+        ];
+        let asked = always.into_iter().chain(of_file).filter(|part| part.1).map(|part| part.0);
+        asked.chain((0..seen.map_or(0, |seen| seen.fields.len())).map(Part::Field)).collect()
+    }
+
+    /// The marked line.
+    pub(super) fn part(&self) -> Part {
+        self.parts().get(self.cursor.at).copied().unwrap_or(Part::Name)
+    }
+
+    /// The field's name, for lines that are fields.
+    pub(super) fn field_name(&self, part: Part) -> Option<&'static str> {
+        let Part::Field(number) = part else { return None };
+        Some(self.seen.as_ref()?.fields.get(number)?.name)
+    }
+
+    /// What is given at a line, as it is typed; none where the file decides.
+    pub(super) fn given(&self, part: Part) -> Option<String> {
+        let draft = &self.draft;
+        match part {
+            Part::Name => Some(draft.name.clone()),
+            Part::Path => Some(draft.path.clone()),
+            Part::Table => Some(draft.table.name().to_owned()),
+            Part::Kind => Some(plain(&draft.kind)),
+            Part::Format => (draft.format != Format::Auto).then(|| plain(&draft.format)),
+            Part::Encoding => draft.encoding.clone(),
+            Part::Delimiter => draft.delimiter.as_deref().map(|text| text.replace('\t', "tab")),
+            Part::Sheet => draft.sheet.clone(),
+            Part::TimeFormat => draft.time_format.clone(),
+            Part::DefaultTime => draft.published_at_default.clone(),
+            Part::Field(_) => draft.columns.get(self.field_name(part)?).map(|column| match column {
+                Column::Name(name) => name.clone(),
+                other => toml::Value::try_from(other).map(|value| value.to_string()).unwrap_or_default(),
+            }),
+        }
+    }
+
+    /// Text was pasted.
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Some(field) = &mut self.editing {
+            field.insert(text);
+        }
+    }
+
+    pub(super) fn key(&mut self, key: &KeyEvent) -> Mapped {
+        let part = self.part();
+        if let Some(field) = &mut self.editing {
+            match key.code {
+                KeyCode::Esc => (self.editing, self.said) = (None, Vec::new()),
+                KeyCode::Enter => {
+                    let text = field.text().trim().to_owned();
+                    self.give(part, &text);
+                }
+                _ => drop(field.key(key)),
+            }
+            return Mapped::Stay;
+        }
+        let (count, page) = (self.parts().len(), 10);
+        match key.code {
+            KeyCode::Esc | KeyCode::Char('q') => return Mapped::Leave,
+            KeyCode::Down | KeyCode::Char('j') => self.cursor.step(Action::Down, count, page),
+            KeyCode::Up | KeyCode::Char('k') => self.cursor.step(Action::Up, count, page),
+            KeyCode::PageDown => self.cursor.step(Action::PageDown, count, page),
+            KeyCode::PageUp => self.cursor.step(Action::PageUp, count, page),
+            KeyCode::Home | KeyCode::Char('g') => self.cursor.step(Action::First, count, page),
+            KeyCode::End | KeyCode::Char('G') => self.cursor.step(Action::Last, count, page),
+            KeyCode::Right | KeyCode::Char('l' | ' ') => self.turn(part, 1),
+            KeyCode::Left | KeyCode::Char('h') => self.turn(part, -1),
+            KeyCode::Enter => {
+                self.said.clear();
+                self.editing = Some(Field::of(self.given(part).unwrap_or_default()));
+            }
+            KeyCode::Char('s') => return self.take(),
+            _ => {}
+        }
+        Mapped::Stay
+    }
+
+    /// The source, when its rows can be read.
+    fn take(&mut self) -> Mapped {
+        self.said = self.draft.problems();
+        if self.taken.contains(&self.draft.name) {
+            self.said.push(format!("[[source]] {:?}: another source has this name", self.draft.name));
+        }
+        let lacking = self.seen.as_ref().is_none_or(|seen| !seen.missing.is_empty());
+        self.refused = match () {
+            () if self.asked.waiting() => Some(words::STILL_TRYING),
+            () if self.fault.is_some() || lacking => Some(words::SEE_RESULT),
+            () if !self.said.is_empty() => Some(words::NOT_YET),
+            () => return Mapped::Done(Box::new(self.draft.clone())),
+        };
+        Mapped::Stay
+    }
+
+    /// The next or the previous of the values that a line may have.
+    fn turn(&mut self, part: Part, by: isize) {
+        let draft = &mut self.draft;
+        match part {
+            Part::Name | Part::Path | Part::DefaultTime | Part::Sheet => return,
+            Part::Table => {
+                draft.table = turned(&TABLES, draft.table, by);
+                draft.columns.clear();
+                if draft.table != Table::Documents {
+                    (draft.kind, draft.published_at_default) = (Kind::default(), None);
+                }
+            }
+            Part::Kind => draft.kind = turned(&KINDS, draft.kind, by),
+            Part::Format => draft.format = turned(&FORMATS, draft.format, by),
+            Part::Encoding => draft.encoding = turned_text(&ENCODINGS, draft.encoding.as_deref(), by),
+            Part::Delimiter => draft.delimiter = turned_text(&DELIMITERS, draft.delimiter.as_deref(), by),
+            Part::TimeFormat => draft.time_format = turned_text(&TIMES, draft.time_format.as_deref(), by),
+            Part::Field(_) => {
+                let (Some(field), Some(seen)) = (self.field_name(part), &self.seen) else { return };
+                let columns: Vec<&str> = seen.columns.iter().map(String::as_str).collect();
+                let now = match self.draft.columns.get(field) {
+                    Some(Column::Name(name)) => Some(name.as_str()),
+                    _ => None,
+                };
+                match turned_text(&columns, now, by) {
+                    Some(name) => drop(self.draft.columns.insert(field.to_owned(), Column::Name(name))),
+                    None => drop(self.draft.columns.remove(field)),
+                }
+            }
+        }
+        self.said.clear();
+        self.ask();
+    }
+
+    /// What was typed at a line; what it cannot be is said, and the field stays.
+    fn give(&mut self, part: Part, text: &str) {
+        let optional = || (!text.is_empty()).then(|| text.to_owned());
+        let mut draft = self.draft.clone();
+        let mut known = true;
+        let mut fault = None;
+        match part {
+            Part::Name => draft.name = text.to_owned(),
+            Part::Path => draft.path = text.to_owned(),
+            Part::Table => known = put(&TABLES, text, &mut draft.table),
+            Part::Kind => known = put(&KINDS, text, &mut draft.kind),
+            Part::Format if text.is_empty() => draft.format = Format::Auto,
+            Part::Format => known = put(&FORMATS, text, &mut draft.format),
+            Part::Encoding => draft.encoding = optional(),
+            Part::Delimiter if text == "tab" => draft.delimiter = Some("\t".to_owned()),
+            Part::Delimiter => draft.delimiter = optional(),
+            Part::Sheet => draft.sheet = optional(),
+            Part::TimeFormat => draft.time_format = optional(),
+            Part::DefaultTime => draft.published_at_default = optional(),
+            Part::Field(_) => match (self.column(text), self.field_name(part)) {
+                (Ok(Some(column)), Some(field)) => drop(draft.columns.insert(field.to_owned(), column)),
+                (Ok(None), Some(field)) => drop(draft.columns.remove(field)),
+                (Ok(_), None) => {}
+                (Err(why), _) => fault = Some(why),
+            },
+        }
+        if !known {
+            fault = Some(format!("{text:?}: {}", choices(part).join(", ")));
+        }
+        let problems = fault.map_or_else(|| draft.problems(), |fault| vec![fault]);
+        // What was wrong before this line was typed is no reason to refuse it.
+        let known = self.draft.problems();
+        self.said = problems.into_iter().filter(|problem| !known.contains(problem)).collect();
+        if self.said.is_empty() {
+            (self.draft, self.editing) = (draft, None);
+            self.ask();
+        }
+    }
+
+    /// What was typed as a column: a name, the beginning of one, or a table of TOML with what `columns` may have.
+    fn column(&self, text: &str) -> Result<Option<Column>, String> {
+        #[derive(Deserialize)]
+        struct One {
+            column: Column,
+        }
+        if text.is_empty() {
+            return Ok(None);
+        }
+        if text.starts_with('{') {
+            let one: Result<One, _> = toml::from_str(&format!("column = {text}"));
+            return one.map(|one| Some(one.column)).map_err(|error| error.message().to_owned());
+        }
+        let columns = self.seen.as_ref().map_or(&[][..], |seen| seen.columns.as_slice());
+        let exact = columns.iter().find(|column| *column == text);
+        let lower = text.to_lowercase();
+        let found = exact.or_else(|| columns.iter().find(|column| column.to_lowercase().starts_with(&lower)));
+        match found {
+            Some(column) => Ok(Some(Column::Name(column.clone()))),
+            None => Err(format!("{text:?}: {}", columns.join(", "))),
+        }
+    }
+}
+
+/// How a choice is written in the configuration.
+pub(super) fn plain(choice: &impl serde::Serialize) -> String {
+    serde_json::to_value(choice).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
+}
+
+fn choices(part: Part) -> Vec<String> {
+    match part {
+        Part::Table => TABLES.iter().map(plain).collect(),
+        Part::Kind => KINDS.iter().map(plain).collect(),
+        Part::Format => FORMATS.iter().map(plain).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Puts the choice of this name into its place; false where there is none.
+fn put<T: Copy + serde::Serialize>(all: &[T], name: &str, into: &mut T) -> bool {
+    let found = all.iter().find(|choice| plain(*choice) == name);
+    found.map(|choice| *into = *choice).is_some()
+}
+
+fn turned<T: Copy + PartialEq>(all: &[T], now: T, by: isize) -> T {
+    let at = all.iter().position(|one| *one == now).unwrap_or(0);
+    all[(at + all.len()).saturating_add_signed(by) % all.len()]
+}
+
+/// One of some texts, or none of them, which stands before the first.
+fn turned_text(all: &[&str], now: Option<&str>, by: isize) -> Option<String> {
+    let places = all.len() + 1;
+    let at = now.and_then(|now| all.iter().position(|one| *one == now)).map_or(0, |at| at + 1);
+    let next = (at + places).saturating_add_signed(by) % places;
+    next.checked_sub(1).map(|at| all[at].to_owned())
+}
+
+/// A name that no other source has, made of the name of the file.
+fn name_of(path: &str, taken: &[String]) -> String {
+    let file = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let stem = file.split('.').next().unwrap_or_default();
+    let harmless = |c: char| if c.is_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let name: String = stem.chars().map(harmless).collect();
+    let name = if name.is_empty() { "source".to_owned() } else { name };
+    let numbered = (2..).map(|n| format!("{name}_{n}"));
+    std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or(name)
+}
+
+/// The kind of documents that a path speaks of.
+fn kind_of(path: &str) -> Kind {
+    let path = path.to_lowercase();
+    let speaks = |words: [&str; 2]| words.iter().any(|word| path.contains(word));
+    match () {
+        () if speaks(["研报", "report"]) => Kind::Report,
+        () if speaks(["公告", "announce"]) => Kind::Announcement,
+        () if speaks(["帖", "post"]) => Kind::Post,
+        () => Kind::News,
+    }
+}

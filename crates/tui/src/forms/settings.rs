@@ -1,0 +1,409 @@
+//! The settings: every key of the configuration, its value, its default and what it is.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use ratatui::layout::Rect;
+
+use super::value::{Editing, numbered, plain, quoted, section_of};
+use super::{Change, Entry, FormBench, Group, Sheet, Sourcing, Step, is_below, settings_view, words};
+use crate::commands::Action;
+use crate::errand::{Errand, Messenger};
+use crate::list::Cursor;
+use inkstone_base::language::Word;
+
+/// What a key did to the form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It stays open.
+    Stay,
+    /// It is closed.
+    Leave,
+    /// The other language is wanted.
+    Language,
+}
+
+/// What the form says of what was done last.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Said {
+    Good(Word),
+    Bad(Word),
+    Fault(String),
+}
+
+/// The form.
+pub(crate) struct Settings {
+    bench: FormBench,
+    messenger: Messenger,
+    reading: Option<Errand<Sheet>>,
+    saving: Option<Errand<Sheet>>,
+    /// The text as it is on the screen.
+    pub(super) sheet: Option<Sheet>,
+    /// Why it could not be read.
+    pub(super) fault: Option<String>,
+    /// The text as it is in the file.
+    on_disk: String,
+    /// Texts before each change.
+    past: Vec<Sheet>,
+    /// Whether the keys have the focus, or the sections.
+    pub(super) in_keys: bool,
+    pub(super) groups: Cursor,
+    pub(super) keys: Cursor,
+    pub(super) editing: Option<Editing>,
+    pub(super) said: Option<Said>,
+    /// Whether keys that matter to other models are shown.
+    pub(super) all: bool,
+    /// Whether the next Esc drops what was changed.
+    leaving: bool,
+    sourcing: Option<Sourcing>,
+    /// Says that another process has the project, so that nothing is changed here.
+    pub(super) read_only: bool,
+}
+
+impl Settings {
+    /// Opens the form and reads the configuration, which is only shown where `read_only`.
+    pub(crate) fn open(bench: &FormBench, messenger: Messenger, read_only: bool) -> Settings {
+        let mut settings = Settings {
+            bench: bench.clone(),
+            messenger,
+            reading: None,
+            saving: None,
+            sheet: None,
+            fault: None,
+            on_disk: String::new(),
+            past: Vec::new(),
+            in_keys: false,
+            groups: Cursor::default(),
+            keys: Cursor::default(),
+            editing: None,
+            said: None,
+            all: false,
+            leaving: false,
+            sourcing: None,
+            read_only,
+        };
+        settings.read();
+        settings
+    }
+
+    fn read(&mut self) {
+        let read = self.bench.read.clone();
+        self.reading = Some(self.messenger.send("read the configuration", move |_| read()));
+    }
+
+    /// Whether something asked for has not come yet.
+    pub(crate) fn waiting(&self) -> bool {
+        self.reading.is_some() || self.saving.is_some() || self.sourcing.as_ref().is_some_and(Sourcing::waiting)
+    }
+
+    /// The way from a file to a source, while it lies over the form.
+    pub(super) fn sourcing(&self) -> Option<&Sourcing> {
+        self.sourcing.as_ref()
+    }
+
+    /// Whether the text is not as it is in the file.
+    pub(super) fn is_changed(&self) -> bool {
+        self.sheet.as_ref().is_some_and(|sheet| sheet.text != self.on_disk)
+    }
+
+    /// Name of the file.
+    pub(super) fn file(&self) -> String {
+        self.bench.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Whether the file is being written.
+    pub(super) fn is_saving(&self) -> bool {
+        self.saving.is_some()
+    }
+
+    /// Takes in what has come, and puts marked lines into sight; true when the file has just been written.
+    pub(crate) fn arrange(&mut self, area: Rect) -> bool {
+        match Errand::arrived(&mut self.reading) {
+            Some(Ok(sheet)) => {
+                self.on_disk.clone_from(&sheet.text);
+                (self.sheet, self.fault) = (Some(sheet), None);
+                self.past.clear();
+            }
+            Some(Err(fault)) => self.fault = Some(fault),
+            None => {}
+        }
+        let mut saved = false;
+        match Errand::arrived(&mut self.saving) {
+            Some(Ok(sheet)) => {
+                self.on_disk.clone_from(&sheet.text);
+                // What was before is now a change of what is in the file.
+                self.past.iter_mut().for_each(|past| past.stood = sheet.stood);
+                (self.sheet, self.said) = (Some(sheet), Some(Said::Good(words::SAVED)));
+                saved = true;
+            }
+            Some(Err(fault)) => self.said = Some(Said::Fault(fault)),
+            None => {}
+        }
+        if let Some(sourcing) = &mut self.sourcing {
+            sourcing.arrange(area);
+        }
+        let (groups, keys) = settings_view::rows(area);
+        self.groups.arrange(self.sheet.as_ref().map_or(0, |sheet| sheet.groups.len()), groups);
+        self.keys.arrange(self.entries().len(), keys);
+        saved
+    }
+
+    /// The section that is marked.
+    pub(super) fn group(&self) -> Option<&Group> {
+        self.sheet.as_ref()?.groups.get(self.groups.at)
+    }
+
+    /// The keys that are listed.
+    pub(super) fn entries(&self) -> Vec<&Entry> {
+        let shown = |entry: &&Entry| self.all || !entry.aside || entry.value.is_some();
+        self.group().map_or(Vec::new(), |group| group.entries.iter().filter(shown).collect())
+    }
+
+    /// The key that is marked, and its path.
+    pub(super) fn entry(&self) -> Option<(&Entry, String)> {
+        let entry = self.entries().get(self.keys.at).copied()?;
+        Some((entry, format!("{}.{}", self.group()?.path, entry.key)))
+    }
+
+    /// Problems of a key or a section and what is below it.
+    pub(super) fn faults_of(&self, path: &str) -> Vec<&str> {
+        let faults = self.sheet.as_ref().map_or(&[][..], |sheet| sheet.faults.as_slice());
+        faults.iter().filter(|fault| is_below(&fault.path, path)).map(|fault| fault.message.as_str()).collect()
+    }
+
+    /// Text was pasted.
+    pub(crate) fn paste(&mut self, text: &str) {
+        match (&mut self.sourcing, &mut self.editing) {
+            (Some(sourcing), _) => sourcing.paste(text),
+            (None, Some(editing)) => {
+                editing.field.insert(text);
+                self.check_typed();
+            }
+            _ => {}
+        }
+    }
+
+    /// Says what went wrong with what was saved.
+    pub(crate) fn tell(&mut self, fault: String) {
+        self.said = Some(Said::Fault(fault));
+    }
+
+    /// Does what a key means here.
+    pub(crate) fn key(&mut self, key: &KeyEvent) -> Outcome {
+        if let Some(sourcing) = &mut self.sourcing {
+            match sourcing.key(key) {
+                Step::Stay => {}
+                Step::Leave => self.sourcing = None,
+                Step::Done(source) => {
+                    self.sourcing = None;
+                    self.change(&Change::Source(source), words::ADDED);
+                }
+            }
+            return Outcome::Stay;
+        }
+        if self.editing.is_some() {
+            self.key_of_field(key);
+            return Outcome::Stay;
+        }
+        let leaving = std::mem::take(&mut self.leaving);
+        self.said = None;
+        let page = 10;
+        match key.code {
+            KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') if self.in_keys => self.in_keys = false,
+            KeyCode::Esc | KeyCode::Char('q' | ',') if self.is_changed() && !leaving => {
+                (self.leaving, self.said) = (true, Some(Said::Bad(words::LEAVE_UNSAVED)));
+            }
+            KeyCode::Esc | KeyCode::Char('q' | ',') => return Outcome::Leave,
+            KeyCode::Char('L') => return Outcome::Language,
+            KeyCode::Down | KeyCode::Char('j') => self.step(Action::Down, page),
+            KeyCode::Up | KeyCode::Char('k') => self.step(Action::Up, page),
+            KeyCode::PageDown => self.step(Action::PageDown, page),
+            KeyCode::PageUp => self.step(Action::PageUp, page),
+            KeyCode::Home | KeyCode::Char('g') => self.step(Action::First, page),
+            KeyCode::End | KeyCode::Char('G') => self.step(Action::Last, page),
+            KeyCode::Tab => self.in_keys = !self.in_keys && !self.entries().is_empty(),
+            KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => {
+                self.in_keys = !self.entries().is_empty();
+            }
+            KeyCode::Enter | KeyCode::Delete | KeyCode::Char(' ' | 'e' | 'd' | 'a' | 'D' | 'u' | 's')
+                if self.read_only =>
+            {
+                self.said = Some(Said::Bad(words::READ_ONLY));
+            }
+            KeyCode::Enter | KeyCode::Char(' ') => self.edit(true),
+            KeyCode::Char('e') => self.edit(false),
+            KeyCode::Char('d') | KeyCode::Delete => self.take_default(),
+            KeyCode::Char('a') => self.add(),
+            KeyCode::Char('D') => self.remove(),
+            KeyCode::Char('v') => self.all = !self.all,
+            KeyCode::Char('u') => {
+                if let Some(sheet) = self.past.pop() {
+                    self.sheet = Some(sheet);
+                }
+            }
+            KeyCode::Char('R') => self.read(),
+            KeyCode::Char('s') => self.save(),
+            _ => {}
+        }
+        Outcome::Stay
+    }
+
+    fn step(&mut self, action: Action, page: usize) {
+        if self.in_keys {
+            let count = self.entries().len();
+            self.keys.step(action, count, page);
+        } else {
+            let count = self.sheet.as_ref().map_or(0, |sheet| sheet.groups.len());
+            self.groups.step(action, count, page);
+            self.keys = Cursor::default();
+        }
+    }
+
+    /// Makes a change and takes it; true when it could be made.
+    fn change(&mut self, change: &Change, done: Word) -> bool {
+        let Some(sheet) = &self.sheet else { return false };
+        match (self.bench.change)(sheet, change) {
+            Ok(changed) => {
+                self.said = Some(Said::Good(done));
+                self.past.extend(self.sheet.replace(changed));
+                true
+            }
+            Err(error) => {
+                self.said = Some(Said::Fault(format!("{error:#}")));
+                false
+            }
+        }
+    }
+
+    /// Toggles, goes to the next choice, or opens the field.
+    fn edit(&mut self, at_once: bool) {
+        let Some((entry, path)) = self.entry() else { return };
+        let written = entry.value.as_deref().or(entry.default.as_deref());
+        let like = written.or(entry.example.as_deref()).unwrap_or("\"\"");
+        let textual = like.starts_with(['"', '\'']);
+        let next = match like {
+            "true" => Some("false".to_owned()),
+            "false" => Some("true".to_owned()),
+            _ if entry.choices.is_empty() => None,
+            _ => {
+                let now = plain(like);
+                let at = entry.choices.iter().position(|choice| *choice == now).filter(|_| written.is_some());
+                let next = at.map_or(0, |at| (at + 1) % entry.choices.len());
+                Some(quoted(&entry.choices[next]))
+            }
+        };
+        match next.filter(|_| at_once) {
+            Some(next) => drop(self.set(path, next)),
+            None => {
+                let text = written.map(|written| if textual { plain(written) } else { written.to_owned() });
+                self.editing = Some(Editing::of(text.unwrap_or_default(), textual));
+            }
+        }
+    }
+
+    /// Gives a key a value; what is refused is said.
+    fn set(&mut self, path: String, value: String) -> bool {
+        match self.tried(&path, &value) {
+            Ok(sheet) => {
+                self.past.extend(self.sheet.replace(sheet));
+                true
+            }
+            Err(faults) => {
+                self.said = Some(Said::Fault(faults.join(" · ")));
+                false
+            }
+        }
+    }
+
+    /// The text with a key changed; fails with what is wrong with the value.
+    fn tried(&self, path: &str, value: &str) -> Result<Sheet, Vec<String>> {
+        let Some(sheet) = &self.sheet else { return Err(Vec::new()) };
+        let change = Change::Set(path.to_owned(), value.to_owned());
+        let changed = (self.bench.change)(sheet, &change).map_err(|error| vec![format!("{error:#}")])?;
+        let own = changed.faults.iter().filter(|fault| is_below(&fault.path, path) || fault.path.is_empty());
+        let faults: Vec<String> = own.map(|fault| fault.message.clone()).collect();
+        if faults.is_empty() { Ok(changed) } else { Err(faults) }
+    }
+
+    fn key_of_field(&mut self, key: &KeyEvent) {
+        let Some(editing) = &mut self.editing else { return };
+        match key.code {
+            KeyCode::Esc => self.editing = None,
+            KeyCode::Enter => {
+                let value = editing.value();
+                if let Some((_, path)) = self.entry()
+                    && self.set(path, value)
+                {
+                    (self.editing, self.said) = (None, None);
+                }
+                self.check_typed();
+            }
+            _ => {
+                if editing.field.key(key) == Some(true) {
+                    self.check_typed();
+                }
+            }
+        }
+    }
+
+    /// Looks at once at what is typed.
+    fn check_typed(&mut self) {
+        let (Some(editing), Some((_, path))) = (&self.editing, self.entry()) else { return };
+        let faults = self.tried(&path, &editing.value()).err().unwrap_or_default();
+        if let Some(editing) = &mut self.editing {
+            editing.faults = faults;
+        }
+    }
+
+    fn take_default(&mut self) {
+        let Some((entry, path)) = self.entry().filter(|(entry, _)| self.in_keys && entry.value.is_some()) else {
+            return;
+        };
+        let repeated = path.contains('[');
+        let change = match &entry.default {
+            // The template writes every default down, and so do files that were made from it.
+            Some(default) if !repeated => Change::Set(path, default.clone()),
+            _ => Change::Unset(path),
+        };
+        self.change(&change, words::TO_DEFAULT);
+    }
+
+    /// Adds one more of the section that is marked: a source by way of its file, others as an example.
+    fn add(&mut self) {
+        let Some(section) = self.group().map(|group| section_of(&group.path).to_owned()) else { return };
+        let sheet = self.sheet.as_ref();
+        let sisters = |group: &&Group| section_of(&group.path) == section;
+        if section == "source" {
+            let names = sheet.map_or(Vec::new(), |sheet| {
+                sheet.groups.iter().filter(sisters).filter_map(|group| group.name.clone()).collect()
+            });
+            self.sourcing = Some(Sourcing::open(&self.bench, names, &self.messenger));
+        } else if self.change(&Change::Example(section.clone()), words::ADDED) {
+            let groups = self.sheet.as_ref().map_or(&[][..], |sheet| sheet.groups.as_slice());
+            let last = groups.iter().rposition(|group| section_of(&group.path) == section);
+            (self.groups.at, self.keys) = (last.unwrap_or(self.groups.at), Cursor::default());
+        }
+    }
+
+    fn remove(&mut self) {
+        let Some((section, number)) = self.group().and_then(|group| numbered(&group.path)) else { return };
+        self.change(&Change::Remove(section.to_owned(), number), words::REMOVED);
+        self.in_keys = false;
+    }
+
+    fn save(&mut self) {
+        let Some(sheet) = self.sheet.clone().filter(|_| self.saving.is_none()) else { return };
+        if let Some(fault) = sheet.faults.first() {
+            self.said = Some(Said::Bad(words::MEND_FIRST));
+            // To the first key that is wrong.
+            let longest = |group: &(usize, &Group)| group.1.path.len();
+            let groups = sheet.groups.iter().enumerate().filter(|(_, group)| is_below(&fault.path, &group.path));
+            if let Some((at, group)) = groups.max_by_key(longest) {
+                (self.groups.at, self.in_keys) = (at, true);
+                let key = |entry: &&Entry| is_below(&fault.path, &format!("{}.{}", group.path, entry.key));
+                self.keys.at = self.entries().iter().position(key).unwrap_or(0);
+            }
+            return;
+        }
+        let save = self.bench.save.clone();
+        self.saving = Some(self.messenger.send("save the configuration", move |_| save(&sheet)));
+    }
+}

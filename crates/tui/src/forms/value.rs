@@ -1,0 +1,62 @@
+//! Values of TOML as they are typed and shown.
+
+use serde::Deserialize;
+
+use crate::field::Field;
+
+/// A value that is typed.
+pub(super) struct Editing {
+    pub(super) field: Field,
+    /// Whether the value is a text: it is typed without quotes.
+    textual: bool,
+    /// What is wrong with it as it stands.
+    pub(super) faults: Vec<String>,
+}
+
+impl Editing {
+    /// A field that holds a text.
+    pub(super) fn of(text: String, textual: bool) -> Editing {
+        Editing { field: Field::of(text), textual, faults: Vec::new() }
+    }
+
+    /// What is typed as a value of TOML.
+    pub(super) fn value(&self) -> String {
+        let text = self.field.text();
+        let (table, is_value) = (text.trim_start().starts_with('{'), read(text.trim()).is_some());
+        // What is no value is a text: its key says what it wants instead, or takes it.
+        if is_value && (table || !self.textual) { text.trim().to_owned() } else { quoted(text) }
+    }
+}
+
+#[derive(Deserialize)]
+struct One {
+    value: toml::Value,
+}
+
+fn read(value: &str) -> Option<toml::Value> {
+    toml::from_str::<One>(&format!("value = {value}")).ok().map(|one| one.value)
+}
+
+/// A text without its quotes; other values as they are written.
+pub(super) fn plain(value: &str) -> String {
+    match read(value) {
+        Some(toml::Value::String(text)) => text,
+        _ => value.to_owned(),
+    }
+}
+
+/// A text as a value.
+pub(super) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// The name of the section that a path is in.
+pub(super) fn section_of(path: &str) -> &str {
+    path.split(['[', '.']).next().unwrap_or(path)
+}
+
+/// Name and number of one of several sections.
+pub(super) fn numbered(path: &str) -> Option<(&str, usize)> {
+    let (name, rest) = path.split_once('[')?;
+    Some((name, rest.strip_suffix(']')?.parse().ok()?))
+}

@@ -1,0 +1,147 @@
+//! The sentences of the forms.
+
+use super::mapping::Part;
+use inkstone_base::language::Word;
+use inkstone_base::words;
+
+words! {
+    CHOOSE_FILE: "选择数据文件", "Choose a file of data";
+    PATH: "路径", "path";
+    FILTER: "筛选", "filter";
+    FILE_NAME: "名称", "name";
+    FILE_SORT: "种类", "kind";
+    FILE_SIZE: "大小", "size";
+    FILE_CHANGED: "修改时间", "changed";
+    FOLDER: "文件夹", "folder";
+    PAPERS: "文档", "documents";
+    LOST: "无法读取", "unreadable";
+    EMPTY_FOLDER: "这个文件夹是空的。按 ← 返回上级。", "This folder is empty. Press ← for the one above.";
+    NO_SUCH_NAME: "没有匹配的名称。按 Esc 清除筛选。", "No name matches. Press Esc to clear the filter.";
+    CAN_BE_READ: "可以导入", "can be read";
+    TAKE: "选择", "choose";
+    TAKE_FOLDER: "选择整个文件夹", "choose the folder";
+    UP: "上级", "up";
+    GO: "前往", "go";
+    COMPLETE: "补全", "complete";
+    TYPE_PATH: "输入路径", "type a path";
+    BACK: "返回", "back";
+
+    SOURCE: "数据源", "Source";
+    FIELD: "字段", "field";
+    VALUE: "值", "value";
+    FIRST_ROWS: "前 200 行的结果", "What the first 200 rows give";
+    PREVIEW: "预览", "Preview";
+    COLUMN: "列", "column";
+    TRYING: "试读中…", "trying…";
+    TRIED: "试读", "tried";
+    ACCEPTED: "接受", "taken";
+    REFUSED: "拒收", "set aside";
+    ROW: "行", "row";
+    TIMES: "时间格式", "times";
+    FILES_IN_ALL: "文件数", "files:";
+    NO_ROWS: "文件里没有数据行。", "The file has no rows.";
+    LACKING: "缺少必需的列：", "Columns are missing:";
+    MAP_THEM: "在左侧选中该字段，用 ←/→ 指定列。", "Mark the field at the left and choose its column with ←/→.";
+    MISSING: "缺少", "missing";
+    STILL_TRYING: "还在试读，请稍候再保存。", "Still trying: save in a moment.";
+    NOT_YET: "还不能保存：", "Not yet:";
+    SEE_RESULT: "还不能保存：原因见右侧。", "Not yet: the reason stands at the right.";
+    TAKE_SOURCE: "保存", "save";
+    CHANGE: "更改", "change";
+    TYPE: "输入", "type";
+    LINES: "移动", "move";
+    ACCEPT: "确定", "accept";
+
+    L_NAME: "名称", "name";
+    L_PATH: "路径", "path";
+    L_TABLE: "用途", "table";
+    L_KIND: "文档类型", "kind";
+    L_FORMAT: "格式", "format";
+    L_ENCODING: "编码", "encoding";
+    L_DELIMITER: "分隔符", "delimiter";
+    L_SHEET: "工作表", "sheet";
+    L_TIME_FORMAT: "时间格式", "time format";
+    L_DEFAULT_TIME: "缺省时间", "default time";
+    OF_NAME: "数据源的名称，也是文档编号的前半部分。", "Name of the source, and the first half of its documents' ids.";
+    OF_PATH: "文件、文件夹，或带 * 的模式；相对于配置所在的文件夹。", "A file, a folder or a pattern with *; relative to the configuration.";
+    OF_TABLE: "documents 文档、prices 价格、securities 证券表。", "Documents, daily prices, or the table of securities.";
+    OF_KIND: "news 新闻、report 研报、announcement 公告、post 帖子。", "News, reports, announcements or posts.";
+    OF_FORMAT: "空：按扩展名。", "Empty: by the ending of the name.";
+    OF_ENCODING: "空：逐个文件自动识别。", "Empty: detected, file by file.";
+    OF_DELIMITER: "空：由表头识别；制表符写 tab。", "Empty: seen from the header row; a tab is written tab.";
+    OF_SHEET: "空：第一个工作表。", "Empty: the first sheet.";
+    OF_TIME_FORMAT: "空：逐个值识别；或 strftime 格式、unix、unix_ms、excel。", "Empty: value by value; or as in strftime, unix, unix_ms, excel.";
+    OF_DEFAULT_TIME: "没有时间的文档用这个时间（只适合文本研究）；空：拒收。", "The time of documents that have none (for text work only); empty: they are set aside.";
+    OF_FIELD: "←/→ 换列；Enter 输入列名，或 { pattern = \"…\", in = \"body\" }。", "←/→ another column; Enter to type its name, or { pattern = \"…\", in = \"body\" }.";
+    OF_PUBLISHED: "发布时间：必须是当时市场能看到它的时间，否则就有未来函数。", "When the market could read it: any later or earlier time makes look-ahead.";
+    OF_INGESTED: "入库时间：比发布晚得多的文档会被检查指出。", "When it was received: documents that came much later than published are told by lint.";
+    OF_CODES: "证券代码，可以有多个，用逗号分隔。", "Codes of securities, several with commas between them.";
+
+    SETTINGS: "设置", "Settings";
+    UNSAVED: "未保存", "unsaved";
+    SAVED: "已保存", "saved";
+    SAVING: "保存中…", "saving…";
+    REOPENED: "已按新的配置打开", "opened with the new configuration";
+    NOT_REOPENED: "配置有误，仍按原来的工作", "the configuration cannot be used, so the former one goes on";
+    FAULT: "个问题", "problem";
+    FAULTS: "个问题", "problems";
+    SECTIONS: "配置段", "Sections";
+    KEY: "键", "key";
+    DEFAULT: "默认", "default";
+    EXAMPLE: "例", "for example";
+    CHOICES: "可选", "one of";
+    NO_KEYS: "还没有。按 a 添加一个。", "There is none yet. Press a to add one.";
+    CHOOSE_ONE: "在左侧选中其中一个；按 a 再添加一个。", "Mark one of them at the left; a adds another.";
+    EDIT: "修改", "edit";
+    SAVE: "保存", "save";
+    ADD: "添加", "add";
+    REMOVE: "删除本段", "remove section";
+    TO_DEFAULT: "恢复默认", "default";
+    ALL_KEYS: "全部键", "all keys";
+    UNDO: "撤销", "undo";
+    REREAD: "重新读取", "read anew";
+    LEAVE: "关闭", "close";
+    SECTION: "进入", "keys";
+    READ_ONLY: "只读：另一个进程打开着这个项目，这里只能看，不能改。等它结束后重新打开设置。", "Read-only: another process has this project, so settings can be seen here but not changed. Open them again when it has ended.";
+    LEAVE_UNSAVED: "有未保存的修改：再按一次 Esc 放弃，s 保存。", "There are unsaved changes: Esc again drops them, s saves.";
+    MEND_FIRST: "先改正标 ✗ 的键再保存。", "Mend what is marked ✗ before saving.";
+    NOT_TAKEN: "没有采用：", "Not taken:";
+    ADDED: "已添加（尚未保存）", "added, not saved yet";
+    REMOVED: "已删除（尚未保存）", "removed, not saved yet";
+}
+
+/// What a line of the mapping form is called.
+pub(super) fn label(part: Part) -> Word {
+    match part {
+        Part::Name | Part::Field(_) => L_NAME,
+        Part::Path => L_PATH,
+        Part::Table => L_TABLE,
+        Part::Kind => L_KIND,
+        Part::Format => L_FORMAT,
+        Part::Encoding => L_ENCODING,
+        Part::Delimiter => L_DELIMITER,
+        Part::Sheet => L_SHEET,
+        Part::TimeFormat => L_TIME_FORMAT,
+        Part::DefaultTime => L_DEFAULT_TIME,
+    }
+}
+
+/// A sentence on a line of the mapping form.
+pub(super) fn of_part(part: Part, field: Option<&str>) -> Word {
+    match (part, field) {
+        (Part::Name, _) => OF_NAME,
+        (Part::Path, _) => OF_PATH,
+        (Part::Table, _) => OF_TABLE,
+        (Part::Kind, _) => OF_KIND,
+        (Part::Format, _) => OF_FORMAT,
+        (Part::Encoding, _) => OF_ENCODING,
+        (Part::Delimiter, _) => OF_DELIMITER,
+        (Part::Sheet, _) => OF_SHEET,
+        (Part::TimeFormat, _) => OF_TIME_FORMAT,
+        (Part::DefaultTime, _) => OF_DEFAULT_TIME,
+        (Part::Field(_), Some("published_at")) => OF_PUBLISHED,
+        (Part::Field(_), Some("ingested_at")) => OF_INGESTED,
+        (Part::Field(_), Some("codes")) => OF_CODES,
+        (Part::Field(_), _) => OF_FIELD,
+    }
+}

@@ -1,0 +1,206 @@
+//! One job: what it is, where it stands, and what its stages have said.
+
+use std::time::Duration;
+
+use crate::desk::Work;
+use crate::page::Page;
+use crate::{Runner, Workspace, reading};
+use inkstone_base::data::Report;
+use inkstone_base::job::{Ctx, Job, JobState, StageProgress, StageState};
+
+/// Where a job stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// In the queue.
+    Waiting,
+    /// Under way.
+    Running,
+    /// Held; goes on when it is told to.
+    Paused,
+    /// Asked to stop, and on its way to do so.
+    Stopping,
+    /// Ended well.
+    Done,
+    /// Ended with this chain of errors.
+    Failed(String),
+    /// Stopped at the user's wish.
+    Cancelled,
+}
+
+/// A job of this session.
+pub struct Entry {
+    /// Its number in this session.
+    pub id: u64,
+    pub name: String,
+    /// The command that does the same without a screen.
+    pub command: String,
+    /// The page that started it.
+    pub from: Page,
+    pub(crate) phase: Phase,
+    /// Why it failed, from what it was about to what went wrong.
+    pub causes: Vec<String>,
+    /// The stages as they stood at the last look.
+    pub stages: Vec<StageProgress>,
+    /// Time at work at the last look; pauses are left out.
+    pub worked: Duration,
+    writes: bool,
+    /// The work, until it begins: what it holds goes when it has ended.
+    run: Option<Runner>,
+    job: Option<Job<Vec<Report>>>,
+    /// By stage: whether its end was noted in the log.
+    told: Vec<bool>,
+}
+
+impl Entry {
+    /// A job in the queue.
+    pub(super) fn new(id: u64, work: Work, from: Page) -> Entry {
+        let Work { name, command, writes, run } = work;
+        Entry {
+            id,
+            name,
+            command,
+            from,
+            phase: Phase::Waiting,
+            causes: Vec::new(),
+            stages: Vec::new(),
+            worked: Duration::ZERO,
+            writes,
+            run: Some(run),
+            job: None,
+            told: Vec::new(),
+        }
+    }
+
+    /// Whether it has begun and not ended.
+    pub(crate) fn is_under_way(&self) -> bool {
+        matches!(self.phase, Phase::Running | Phase::Paused | Phase::Stopping)
+    }
+
+    /// Whether it has not ended.
+    pub fn is_open(&self) -> bool {
+        self.phase == Phase::Waiting || self.is_under_way()
+    }
+
+    /// Whether it keeps others that write from beginning.
+    pub(super) fn keeps_others(&self) -> bool {
+        self.writes && self.is_under_way()
+    }
+
+    /// Whether it has to wait for those.
+    pub(super) fn writes(&self) -> bool {
+        self.writes
+    }
+
+    /// How much is done of the stage at work, or of the whole where it has ended well; none where that is not known.
+    pub fn share(&self) -> Option<f64> {
+        if self.phase == Phase::Done {
+            return Some(1.0);
+        }
+        let stage = self.stage()?;
+        stage.total.filter(|total| *total > 0).map(|total| (stage.done as f64 / total as f64).min(1.0))
+    }
+
+    /// The stage at work, else the newest.
+    pub fn stage(&self) -> Option<&StageProgress> {
+        let at_work = |stage: &&StageProgress| matches!(stage.state, StageState::Running);
+        self.stages.iter().rfind(at_work).or(self.stages.last())
+    }
+
+    /// Begins it on a thread of its own. One that writes holds the project's lock meanwhile.
+    pub(super) fn begin(&mut self, workspace: &Workspace) {
+        let Some(run) = self.run.take() else { return };
+        let name = self.name.clone();
+        let project = self.writes.then(|| workspace.project.clone());
+        let work = move |ctx: &Ctx| {
+            let _held = project.map(|project| project.lock_for(&name)).transpose()?;
+            run(ctx)
+        };
+        let ctx = Ctx::new(workspace.threads, workspace.seed);
+        match ctx.and_then(|ctx| Job::spawn(&self.name, ctx, work)) {
+            Ok(job) => (self.job, self.phase) = (Some(job), Phase::Running),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Holds it, or lets it go on; whether that changed anything.
+    pub(super) fn pause(&mut self) -> bool {
+        let Some(job) = &self.job else { return false };
+        let paused = match self.phase {
+            Phase::Running => true,
+            Phase::Paused => false,
+            _ => return false,
+        };
+        job.ctx().pause(paused);
+        self.phase = if paused { Phase::Paused } else { Phase::Running };
+        true
+    }
+
+    /// Asks it to stop.
+    pub(super) fn cancel(&mut self) {
+        if let Some(job) = &self.job {
+            job.cancel();
+            self.phase = Phase::Stopping;
+        }
+    }
+
+    /// Looks how far it has come; true when it has just ended.
+    pub(super) fn look(&mut self) -> bool {
+        let Some(job) = &self.job else { return false };
+        // The state first: what a job that has ended did is then wholly in its progress.
+        let state = job.poll();
+        self.stages = job.ctx().progress().stages();
+        self.worked = job.ctx().progress().worked();
+        match state {
+            JobState::Running => return false,
+            JobState::Done(_) => self.phase = Phase::Done,
+            JobState::Failed(error) => self.fail(error),
+            JobState::Cancelled => self.phase = Phase::Cancelled,
+        }
+        self.job = None;
+        true
+    }
+
+    fn fail(&mut self, error: anyhow::Error) {
+        self.causes = error.chain().map(ToString::to_string).collect();
+        self.phase = Phase::Failed(reading::chain(error));
+    }
+
+    /// Reports of the stages that have ended well since the last call, with what each said of itself.
+    pub(super) fn news(&mut self) -> Vec<(Report, String)> {
+        self.told.resize(self.stages.len(), false);
+        let mut news = Vec::new();
+        for (stage, told) in self.stages.iter().zip(&mut self.told) {
+            if let StageState::Done(report) = &stage.state
+                && !std::mem::replace(told, true)
+            {
+                news.push((Report::clone(report), stage.note.clone()));
+            }
+        }
+        news
+    }
+
+    /// A job as it would stand, for pictures.
+    #[cfg(test)]
+    pub(crate) fn posed(id: u64, name: &str, phase: Phase, stages: Vec<StageProgress>, worked: Duration) -> Entry {
+        let run: Runner = std::sync::Arc::new(|_| Ok(Vec::new()));
+        let work = Work { name: name.to_owned(), command: "inkstone run --headless".to_owned(), writes: true, run };
+        let causes = match &phase {
+            Phase::Failed(error) => error.split(": ").map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        Entry { phase, causes, stages, worked, ..Entry::new(id, work, Page::Jobs) }
+    }
+}
+
+/// A stage as its report left it.
+pub(super) fn ended(report: Report) -> StageProgress {
+    StageProgress {
+        name: report.stage.clone(),
+        unit: "rows",
+        done: report.rows_in,
+        total: None,
+        note: String::new(),
+        elapsed: Duration::from_secs_f64(report.seconds.max(0.0)),
+        state: StageState::Done(Box::new(report)),
+    }
+}

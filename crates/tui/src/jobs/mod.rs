@@ -1,0 +1,433 @@
+//! The page of jobs: all that was started in this session, the stages of one job as they come along, the log, and the rows that ingest
+//! set aside.
+//!
+//! Jobs that write the project run one at a time: the others wait in the queue and begin in their turn. Jobs that only read begin at once.
+
+mod entry;
+mod log;
+mod log_view;
+mod reject_view;
+#[cfg(test)]
+mod screens;
+mod stage_view;
+mod view;
+pub(crate) mod words;
+
+pub(crate) use entry::Entry;
+pub(crate) use entry::Phase;
+pub(crate) use log::Happening;
+pub(crate) use log::Log;
+pub(crate) use view::{draw, state, word};
+
+use ratatui::layout::{Position, Rect};
+use serde_json::{Value, json};
+
+use super::Workspace;
+use super::commands::Action;
+use super::desk::{Desk, Work};
+use super::field::Field;
+use super::page::{Page, PageState, Table};
+use super::reading::{Rejects, Request};
+use inkstone_base::data::Report;
+use inkstone_base::job::{StageProgress, StageState};
+
+/// Jobs that the list keeps; the oldest that have ended are left out.
+const KEPT: usize = 100;
+
+/// What the page shows below the list of jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Pane {
+    /// The stages of the selected job.
+    #[default]
+    Stages,
+    /// What happened.
+    Log,
+    /// Rows that ingest set aside, alone on the page.
+    Rejects,
+}
+
+/// State of the page.
+#[derive(Default)]
+pub struct Jobs {
+    list: Vec<Entry>,
+    /// Number of the next job.
+    next: u64,
+    /// The job that is looked at; `None`: the one under way, else the newest.
+    selected: Option<u64>,
+    /// What the stages said when they last ran, before anything was started here.
+    last_run: Vec<StageProgress>,
+    /// The stage whose particulars are shown; `None`: the newest.
+    stage: Option<usize>,
+    pub(crate) pane: Pane,
+    rejects: Option<RejectList>,
+    /// What happened.
+    pub log: Log,
+    /// Lines of the particulars that are above the sight.
+    scroll: usize,
+    rows: usize,
+}
+
+#[derive(Default)]
+struct RejectList {
+    rejects: Option<Result<Rejects, String>>,
+    cursor: usize,
+}
+
+/// Something in the list of jobs has changed.
+pub struct Ended {
+    /// The page that started the job.
+    pub from: Page,
+    /// How it ended.
+    pub(crate) phase: Phase,
+}
+
+impl Jobs {
+    /// Whether a job is under way or waits.
+    pub fn busy(&self) -> bool {
+        self.list.iter().any(Entry::is_open)
+    }
+
+    /// All jobs of this session, the newest last.
+    pub fn list(&self) -> &[Entry] {
+        &self.list
+    }
+
+    /// The job that a page started last, while it has not ended or is the newest that has.
+    pub(crate) fn last_from(&self, page: Page) -> Option<&Entry> {
+        let job = self.list.iter().rfind(|job| job.from == page)?;
+        let newest = self.list.iter().rfind(|job| !job.is_open()).is_some_and(|newest| newest.id == job.id);
+        Some(job).filter(|job| job.is_open() || newest)
+    }
+
+    /// Whether a job of this page is under way or waits.
+    pub(crate) fn busy_from(&self, page: Page) -> bool {
+        self.list.iter().any(|job| job.from == page && job.is_open())
+    }
+
+    /// The job that keys to pause and to stop are about: the one selected if it has not ended, where its page is shown, else the one
+    /// under way.
+    pub fn target(&self, here: bool) -> Option<&Entry> {
+        let selected = self.selected().filter(|job| here && job.is_open());
+        selected.or_else(|| self.under_way())
+    }
+
+    /// The job of this number.
+    pub fn job(&self, id: u64) -> Option<&Entry> {
+        self.list.iter().find(|job| job.id == id)
+    }
+
+    fn under_way(&self) -> Option<&Entry> {
+        self.list.iter().find(|job| job.is_under_way())
+    }
+
+    /// Puts a job into the queue; it begins at once unless others that write are before it. True when it has to wait.
+    pub fn add(&mut self, work: Work, from: Page, workspace: &Workspace) -> bool {
+        let id = self.next;
+        self.next += 1;
+        self.list.push(Entry::new(id, work, from));
+        if self.list.len() > KEPT
+            && let Some(oldest) = self.list.iter().position(|job| !job.is_open())
+        {
+            self.list.remove(oldest);
+        }
+        self.follow(None);
+        self.go_on(workspace);
+        let waits = self.job(id).filter(|job| job.phase == Phase::Waiting).map(|job| job.name.clone());
+        let waiting = waits.is_some();
+        if let Some(job) = waits {
+            self.log.note(Happening::Queued { job });
+        }
+        waiting
+    }
+
+    /// Begins what waits and may begin.
+    fn go_on(&mut self, workspace: &Workspace) {
+        for at in 0..self.list.len() {
+            let kept = self.list[at].writes() && self.list.iter().any(Entry::keeps_others);
+            if self.list[at].phase == Phase::Waiting && !kept {
+                let job = &mut self.list[at];
+                job.begin(workspace);
+                self.log.note(Happening::Started { job: job.name.clone(), command: job.command.clone() });
+                if let Phase::Failed(error) = &job.phase {
+                    self.log.note(Happening::Failed { job: job.name.clone(), seconds: 0.0, error: error.clone() });
+                }
+            }
+        }
+    }
+
+    /// Takes in what the stages said when they last ran.
+    pub(crate) fn take_reports(&mut self, reports: Vec<Report>) {
+        self.last_run = reports.into_iter().map(entry::ended).collect();
+    }
+
+    /// Asks a job to stop; one that waits is taken out of the queue.
+    pub fn cancel(&mut self, id: u64) {
+        let Some(at) = self.list.iter().position(|job| job.id == id) else { return };
+        if self.list[at].phase == Phase::Waiting {
+            let job = self.list.remove(at);
+            self.log.note(Happening::Removed { job: job.name });
+            self.follow(None);
+        } else {
+            self.list[at].cancel();
+        }
+    }
+
+    /// Asks all jobs to stop, and empties the queue.
+    pub(crate) fn cancel_all(&mut self) {
+        for id in self.list.iter().filter(|job| job.is_open()).map(|job| job.id).collect::<Vec<_>>() {
+            self.cancel(id);
+        }
+    }
+
+    /// Holds a job, or lets it go on; how it stands then, where that changed.
+    pub fn pause(&mut self, id: u64) -> Option<Phase> {
+        let job = self.list.iter_mut().find(|job| job.id == id)?;
+        if !job.pause() {
+            return None;
+        }
+        let (name, phase) = (job.name.clone(), job.phase.clone());
+        let paused = phase == Phase::Paused;
+        self.log.note(if paused { Happening::Paused { job: name } } else { Happening::WentOn { job: name } });
+        Some(phase)
+    }
+
+    /// Looks how far the jobs have come, and begins what waits for one that has ended. Gives those that have just ended.
+    pub fn look(&mut self, workspace: &Workspace) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        for job in &mut self.list {
+            let over = job.look();
+            for (report, note) in job.news() {
+                self.log.note(Happening::Stage(Box::new(log::Stage::of(&job.name, &report, note))));
+            }
+            if over {
+                self.log.note(how_it_ended(job));
+                ended.push(Ended { from: job.from, phase: job.phase.clone() });
+            }
+        }
+        if !ended.is_empty() {
+            self.go_on(workspace);
+        }
+        ended
+    }
+
+    /// Looks at a job, or at the one under way.
+    fn follow(&mut self, id: Option<u64>) {
+        (self.selected, self.stage, self.scroll) = (id, None, 0);
+    }
+
+    /// The job that is looked at.
+    pub fn selected(&self) -> Option<&Entry> {
+        let chosen = self.selected.and_then(|id| self.job(id));
+        chosen.or_else(|| self.under_way()).or(self.list.last())
+    }
+
+    /// The stages that are shown.
+    fn stages(&self) -> &[StageProgress] {
+        self.selected().map_or(&self.last_run, |job| &job.stages)
+    }
+
+    fn selected_stage(&self) -> usize {
+        let last = self.stages().len().saturating_sub(1);
+        self.stage.unwrap_or(last).min(last)
+    }
+
+    fn next_job(&mut self, action: Action) {
+        let at = self.selected().and_then(|job| self.list.iter().position(|other| other.id == job.id)).unwrap_or(0);
+        let to = if action == Action::NextJob { at + 1 } else { at.saturating_sub(1) };
+        if let Some(job) = self.list.get(to) {
+            self.follow(Some(job.id));
+        }
+    }
+
+    fn step(&mut self, action: Action) {
+        if matches!(action, Action::PageDown | Action::PageUp) {
+            return self.scroll_particulars(action);
+        }
+        let (before, count) = (self.selected_stage(), self.stages().len());
+        let mut cursor = super::list::Cursor { at: before, top: 0 };
+        cursor.step(action, count, 1);
+        // At the newest stage the selection follows the job again.
+        self.stage = Some(cursor.at).filter(|at| at + 1 < count);
+        if self.selected_stage() != before {
+            self.scroll = 0;
+        }
+    }
+
+    fn scroll_particulars(&mut self, action: Action) {
+        let lines = match self.stages().get(self.selected_stage()).map(|s| &s.state) {
+            Some(StageState::Done(report)) => report.dropped.len() + report.facts.len(),
+            _ => 0,
+        };
+        let causes = self.selected().map_or(0, |job| job.causes.len());
+        let step = (self.rows / 2).max(1);
+        self.scroll = match action {
+            Action::PageDown => (self.scroll + step).min(lines + causes),
+            _ => self.scroll.saturating_sub(step),
+        };
+    }
+
+    /// Takes in the rejects.
+    pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, String>) {
+        if let Some(list) = &mut self.rejects {
+            list.rejects = Some(rejects);
+        }
+    }
+
+    fn show(&mut self, pane: Pane, desk: &Desk<'_>) {
+        (self.pane, self.rejects) = (pane, None);
+        if pane == Pane::Rejects {
+            self.rejects = Some(RejectList::default());
+            desk.reading.ask(Request::Rejects);
+        }
+    }
+
+    fn reject_count(&self) -> usize {
+        let read = self.rejects.as_ref().and_then(|list| list.rejects.as_ref()?.as_ref().ok());
+        read.map_or(0, |rejects| rejects.rows.len())
+    }
+
+    /// Jobs that a test wants to see in the place of others.
+    #[cfg(test)]
+    pub(crate) fn pose(&mut self, jobs: Vec<Entry>) {
+        self.list = jobs;
+        self.follow(None);
+    }
+}
+
+fn how_it_ended(job: &Entry) -> Happening {
+    let (name, seconds) = (job.name.clone(), job.worked.as_secs_f64());
+    match &job.phase {
+        Phase::Failed(error) => Happening::Failed { job: name, seconds, error: error.clone() },
+        Phase::Cancelled => Happening::Cancelled { job: name, seconds },
+        _ => Happening::Done { job: name, seconds, stages: job.stages.len() },
+    }
+}
+
+impl PageState for Jobs {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        self.log.read_earlier(desk);
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        match (action, self.pane) {
+            (Action::Rejects, pane) => {
+                self.show(if pane == Pane::Rejects { Pane::Stages } else { Pane::Rejects }, desk);
+            }
+            (Action::Panes, pane) => {
+                let next = match pane {
+                    Pane::Stages => Pane::Log,
+                    Pane::Log => Pane::Rejects,
+                    Pane::Rejects => Pane::Stages,
+                };
+                self.show(next, desk);
+            }
+            (Action::NextJob | Action::PreviousJob, _) => self.next_job(action),
+            (Action::FindInLog, _) => {
+                self.show(Pane::Log, desk);
+                self.log.search.get_or_insert_default();
+                self.log.typing = true;
+            }
+            (Action::Back, Pane::Log) if self.log.search.is_some() => self.leave_field(desk),
+            (Action::Back, _) => self.show(Pane::Stages, desk),
+            (_, Pane::Stages) => self.step(action),
+            (_, Pane::Log) => self.log.step(action, log_view::rows(self, area)),
+            (_, Pane::Rejects) => {
+                let count = self.reject_count();
+                if let Some(list) = &mut self.rejects {
+                    let mut cursor = super::list::Cursor { at: list.cursor, top: 0 };
+                    cursor.step(action, count, self.rows.max(1));
+                    list.cursor = cursor.at;
+                }
+            }
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
+        self.rows = area.height.saturating_sub(6) as usize;
+        if self.pane == Pane::Rejects && self.rejects.is_none() {
+            // The page was left with them in an earlier session.
+            self.show(Pane::Rejects, desk);
+        }
+        let rows = log_view::rows(self, area);
+        self.log.arrange(desk.language, rows);
+    }
+
+    fn waiting(&self) -> bool {
+        self.rejects.as_ref().is_some_and(|l| l.rejects.is_none()) || self.log.waiting()
+    }
+
+    fn is_typing(&self) -> bool {
+        self.log.typing
+    }
+
+    fn field(&mut self) -> Option<&mut Field> {
+        self.log.search.as_mut().filter(|_| self.log.typing)
+    }
+
+    fn typed(&mut self, _desk: &Desk<'_>) {
+        self.log.seek_anew();
+    }
+
+    fn accept(&mut self, _desk: &Desk<'_>) {
+        self.log.typing = false;
+        if self.log.search.as_ref().is_some_and(|field| field.text().is_empty()) {
+            self.log.search = None;
+        }
+    }
+
+    fn leave_field(&mut self, _desk: &Desk<'_>) {
+        (self.log.search, self.log.typing) = (None, false);
+        self.log.seek_anew();
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.pane != Pane::Stages
+    }
+
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+        match view::line_at(self, at, area) {
+            Some(view::Spot::Job(id)) => self.follow(Some(id)),
+            Some(view::Spot::Stage(stage)) => {
+                self.stage = Some(stage).filter(|stage| stage + 1 < self.stages().len());
+                self.scroll = 0;
+            }
+            Some(view::Spot::Line(line)) => self.log.mark(line),
+            Some(view::Spot::Reject(reject)) => {
+                if let Some(list) = &mut self.rejects {
+                    list.cursor = reject;
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        match self.pane {
+            Pane::Stages => Some(stage_view::table(self, desk.language)),
+            Pane::Log => Some(log_view::table(self, desk.language)),
+            Pane::Rejects => reject_view::table(self, desk.language),
+        }
+    }
+
+    fn command(&self, _desk: &Desk<'_>) -> Option<String> {
+        self.selected().map(|job| job.command.clone())
+    }
+
+    fn remember(&self) -> Value {
+        let pane = match self.pane {
+            Pane::Stages => "stages",
+            Pane::Log => "log",
+            Pane::Rejects => "rejects",
+        };
+        json!({"pane": pane, "search": self.log.search.as_ref().map(Field::text)})
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        self.pane = match memory["pane"].as_str() {
+            Some("log") => Pane::Log,
+            Some("rejects") => Pane::Rejects,
+            _ => Pane::Stages,
+        };
+        self.log.search = memory["search"].as_str().filter(|text| !text.is_empty()).map(Field::of);
+    }
+}

@@ -1,0 +1,324 @@
+//! The picture of one job: its stages as bars with their counts, and what the selected stage said or why the job failed.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+use serde_json::Value;
+
+use super::{Entry, Jobs, Phase, view, words};
+use crate::app::App;
+use crate::commands::Key;
+use crate::page::{Page, Table};
+use crate::words as common;
+use crate::words::Word;
+use crate::{bars, figures, look, width};
+use inkstone_base::data::Report;
+use inkstone_base::job::{StageProgress, StageState};
+use inkstone_base::language::Language;
+
+/// The stages, and what is said of one of them.
+fn split(jobs: &Jobs, area: Rect) -> [Rect; 2] {
+    let wanted = u16::try_from(jobs.stages().len()).unwrap_or(u16::MAX).saturating_add(3);
+    // The particulars need a few lines, more of them when something has gone wrong.
+    let left =
+        area.height.saturating_sub(if jobs.selected().is_some_and(|job| !job.causes.is_empty()) { 9 } else { 6 });
+    let rows = wanted.clamp(4, left.max(4));
+    Layout::vertical([Constraint::Length(rows), Constraint::Min(0)]).areas(area)
+}
+
+/// The first stage that is in sight of so many rows.
+fn first_stage(jobs: &Jobs, rows: usize) -> usize {
+    (jobs.selected_stage() + 1).saturating_sub(rows.max(1))
+}
+
+/// The stage whose line is at this place.
+pub(super) fn line_at(jobs: &Jobs, at: Position, area: Rect) -> Option<usize> {
+    let [stages, _] = split(jobs, area);
+    let rows = usize::from(stages.height.saturating_sub(3));
+    let row = usize::from(at.y.checked_sub(stages.y + 2)?);
+    Some(first_stage(jobs, rows) + row).filter(|stage| row < rows && *stage < jobs.stages().len())
+}
+
+/// Draws them.
+pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
+    let [above, below] = split(jobs, area);
+    draw_stages(app, jobs, frame, above);
+    draw_particulars(app, jobs, frame, below);
+}
+
+fn title<'a>(app: &App, jobs: &Jobs) -> Line<'a> {
+    let Some(job) = jobs.selected() else {
+        return Line::from(vec![
+            Span::raw(format!(" {} · ", app.say(common::PIPELINE))),
+            Span::styled(app.say(common::LAST_RUN), look::DIM),
+            Span::raw(" "),
+        ]);
+    };
+    let (_, word, style) = view::standing(&job.phase);
+    let mut title = vec![Span::raw(format!(" {} · ", width::cut(&job.name, 40))), Span::styled(app.say(word), style)];
+    if job.phase != Phase::Waiting {
+        title.push(Span::raw(format!(" · {}", figures::span(job.worked))));
+    }
+    let notes = job.stages.iter().filter(|stage| matches!(stage.state, StageState::Running)).map(|stage| &stage.note);
+    for note in notes.filter(|note| !note.is_empty()) {
+        title.push(Span::raw(format!(" · {}", width::cut(note, 60))));
+    }
+    title.push(Span::raw(" "));
+    Line::from(title)
+}
+
+/// Cells of the columns stage, bar, rows, out, dropped, rate, time; names and counts are not cut where there is room.
+fn columns(total: usize, stages: &[StageProgress]) -> [usize; 7] {
+    let widest = |of: fn(&StageProgress) -> usize, least: usize, most: usize| {
+        stages.iter().map(of).max().unwrap_or(least).clamp(least, most)
+    };
+    let name = widest(|s| width::width(&s.name), 10, 24);
+    let rows = widest(|s| rows(s).len(), 9, 19);
+    let (out, dropped, rate, time) = (9, 7, 8, 8);
+    let bar = total.saturating_sub(name + rows + out + dropped + rate + time + 6);
+    // A bar of less says nothing; then the name gives way.
+    let short = 6usize.saturating_sub(bar);
+    [name.saturating_sub(short), bar.max(6), rows, out, dropped, rate, time]
+}
+
+/// What a stage has worked on: of how much while it runs, then all that came in.
+fn rows(stage: &StageProgress) -> String {
+    match (&stage.state, stage.total) {
+        (StageState::Done(report), _) => figures::count(report.rows_in),
+        (_, Some(total)) => format!("{}/{}", figures::count(stage.done), figures::count(total)),
+        (_, None) => figures::count(stage.done),
+    }
+}
+
+fn draw_stages(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
+    let block = look::pane(title(app, jobs), true);
+    let inner = block.inner(area);
+    let stages = jobs.stages();
+    let widths = columns(inner.width as usize, stages);
+    let names =
+        [common::STAGE, common::PROGRESS, common::ROWS, common::OUT, common::DROPPED, common::RATE, common::TIME_LEFT];
+    let mut header: Vec<String> = Vec::new();
+    for (i, (name, columns)) in names.into_iter().zip(widths).enumerate() {
+        let name = app.say(name);
+        header.push(if i < 2 { width::left(name, columns) } else { width::right(name, columns) });
+    }
+    let mut lines = vec![Line::styled(header.join(" "), look::DIM)];
+    let room = inner.height.saturating_sub(1) as usize;
+    let phase = jobs.selected().map(|job| &job.phase);
+    for (i, stage) in stages.iter().enumerate().skip(first_stage(jobs, room)).take(room) {
+        lines.push(stage_line(app, phase, stage, widths, i == jobs.selected_stage()));
+    }
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+fn stage_line<'a>(
+    app: &App,
+    phase: Option<&Phase>,
+    stage: &StageProgress,
+    widths: [usize; 7],
+    selected: bool,
+) -> Line<'a> {
+    // A stage that panicked has had no time to say so: once its job has ended, none is at work.
+    let over = matches!(phase, None | Some(Phase::Done | Phase::Failed(_) | Phase::Cancelled));
+    let broken = over && matches!(stage.state, StageState::Running);
+    let state = if broken { &StageState::Failed } else { &stage.state };
+    let word = |word: Word| width::left(app.say(word), widths[1]);
+    let (bar, out, dropped, time, style) = match state {
+        StageState::Running => {
+            let share = stage.total.filter(|t| *t > 0).map(|t| stage.done as f64 / t as f64);
+            let time =
+                stage.eta().map_or_else(|| figures::span(stage.elapsed), |eta| format!("-{}", figures::span(eta)));
+            let style = if phase == Some(&Phase::Running) { look::KEY } else { look::NOTE };
+            (bar(share, stage.elapsed.as_millis(), widths[1]), String::new(), None, time, style)
+        }
+        StageState::Done(report) if report.unchanged => {
+            let (out, dropped) = (figures::count(report.rows_out), Some(report.dropped_rows()));
+            (word(common::UNCHANGED), out, dropped, figures::span(stage.elapsed), look::DIM)
+        }
+        StageState::Done(report) => {
+            let out = figures::count(report.rows_out);
+            (bar(Some(1.0), 0, widths[1]), out, Some(report.dropped_rows()), figures::span(stage.elapsed), look::GOOD)
+        }
+        StageState::Failed if matches!(phase, Some(Phase::Stopping | Phase::Cancelled)) => {
+            (word(common::CANCELLED), String::new(), None, figures::span(stage.elapsed), look::NOTE)
+        }
+        StageState::Failed => (word(common::FAILED), String::new(), None, figures::span(stage.elapsed), look::BAD),
+    };
+    let name = if selected { look::SELECTED } else { look::PLAIN };
+    let dropped_style = if dropped > Some(0) { look::NOTE } else { look::DIM };
+    let dropped = dropped.map(figures::count).unwrap_or_default();
+    let gap = || Span::raw(" ");
+    Line::from(vec![
+        Span::styled(width::left(&stage.name, widths[0]), name),
+        gap(),
+        Span::styled(bar, style),
+        gap(),
+        Span::raw(width::right(&rows(stage), widths[2])),
+        gap(),
+        Span::raw(width::right(&out, widths[3])),
+        gap(),
+        Span::styled(width::right(&dropped, widths[4]), dropped_style),
+        gap(),
+        Span::raw(width::right(&figures::rate(stage.rate()), widths[5])),
+        gap(),
+        Span::raw(width::right(&time, widths[6])),
+    ])
+}
+
+/// A bar of `columns` cells in eighths; without a known total, a mark that wanders with the time.
+pub(super) fn bar(share: Option<f64>, millis: u128, columns: usize) -> String {
+    let Some(share) = share else {
+        let at = usize::try_from(millis / 200).unwrap_or(0) % columns.max(1);
+        return (0..columns).map(|i| if i == at { '█' } else { '·' }).collect();
+    };
+    width::left(&bars::lying(share, columns), columns)
+}
+
+/// What the selected stage said: its losses by reason and its findings; or why the job failed.
+fn draw_particulars(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
+    let mut lines: Vec<Line<'_>> = match jobs.selected() {
+        Some(job) => told(app, job, usize::from(area.width.saturating_sub(2))),
+        None => vec![Line::styled(app.say(common::AFTER_LAST_RUN), look::DIM)],
+    };
+    let stage = jobs.stages().get(jobs.selected_stage());
+    if let Some(StageState::Done(report)) = stage.map(|s| &s.state) {
+        lines.extend(report_lines(app, report));
+    }
+    let name = stage.map_or("", |s| s.name.as_str());
+    let lines: Vec<Line<'_>> = lines.into_iter().skip(jobs.scroll).collect();
+    let title = format!(" {} {} ", app.say(common::PARTICULARS), width::cut(name, 40));
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(look::pane(title, false)), area);
+}
+
+/// What is to be said of a job as it stands: what can be done now, and where it failed why.
+fn told<'a>(app: &App, job: &Entry, columns: usize) -> Vec<Line<'a>> {
+    let dim = |word: Word| vec![Line::styled(app.say(word), look::DIM)];
+    match &job.phase {
+        Phase::Waiting => dim(words::WHILE_WAITING),
+        Phase::Running => dim(words::WHILE_RUNNING),
+        Phase::Paused => vec![Line::styled(app.say(words::WHILE_PAUSED), look::NOTE)],
+        Phase::Stopping => vec![Line::styled(app.say(words::WHILE_STOPPING), look::NOTE)],
+        Phase::Cancelled => vec![Line::styled(app.say(common::AFTER_CANCEL), look::NOTE)],
+        Phase::Done if job.from == Page::Jobs => dim(common::AFTER_RUN),
+        Phase::Done => Vec::new(),
+        Phase::Failed(error) => {
+            let mut lines = Vec::new();
+            for (depth, cause) in job.causes.iter().enumerate() {
+                let before =
+                    if depth == 0 { String::new() } else { format!("{}└ ", "  ".repeat((depth - 1).min(4))) };
+                let room = columns.saturating_sub(width::width(&before)).max(1);
+                for (at, text) in wrapped(cause, room).into_iter().enumerate() {
+                    let before = if at == 0 { before.clone() } else { " ".repeat(width::width(&before)) };
+                    lines.push(Line::from(vec![Span::styled(before, look::DIM), Span::styled(text, look::BAD)]));
+                }
+            }
+            lines.push(Line::from(vec![
+                Span::styled(format!("{}: ", app.say(words::WAY_OUT)), look::KEY),
+                Span::raw(way_out(app, job, error)),
+            ]));
+            lines.push(Line::raw(""));
+            lines
+        }
+    }
+}
+
+/// A text in lines of so many cells, control characters shown as what they are; a text without end is cut.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    /// Characters of one cause that are shown.
+    const MOST: usize = 2000;
+    let text: String = text.chars().take(MOST).collect();
+    let glyphs: Vec<width::Glyph<'_>> = width::glyphs(&text).collect();
+    let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
+    width::wrap(&glyphs, columns).into_iter().map(line).collect()
+}
+
+/// What to press or to change after an error.
+fn way_out(app: &App, job: &Entry, error: &str) -> String {
+    let has = |texts: &[&str]| texts.iter().any(|text| error.contains(text));
+    let word = if has(&["by another run", "could not acquire lock"]) {
+        words::OUT_HELD
+    } else if has(&["and Inkstone did not make that folder", "is Inkstone's folder for something else"]) {
+        words::OUT_FOLDER
+    } else if has(&["No space left", "os error 28", "os error 112", "Disk quota"]) {
+        words::OUT_DISK
+    } else if has(&["Permission denied", "Read-only file system", "os error 13", "os error 30"]) {
+        words::OUT_PERMISSION
+    } else if has(&["internal error: "]) {
+        words::OUT_INTERNAL
+    } else if has(&["workbench.toml", "[[source]]", "[[feature]]", "[[factor]]", "the configuration"]) {
+        words::OUT_SOURCE
+    } else if job.from == Page::Jobs {
+        common::AFTER_FAILURE
+    } else {
+        let page = crate::commands::shows(job.from).and_then(|command| app.keymap.keys(command).first());
+        return format!("{} {}", app.say(words::OUT_PAGE), page.map(Key::to_string).unwrap_or_default());
+    };
+    app.say(word).to_owned()
+}
+
+fn report_lines<'a>(app: &App, report: &Report) -> Vec<Line<'a>> {
+    let count = |word: Word, n: u64| format!("{} {}", app.say(word), figures::count(n));
+    let mut lines = vec![Line::raw(format!(
+        "{}  {}  {}  {:.1} s",
+        count(common::IN, report.rows_in),
+        count(common::OUT, report.rows_out),
+        count(common::DROPPED, report.dropped_rows()),
+        report.seconds
+    ))];
+    let names = report.dropped.keys().chain(report.facts.keys()).map(|name| width::width(name));
+    let columns = names.max().unwrap_or(0).clamp(24, 56);
+    let pair = |name: &str, value: String, style: Style| {
+        let name = format!("  {} ", width::left(name, columns));
+        Line::from(vec![Span::styled(name, look::DIM), Span::styled(value, style)])
+    };
+    let mut reasons: Vec<(&String, &u64)> = report.dropped.iter().collect();
+    reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+    for (reason, n) in reasons {
+        lines.push(pair(reason, width::right(&figures::count(*n), 12), look::NOTE));
+    }
+    for (name, value) in &report.facts {
+        lines.push(pair(name, fact(value), look::PLAIN));
+    }
+    lines
+}
+
+/// A finding in words: text and numbers as they are, lists and tables as JSON.
+fn fact(value: &Value) -> String {
+    match value {
+        Value::String(text) => width::cut(text, 400),
+        Value::Number(n) if n.is_u64() => width::right(&figures::count(n.as_u64().unwrap_or_default()), 12),
+        Value::Number(n) => width::right(&figures::number(n.as_f64().unwrap_or(f64::NAN), 4), 12),
+        other => width::cut(&other.to_string(), 400),
+    }
+}
+
+/// The stages as a table: counts and seconds, unrounded.
+pub(super) fn table(jobs: &Jobs, language: Language) -> Table {
+    let header = [common::STAGE, common::IN, common::OUT, common::DROPPED, words::SECONDS];
+    let row = |stage: &StageProgress| {
+        let [rows_in, out, dropped] = match &stage.state {
+            StageState::Done(report) => [report.rows_in, report.rows_out, report.dropped_rows()].map(|n| n.to_string()),
+            _ => [stage.done.to_string(), String::new(), String::new()],
+        };
+        vec![stage.name.clone(), rows_in, out, dropped, format!("{}", stage.elapsed.as_secs_f64())]
+    };
+    Table {
+        header: header.map(|word| word.to(language).to_owned()).to_vec(),
+        rows: jobs.stages().iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_fills_its_columns_in_eighths() {
+        assert_eq!(bar(Some(0.5), 0, 4), "██  ");
+        assert_eq!(bar(Some(0.53125), 0, 4), "██▏ ");
+        assert_eq!(bar(Some(2.0), 0, 4), "████");
+        assert_eq!(bar(None, 400, 4), "··█·");
+    }
+}

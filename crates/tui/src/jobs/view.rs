@@ -1,0 +1,214 @@
+//! The picture of the page of jobs: the list above, below it the stages of a job or the log; and the word on jobs in the first line.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::{Entry, Jobs, Pane, Phase, log_view, reject_view, stage_view, words};
+use crate::app::App;
+use crate::words as common;
+use crate::words::Word;
+use crate::{figures, look, width};
+
+/// Rows of a page from which the list of jobs may be longer.
+const TALL: u16 = 30;
+
+/// What is at a place of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spot {
+    /// A job of the list.
+    Job(u64),
+    /// A stage of the selected job.
+    Stage(usize),
+    /// A line of the log's list.
+    Line(usize),
+    /// A row that ingest set aside.
+    Reject(usize),
+}
+
+/// The list of jobs, and what is below it.
+pub(super) fn split(jobs: &Jobs, page: Rect) -> [Rect; 2] {
+    let most = if page.height >= TALL { 10 } else { 4 };
+    let rows = match jobs.list.len() {
+        0 => 0,
+        n => u16::try_from(n).unwrap_or(u16::MAX).min(most) + 2,
+    };
+    Layout::vertical([Constraint::Length(rows), Constraint::Min(0)]).areas(page)
+}
+
+/// The first job of the list that is in sight of so many rows.
+fn first_job(jobs: &Jobs, rows: usize) -> usize {
+    let selected = jobs.selected().and_then(|job| jobs.list.iter().position(|other| other.id == job.id));
+    // Without a reason to look elsewhere, the newest.
+    let last = jobs.list.len().saturating_sub(rows);
+    selected.unwrap_or(0).min(last)
+}
+
+/// What the mouse was pressed on.
+pub(super) fn line_at(jobs: &Jobs, at: Position, page: Rect) -> Option<Spot> {
+    if jobs.pane == Pane::Rejects {
+        return reject_view::line_at(jobs, at, page).map(Spot::Reject);
+    }
+    let [list, below] = split(jobs, page);
+    let rows = usize::from(list.height.saturating_sub(2));
+    if list.contains(at) {
+        let row = usize::from(at.y.checked_sub(list.y + 1)?);
+        return jobs.list.get(first_job(jobs, rows) + row).filter(|_| row < rows).map(|job| Spot::Job(job.id));
+    }
+    match jobs.pane {
+        Pane::Log => log_view::line_at(jobs, at, below).map(Spot::Line),
+        _ => stage_view::line_at(jobs, at, below).map(Spot::Stage),
+    }
+}
+
+/// Draws the page.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
+    let jobs = &app.jobs;
+    if jobs.pane == Pane::Rejects {
+        return reject_view::draw(app, jobs, frame, page);
+    }
+    let [list, below] = split(jobs, page);
+    if !jobs.list.is_empty() {
+        draw_list(app, jobs, frame, list);
+    }
+    match jobs.pane {
+        Pane::Log => log_view::draw(app, jobs, frame, below),
+        _ if jobs.selected().is_none() && jobs.last_run.is_empty() => {
+            let next = match app.instance.why() {
+                Some(why) => Line::styled(why.told(app.language), look::NOTE),
+                None => Line::raw(app.say(common::NO_RUN)),
+            };
+            let lines = vec![next, Line::raw(""), Line::styled(&*app.workspace.command, look::DIM)];
+            let title = format!(" {} · {} ", app.say(common::JOBS), app.say(common::NOT_STARTED));
+            let block = look::pane(title, true);
+            frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), below);
+        }
+        _ => stage_view::draw(app, jobs, frame, below),
+    }
+}
+
+/// How a job stands, in a word.
+pub(crate) fn word(phase: &Phase) -> Word {
+    standing(phase).1
+}
+
+/// A sign for screens without colours, a word, and the colour.
+pub(super) fn standing(phase: &Phase) -> (&'static str, Word, Style) {
+    match phase {
+        Phase::Waiting => ("·", words::WAITING, look::DIM),
+        Phase::Running => (">", common::RUNNING, look::KEY),
+        Phase::Paused => ("‖", words::PAUSED, look::NOTE),
+        Phase::Stopping => ("■", common::STOPPING, look::NOTE),
+        Phase::Done => ("✓", common::DONE, look::GOOD),
+        Phase::Failed(_) => ("✗", common::FAILED, look::BAD),
+        Phase::Cancelled => ("■", common::CANCELLED, look::NOTE),
+    }
+}
+
+fn draw_list(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
+    let count = |of: fn(&Entry) -> bool| jobs.list.iter().filter(|job| of(job)).count();
+    let parts = [
+        (count(Entry::is_under_way), words::ACTIVE),
+        (count(|job| job.phase == Phase::Waiting), words::IN_QUEUE),
+        (count(|job| !job.is_open()), words::ENDED),
+    ];
+    let mut title = format!(" {}", app.say(common::JOBS));
+    for (n, word) in parts.into_iter().filter(|part| part.0 > 0) {
+        title += &format!(" · {n} {}", app.say(word));
+    }
+    let block = look::pane(format!("{title} "), false);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let rows = usize::from(inner.height);
+    let top = first_job(jobs, rows);
+    let selected = jobs.selected().map(|job| job.id);
+    let names = jobs.list.iter().map(|job| width::width(&job.name)).max().unwrap_or(0);
+    let columns = Columns::of(usize::from(inner.width), names);
+    let lines = jobs.list.iter().skip(top).take(rows);
+    let lines = lines.map(|job| columns.line(app, job, Some(job.id) == selected));
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), inner);
+}
+
+/// Cells of the name, the bar and the stage of a line of the list.
+struct Columns {
+    name: usize,
+    bar: usize,
+    stage: usize,
+}
+
+/// Cells of the sign, the share, the state, the time at work and the time left, with the gaps between all columns.
+const FIXED: usize = 2 + 4 + 9 + 8 + 8 + 6;
+
+impl Columns {
+    fn of(total: usize, names: usize) -> Columns {
+        let left = total.saturating_sub(FIXED);
+        let name = names.clamp(8, left / 2);
+        let stage = (left - name) * 2 / 5;
+        let bar = (left - name - stage).min(40);
+        Columns { name, bar, stage: left - name - bar }
+    }
+
+    fn line<'a>(&self, app: &App, job: &Entry, selected: bool) -> Line<'a> {
+        let (sign, word, style) = standing(&job.phase);
+        let share = job.share();
+        let stage = job.stage().filter(|_| job.is_under_way() || matches!(job.phase, Phase::Failed(_)));
+        let bar = match job.phase {
+            Phase::Waiting => " ".repeat(self.bar),
+            _ if job.is_under_way() => stage_view::bar(share, job.worked.as_millis(), self.bar),
+            _ => stage_view::bar(Some(share.unwrap_or(0.0)), 0, self.bar),
+        };
+        let percent = share.filter(|_| job.phase != Phase::Waiting).map(|share| format!("{:.0}%", 100.0 * share));
+        let worked = if job.phase == Phase::Waiting { String::new() } else { figures::span(job.worked) };
+        let left = stage.filter(|_| job.is_under_way()).and_then(inkstone_base::job::StageProgress::eta);
+        let left = left.map(|left| format!("-{}", figures::span(left))).unwrap_or_default();
+        let gap = || Span::raw(" ");
+        let name = if selected { look::SELECTED } else { look::PLAIN };
+        Line::from(vec![
+            Span::styled(format!("{sign} "), style),
+            Span::styled(width::left(&job.name, self.name), name),
+            gap(),
+            Span::styled(bar, style),
+            gap(),
+            Span::raw(width::right(&percent.unwrap_or_default(), 4)),
+            gap(),
+            Span::styled(width::left(stage.map_or("", |stage| &stage.name), self.stage), look::DIM),
+            gap(),
+            Span::styled(width::left(app.say(word), 9), style),
+            gap(),
+            Span::raw(width::right(&worked, 8)),
+            gap(),
+            Span::raw(width::right(&left, 8)),
+        ])
+    }
+}
+
+/// What the first line says of jobs: `features 63%`, `2 jobs · 63%`, or that the newest has failed.
+pub(crate) fn state<'a>(app: &App) -> Option<Span<'a>> {
+    let jobs = &app.jobs;
+    let open: Vec<&Entry> = jobs.list.iter().filter(|job| job.is_open()).collect();
+    let at_work = open.iter().find(|job| job.is_under_way()).or(open.first());
+    let Some(job) = at_work else {
+        let newest = jobs.list.last().filter(|job| matches!(job.phase, Phase::Failed(_)))?;
+        return Some(Span::styled(
+            format!("✗ {} {}", width::cut(&newest.name, 12), app.say(words::FAILED_SHORT)),
+            look::BAD,
+        ));
+    };
+    let name = match open.len() {
+        1 => width::cut(&job.name, 12),
+        n => format!("{n} {}", app.say(words::JOB_UNIT)),
+    };
+    let state = match (&job.phase, job.share()) {
+        (Phase::Running, Some(share)) => format!("{:.0}%", 100.0 * share),
+        (Phase::Paused, share) => {
+            let percent = share.map(|share| format!(" {:.0}%", 100.0 * share)).unwrap_or_default();
+            format!("‖ {}{percent}", app.say(words::PAUSED))
+        }
+        (phase, _) => app.say(standing(phase).1).to_owned(),
+    };
+    let between = if open.len() == 1 { " " } else { " · " };
+    let style = if job.phase == Phase::Running { look::KEY } else { look::NOTE };
+    Some(Span::styled(format!("{name}{between}{state}"), style))
+}

@@ -1,0 +1,93 @@
+//! What the workbench is told of experiments: their findings, and single documents as strategies cut them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use super::Runner;
+use inkstone_corpus::truncate::{Layout, SectionCounts, SectionShare, View};
+use inkstone_features::experiment::{Findings, Grid};
+
+/// The findings of all experiments, in the order of the configuration; those that were not run yet are left out.
+pub type AllFindings = Arc<dyn Fn() -> Result<Vec<Findings>> + Send + Sync>;
+
+/// How far the experiments have come, in the order of the configuration; those that never ran are left out. Asked for again and again
+/// while a job runs, so it has to be quick.
+pub type AllGrids = Arc<dyn Fn() -> Result<Vec<Grid>> + Send + Sync>;
+
+/// Document number so and so of an experiment, cut by its strategies; none when the experiment has no such document.
+pub type Truncator = Arc<dyn Fn(&str, usize) -> Result<Option<Truncated>> + Send + Sync>;
+
+/// The truncation laboratory as the workbench opens it. The functions are called on threads of their own.
+#[derive(Clone)]
+pub struct Laboratory {
+    /// What the experiments found.
+    pub findings: AllFindings,
+    /// Their grids, as they fill.
+    pub grids: AllGrids,
+    /// A document under the strategies of an experiment.
+    pub document: Truncator,
+    /// Runs the experiments; called on a thread of its own each time the user asks for it.
+    pub run: Runner,
+}
+
+/// A document of an experiment, cut by each strategy.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Truncated {
+    /// Its title.
+    pub title: String,
+    /// The text that models read. All ranges are bytes of it.
+    pub text: String,
+    /// Documents of the experiment.
+    pub documents: usize,
+    /// What each cell of the experiment keeps of it.
+    pub strategies: Vec<Kept>,
+    /// Why there are no scores, where the store that has them could not be opened.
+    pub without_scores: Option<String>,
+}
+
+/// What one cell keeps of a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kept {
+    /// The number of the cell among those of the findings.
+    pub cell: usize,
+    /// Bytes kept: half-open, ascending, apart, on character boundaries. What several windows hold stands once.
+    pub ranges: Vec<Range<usize>>,
+    /// Tokens kept, each counted once.
+    pub kept: usize,
+    /// Tokens of the document.
+    pub all: usize,
+    /// Windows that it is read in.
+    pub windows: usize,
+    /// How much of each section is kept.
+    pub sections: Vec<SectionShare>,
+    /// What the cell's model says of the document; none where it says nothing, or was not asked.
+    pub score: Option<f64>,
+}
+
+impl Kept {
+    /// What the views of a cell's strategy keep of a document; `tokens` are the bytes of each token of the layout.
+    pub fn of(cell: usize, layout: &Layout, views: &[View], tokens: &[Range<usize>]) -> Kept {
+        let mut seen: Vec<Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
+        seen.sort_by_key(|range| range.start);
+        let mut kept: Vec<Range<usize>> = Vec::new();
+        for range in seen {
+            match kept.last_mut().filter(|last| range.start <= last.end) {
+                Some(last) => last.end = last.end.max(range.end),
+                None => kept.push(range),
+            }
+        }
+        let mut sections = SectionCounts::default();
+        sections.add(layout, views);
+        Kept {
+            cell,
+            kept: kept.iter().map(ExactSizeIterator::len).sum(),
+            ranges: kept.iter().map(|range| tokens[range.start].start..tokens[range.end - 1].end).collect(),
+            all: tokens.len(),
+            windows: views.len(),
+            sections: sections.shares(),
+            score: None,
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The page of the ledger: every backtest that ran, what each is worth among all, and deleting, which hides nothing.
+
+mod particulars;
+mod shelf;
+mod view;
+mod words;
+mod worth;
+
+#[cfg(test)]
+mod screens;
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ratatui::layout::{Position, Rect};
+use serde_json::{Value, json};
+
+pub(crate) use view::draw;
+
+use super::commands::Action;
+use super::desk::{Desk, Order};
+use super::errand::Errand;
+use super::field::Field;
+use super::list::{self, Cursor};
+use super::page::{PageState, Table};
+use inkstone_base::figures;
+use inkstone_base::job::Ctx;
+use inkstone_lab::ledger::{Book, BookTrial};
+use shelf::{By, Shelf};
+use words as w;
+
+/// Reads the ledger; none where there is none yet.
+type LedgerReading = Arc<dyn Fn(&Ctx) -> Result<Option<Book>> + Send + Sync>;
+
+/// Deletes an entry, with the reason, and reads the ledger anew.
+type LedgerDeletion = Arc<dyn Fn(u64, &str) -> Result<Book> + Send + Sync>;
+
+/// What the page works with, as the front hands it in. The ledger is open only meanwhile.
+#[derive(Clone)]
+pub struct LedgerBench {
+    /// Reads the ledger; none where there is none yet.
+    pub read: LedgerReading,
+    /// Deletes an entry, with the reason, and reads the ledger anew.
+    pub delete: LedgerDeletion,
+    /// The flags that name the configuration on the command line: `-c workbench.toml`.
+    pub config: String,
+}
+
+/// Which pane has the keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Focus {
+    #[default]
+    List,
+    Below,
+}
+
+/// What is looked at below the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum View {
+    #[default]
+    Particulars,
+    Worth,
+    Histogram,
+}
+
+impl View {
+    const ALL: [View; 3] = [View::Particulars, View::Worth, View::Histogram];
+
+    fn name(self) -> &'static str {
+        match self {
+            View::Particulars => "particulars",
+            View::Worth => "worth",
+            View::Histogram => "histogram",
+        }
+    }
+}
+
+/// An entry that is about to be deleted.
+struct Deletion {
+    entry: u64,
+    name: String,
+    /// Other runs of the trial that are there in full.
+    others: u64,
+    reason: Field,
+    /// The deletion under way, or why it failed.
+    errand: Option<Errand<Shelf>>,
+}
+
+/// State of the page.
+#[derive(Default)]
+pub struct Ledger {
+    asked: Option<Errand<Option<Shelf>>>,
+    /// The ledger as it was last read; it stands while it is read anew. None inside: there is none.
+    shelf: Option<Option<Shelf>>,
+    by: By,
+    filter: Field,
+    /// Whether keys go into the filter.
+    filtering: bool,
+    /// Trials as listed: numbers of them in the book.
+    rows: Vec<usize>,
+    cursor: Cursor,
+    /// The entry to go to as soon as there is a list.
+    wanted: Option<u64>,
+    focus: Focus,
+    view: View,
+    /// First line seen of the pane below.
+    scroll: usize,
+    deletion: Option<Deletion>,
+}
+
+impl Ledger {
+    /// Whether there is anything to look at.
+    pub(crate) fn has_trials(&self) -> bool {
+        self.shelf().is_some_and(|shelf| !shelf.book.trials.is_empty())
+    }
+
+    /// Whether the selected entry can be deleted.
+    pub(crate) fn can_delete(&self) -> bool {
+        self.deletion.is_none() && self.selected().is_some_and(|trial| trial.entry.details.is_some())
+    }
+
+    fn shelf(&self) -> Option<&Shelf> {
+        self.shelf.as_ref()?.as_ref()
+    }
+
+    fn selected(&self) -> Option<&BookTrial> {
+        self.shelf()?.book.trials.get(*self.rows.get(self.cursor.at)?)
+    }
+
+    /// Lists anew; the entry that was marked stays the one marked.
+    fn list(&mut self) {
+        let wanted = self.wanted.take().or_else(|| self.selected().map(|trial| trial.entry.number));
+        let rows = self.shelf().map(|shelf| shelf.rows(self.by, self.filter.text())).unwrap_or_default();
+        let number = |row: &usize| self.shelf().map(|shelf| shelf.book.trials[*row].entry.number);
+        let at = wanted.and_then(|wanted| rows.iter().position(|row| number(row) == Some(wanted)));
+        self.cursor.at = at.unwrap_or(self.cursor.at).min(rows.len().saturating_sub(1));
+        self.rows = rows;
+    }
+
+    /// Takes in what a reading brought.
+    fn take(&mut self, shelf: Option<Shelf>) {
+        // The row of what was marked, for a deletion may leave another run of the trial, with another number.
+        let trial = self.selected().map(|trial| trial.entry.trial);
+        let same = shelf.iter().flat_map(|shelf| &shelf.book.trials).find(|other| Some(other.entry.trial) == trial);
+        self.wanted = self.wanted.or(same.map(|trial| trial.entry.number));
+        self.shelf = Some(shelf);
+        self.list();
+    }
+
+    fn ask_for_reason(&mut self) {
+        let Some(trial) = self.selected() else { return };
+        self.deletion = Some(Deletion {
+            entry: trial.entry.number,
+            name: trial.entry.details.as_ref().map(|details| details.factor.clone()).unwrap_or_default(),
+            others: trial.kept.saturating_sub(1),
+            reason: Field::default(),
+            errand: None,
+        });
+    }
+
+    fn delete(&mut self, desk: &Desk<'_>) {
+        if desk.read_only {
+            return desk.order(Order::AskToWrite);
+        }
+        let (Some(bench), Some(deletion)) = (desk.workspace.ledger.clone(), &mut self.deletion) else { return };
+        let reason = deletion.reason.text().trim().to_owned();
+        if reason.is_empty() {
+            return desk.order(Order::Say(desk.say(w::NEEDS_REASON).to_owned()));
+        }
+        let entry = deletion.entry;
+        deletion.errand = Some(desk.errand("delete an entry", move |_| Ok(Shelf::of((bench.delete)(entry, &reason)?))));
+    }
+
+    /// Takes in what came of a deletion, and says that it hides nothing.
+    fn look_at_deletion(&mut self, desk: &Desk<'_>) {
+        let Some(deletion) = &mut self.deletion else { return };
+        let errand = deletion.errand.as_mut();
+        let came = errand.and_then(|errand| if errand.look() { errand.get_mut() } else { None });
+        let Some(shelf) = came.map(std::mem::take) else { return };
+        let entry = deletion.entry;
+        let trials = figures::count(shelf.book.totals.trials);
+        let (said, unit) = (desk.say(w::IS_DELETED), desk.say(w::TRIALS));
+        desk.order(Order::Say(format!("#{entry} {said} {trials} {unit}")));
+        self.deletion = None;
+        self.take(Some(shelf));
+    }
+}
+
+impl PageState for Ledger {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        let Some(bench) = desk.workspace.ledger.clone() else { return };
+        self.asked = Some(desk.errand("ledger", move |ctx| Ok((bench.read)(ctx)?.map(Shelf::of))));
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        match action {
+            Action::LedgerReread => self.reload(desk),
+            Action::LedgerOpen => self.focus = Focus::Below,
+            Action::LedgerView => {
+                let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
+                (self.view, self.scroll) = (View::ALL[(at + 1) % View::ALL.len()], 0);
+            }
+            Action::LedgerSort => {
+                self.by = self.by.next();
+                self.list();
+            }
+            Action::LedgerFilter => (self.filtering, self.focus) = (true, Focus::List),
+            // The ledger of a project that another process has is not this workbench's to change.
+            Action::LedgerDelete if desk.read_only => desk.order(Order::AskToWrite),
+            Action::LedgerDelete => self.ask_for_reason(),
+            Action::Back if self.deletion.is_some() => self.deletion = None,
+            Action::Back if self.focus == Focus::Below => self.focus = Focus::List,
+            Action::Back => {
+                self.filter = Field::default();
+                self.list();
+            }
+            _ if self.focus == Focus::List => {
+                let before = self.cursor.at;
+                self.cursor.step(action, self.rows.len(), list::rows(view::list_area(area)).max(1));
+                self.scroll = if self.cursor.at == before { self.scroll } else { 0 };
+            }
+            _ => {
+                let mut lines = Cursor { at: self.scroll, top: 0 };
+                lines.step(action, usize::MAX, usize::from(area.height / 3));
+                self.scroll = lines.at;
+            }
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
+        let asked = self.asked.as_mut();
+        let came = asked.and_then(|asked| if asked.look() { asked.get_mut() } else { None }).map(std::mem::take);
+        if let Some(shelf) = came {
+            self.take(shelf);
+        }
+        self.look_at_deletion(desk);
+        self.cursor.arrange(self.rows.len(), list::rows(view::list_area(area)));
+        self.scroll = self.scroll.min(view::last_scroll(self, area, desk));
+    }
+
+    fn waiting(&self) -> bool {
+        let deletes = self.deletion.as_ref().and_then(|deletion| deletion.errand.as_ref());
+        self.asked.as_ref().is_some_and(Errand::waiting) || deletes.is_some_and(Errand::waiting)
+    }
+
+    fn is_typing(&self) -> bool {
+        self.filtering || self.deletion.as_ref().is_some_and(|deletion| deletion.errand.is_none())
+    }
+
+    fn field(&mut self) -> Option<&mut Field> {
+        match &mut self.deletion {
+            Some(deletion) if deletion.errand.is_none() => Some(&mut deletion.reason),
+            _ => self.filtering.then_some(&mut self.filter),
+        }
+    }
+
+    fn typed(&mut self, _desk: &Desk<'_>) {
+        if self.deletion.is_none() {
+            self.list();
+        }
+    }
+
+    fn accept(&mut self, desk: &Desk<'_>) {
+        match self.deletion {
+            Some(_) => self.delete(desk),
+            None => self.filtering = false,
+        }
+    }
+
+    fn leave_field(&mut self, _desk: &Desk<'_>) {
+        if self.deletion.take().is_none() {
+            (self.filtering, self.filter) = (false, Field::default());
+            self.list();
+        }
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.deletion.is_some() || self.focus == Focus::Below || !self.filter.text().is_empty()
+    }
+
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+        let list = view::list_area(area);
+        if at.y > list.bottom() {
+            self.focus = Focus::Below;
+            self.view = view::view_at(self.view, at, area);
+            return;
+        }
+        self.focus = Focus::List;
+        let row = at.y.checked_sub(list.y + 1).filter(|_| at.y < list.bottom());
+        let place = row.and_then(|row| self.cursor.line_at(row.into(), self.rows.len()));
+        self.cursor.at = place.unwrap_or(self.cursor.at);
+    }
+
+    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        Some(view::table(self.shelf()?, &self.rows, desk))
+    }
+
+    fn command(&self, desk: &Desk<'_>) -> Option<String> {
+        let config = &desk.workspace.ledger.as_ref()?.config;
+        if let Some(Deletion { entry, reason, .. }) = &self.deletion {
+            let reason = reason.text().replace('\'', r"'\''");
+            return Some(format!("inkstone ledger delete {entry} --reason '{reason}' {config} --headless"));
+        }
+        let show = self.selected().filter(|_| self.focus == Focus::Below && self.view == View::Particulars);
+        Some(match show {
+            Some(trial) => format!("inkstone ledger show {} {config} --headless", trial.entry.number),
+            None => format!("inkstone ledger list {config} --headless"),
+        })
+    }
+
+    fn remember(&self) -> Value {
+        let entry = self.selected().map(|trial| trial.entry.number);
+        json!({"entry": entry, "by": self.by.name(), "filter": self.filter.text(), "view": self.view.name()})
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        self.wanted = memory["entry"].as_u64();
+        self.by = By::ALL.into_iter().find(|by| memory["by"] == by.name()).unwrap_or(self.by);
+        self.filter = Field::of(memory["filter"].as_str().unwrap_or_default());
+        self.view = View::ALL.into_iter().find(|view| memory["view"] == view.name()).unwrap_or(self.view);
+    }
+}

@@ -1,0 +1,373 @@
+//! The picture of the page of the ledger: the list, and below it one pane or, where there is room, three.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::shelf::Shelf;
+use super::words as w;
+use super::{Deletion, Focus, Ledger, View, particulars, worth};
+use crate::app::App;
+use crate::desk::Desk;
+use crate::errand::Errand;
+use crate::list::{self, Column};
+use crate::page::Table;
+use crate::{figures, look, sentences, width};
+use inkstone_base::language::Language;
+use inkstone_lab::ledger::{BookTrial, Kind};
+use inkstone_market::Price;
+
+/// Columns and rows from which all panes stand side by side.
+const LARGE: (u16, u16) = (110, 28);
+
+fn is_large(page: Rect) -> bool {
+    page.width >= LARGE.0 && page.height >= LARGE.1
+}
+
+/// The list, and what is below.
+fn panes(page: Rect) -> [Rect; 2] {
+    Layout::vertical([Constraint::Percentage(if is_large(page) { 40 } else { 45 }), Constraint::Min(0)]).areas(page)
+}
+
+/// Particulars, worth and histogram, where there is room for all.
+fn three(below: Rect) -> [Rect; 3] {
+    let [left, right] = Layout::horizontal([Constraint::Percentage(54), Constraint::Min(0)]).areas(below);
+    let [upper, lower] = Layout::vertical([Constraint::Min(0), Constraint::Length(9)]).areas(right);
+    [left, upper, lower]
+}
+
+/// The inside of the list.
+pub(super) fn list_area(page: Rect) -> Rect {
+    look::pane("", true).inner(panes(page)[0])
+}
+
+/// Which pane was pressed.
+pub(super) fn view_at(view: View, at: Position, page: Rect) -> View {
+    if !is_large(page) {
+        return view;
+    }
+    let place = three(panes(page)[1]).iter().position(|area| area.contains(at));
+    place.map_or(view, |place| View::ALL[place])
+}
+
+/// How far the pane below can be scrolled.
+pub(super) fn last_scroll(state: &Ledger, page: Rect, desk: &Desk<'_>) -> usize {
+    let below = panes(page)[1];
+    let area = match state.view {
+        _ if !is_large(page) => below,
+        View::Particulars => three(below)[0],
+        View::Worth => three(below)[1],
+        View::Histogram => three(below)[2],
+    };
+    let inner = look::pane("", true).inner(area);
+    let Some(shelf) = state.shelf() else { return 0 };
+    let (lines, room) = match (state.view, state.selected()) {
+        (View::Particulars, Some(trial)) => {
+            let text = particulars::areas(inner, trial)[0];
+            (particulars::lines(desk.language, trial, text.width.into()).len(), text.height)
+        }
+        (View::Worth, selected) => {
+            (worth::lines(desk.language, shelf, selected, inner.width.into()).len(), inner.height)
+        }
+        _ => (0, 0),
+    };
+    lines.saturating_sub(room.into())
+}
+
+/// Draws the page.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
+    let state = &app.ledger;
+    let fault = state.asked.as_ref().and_then(Errand::fault);
+    let text = match (&state.shelf, fault) {
+        _ if app.workspace.ledger.is_none() => vec![(app.say(w::NO_BENCH), look::PLAIN)],
+        (None, Some(fault)) => vec![(fault, look::BAD), (app.say(w::AGAIN), look::NOTE)],
+        (None, None) => vec![(app.say(w::READING), look::DIM)],
+        (Some(Some(shelf)), _) if !shelf.book.trials.is_empty() || !shelf.book.problems.is_empty() => {
+            return draw_all(app, shelf, fault, frame, page);
+        }
+        (Some(_), _) => vec![(app.say(w::NO_LEDGER), look::PLAIN)],
+    };
+    let block = look::pane(format!(" {} ", app.say(w::LEDGER)), true);
+    sentences::draw(text, frame, block.inner(page));
+    frame.render_widget(block, page);
+}
+
+fn draw_all(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_>, page: Rect) {
+    let state = &app.ledger;
+    let [above, below] = panes(page);
+    draw_list(app, shelf, fault, frame, above);
+    if let Some(deletion) = &state.deletion {
+        return draw_deletion(app, deletion, frame, below);
+    }
+    if is_large(page) {
+        for (view, area) in View::ALL.into_iter().zip(three(below)) {
+            let focused = state.focus == Focus::Below && view == state.view;
+            let block = look::pane(format!(" {} ", name(app, view)), focused);
+            draw_view(app, shelf, view, frame, block.inner(area));
+            frame.render_widget(block, area);
+        }
+        return;
+    }
+    let mut title = vec![Span::raw(" ")];
+    for view in View::ALL {
+        let word = name(app, view);
+        title.push(if view == state.view {
+            Span::styled(format!("[{word}]"), look::STRONG)
+        } else {
+            Span::styled(format!(" {word} "), look::DIM)
+        });
+    }
+    title.push(Span::raw(" "));
+    let block = look::pane(Line::from(title), state.focus == Focus::Below);
+    draw_view(app, shelf, state.view, frame, block.inner(below));
+    frame.render_widget(block, below);
+}
+
+fn name(app: &App, view: View) -> &'static str {
+    app.say(match view {
+        View::Particulars => w::PARTICULARS,
+        View::Worth => w::SUMMARY,
+        View::Histogram => w::HISTOGRAM,
+    })
+}
+
+fn draw_view(app: &App, shelf: &Shelf, view: View, frame: &mut Frame<'_>, inner: Rect) {
+    let state = &app.ledger;
+    let scroll = if view == state.view { state.scroll } else { 0 };
+    match view {
+        View::Particulars => {
+            if let Some(trial) = state.selected() {
+                particulars::draw(app, trial, scroll, frame, inner);
+            }
+        }
+        View::Worth => {
+            let lines = worth::lines(app.language, shelf, state.selected(), inner.width.into());
+            let lines = lines.into_iter().skip(scroll).map(Line::raw).collect::<Vec<_>>();
+            frame.render_widget(Paragraph::new(lines), inner);
+        }
+        View::Histogram => worth::draw_histogram(app, shelf, state.selected(), frame, inner),
+    }
+}
+
+fn draw_list(app: &App, shelf: &Shelf, fault: Option<&str>, frame: &mut Frame<'_>, area: Rect) {
+    let state = &app.ledger;
+    let (book, count) = (&shelf.book, |n: usize| figures::count(n as u64));
+    let place = count((state.cursor.at + 1).min(state.rows.len()));
+    let of_all =
+        if state.rows.len() < book.trials.len() { format!(" ({})", count(book.trials.len())) } else { String::new() };
+    let mut title = vec![Span::raw(format!(
+        " {} {place} / {}{of_all} {} · {} ",
+        app.say(w::LEDGER),
+        count(state.rows.len()),
+        app.say(w::TRIALS),
+        app.say(state.by.word())
+    ))];
+    if state.filtering || !state.filter.text().is_empty() {
+        title.push(Span::raw(format!("· {} ", app.say(w::FILTER))));
+        let before: usize = title.iter().map(|span| width::width(&span.content)).sum();
+        let (seen, at) = state.filter.window((area.width as usize / 3).max(8));
+        title.push(Span::styled(format!("/{seen} "), look::KEY));
+        if state.filtering {
+            // Input methods open their window where the cursor is.
+            let x = (area.x as usize + before + 2 + at).min(area.right().saturating_sub(2) as usize);
+            frame.set_cursor_position(Position::new(u16::try_from(x).unwrap_or(u16::MAX), area.y));
+        }
+    }
+    let used: usize = title.iter().map(|span| width::width(&span.content)).sum();
+    let seal = match book.problems.as_slice() {
+        [] => Span::styled(format!("· {} ", app.say(w::INTACT)), look::GOOD),
+        [first, rest @ ..] => {
+            let more = if rest.is_empty() { String::new() } else { format!(" · {} {}", app.say(w::MORE), rest.len()) };
+            Span::styled(format!("· {}: {first}{more} ", app.say(w::BROKEN)), look::BAD)
+        }
+    };
+    let room = (area.width as usize).saturating_sub(used + 2);
+    title.push(Span::styled(width::cut(&seal.content, room), seal.style));
+    let mut block = look::pane(Line::from(title), state.focus == Focus::List && state.deletion.is_none());
+    if let Some(fault) = fault {
+        let text = format!("{fault} {}", app.say(w::AGAIN));
+        let text = width::cut(&text, (area.width as usize).saturating_sub(4));
+        block = block.title_bottom(Line::styled(format!(" {text} "), look::NOTE));
+    } else if state.asked.as_ref().is_some_and(Errand::waiting) {
+        block = block.title_bottom(Line::styled(format!(" {} ", app.say(w::READING)), look::DIM));
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    if state.rows.is_empty() {
+        return sentences::draw([(app.say(w::NOTHING_LEFT), look::PLAIN)], frame, inner);
+    }
+    let wide = area.width >= LARGE.0;
+    let number = |word, cells| Column::number(app.say(word), cells);
+    let text = |word, cells| Column::text(app.say(word), cells);
+    let columns = if wide {
+        vec![
+            number(w::NUMBER, 5),
+            text(w::WHEN, 16),
+            text(w::NAME, 0),
+            text(w::KIND, 8),
+            text(w::RULES, 12),
+            number(w::RUNS, 4),
+            number(w::DAYS, 5),
+            number(w::RANK_IC, 7),
+            number(w::ICIR, 6),
+            number(w::T, 6),
+            number(w::SHARPE, 6),
+            number(w::DSR, 5),
+            number(w::Q, 7),
+        ]
+    } else {
+        vec![
+            number(w::NUMBER, 4),
+            text(w::WHEN, 10),
+            text(w::NAME, 0),
+            text(w::RULES, 12),
+            number(w::DAYS, 5),
+            number(w::RANK_IC, 7),
+            number(w::T, 6),
+            number(w::SHARPE, 6),
+            number(w::DSR, 5),
+        ]
+    };
+    let row = |at: usize| {
+        let trial = &book.trials[state.rows[at]];
+        let style = match &trial.entry.details {
+            None => look::DIM,
+            Some(details) if details.figures.lookahead => look::BAD,
+            Some(_) => look::PLAIN,
+        };
+        (cells(app.language, trial, wide), style)
+    };
+    list::draw(&columns, state.rows.len(), state.cursor, row, frame, inner);
+}
+
+fn cells(language: Language, trial: &BookTrial, wide: bool) -> Vec<String> {
+    let entry = &trial.entry;
+    let rank_ic = trial.rank_ic().map(|(_, summary)| *summary);
+    let figure = |get: fn(&inkstone_lab::backtest::IcSummary) -> f64| rank_ic.as_ref().map_or(f64::NAN, get);
+    let days = entry.moments.map(|moments| moments.days).or(rank_ic.map(|summary| summary.n));
+    let days = days.map_or_else(|| "–".to_owned(), |days| days.to_string());
+    let [mean, icir, t] = [
+        figures::signed(figure(|summary| summary.mean), 4),
+        figures::signed(figure(|summary| summary.icir), 2),
+        figures::signed(figure(|summary| summary.t_nw), 2),
+    ];
+    let sharpe = figures::signed(trial.looks.sharpe, 2);
+    let deflated = figures::number(trial.looks.deflated_sharpe, 3);
+    let (number, called, rules) = (entry.number.to_string(), called(language, trial), rules(language, trial));
+    if !wide {
+        let when = entry.when.format("%Y-%m-%d").to_string();
+        return vec![number, when, called, rules, days, mean, t, sharpe, deflated];
+    }
+    let when = entry.when.format("%Y-%m-%d %H:%M").to_string();
+    let (runs, q) = (trial.runs.to_string(), figures::number(trial.looks.q, 4));
+    vec![
+        number,
+        when,
+        called,
+        kind(entry.kind).to(language).to_owned(),
+        rules,
+        runs,
+        days,
+        mean,
+        icir,
+        t,
+        sharpe,
+        deflated,
+        q,
+    ]
+}
+
+/// What a kind of trial is called.
+pub(super) fn kind(kind: Kind) -> crate::words::Word {
+    match kind {
+        Kind::Backtest => w::BACKTEST,
+        Kind::Cell => w::CELL,
+    }
+}
+
+/// Its name, or why there is none.
+pub(super) fn called(language: Language, trial: &BookTrial) -> String {
+    match (&trial.entry.details, &trial.entry.deleted) {
+        (Some(details), _) if details.figures.lookahead => format!("⚠ {}", details.factor),
+        (Some(details), _) => details.factor.clone(),
+        (None, Some(deletion)) => format!("✗ {}: {}", w::DELETED.to(language), deletion.reason),
+        (None, None) => format!("✗ {}", w::GONE.to(language)),
+    }
+}
+
+/// Horizon, delay and price in short: `5d t+1 open`.
+pub(super) fn rules(language: Language, trial: &BookTrial) -> String {
+    let horizon = trial.rank_ic().map_or_else(String::new, |(horizon, _)| format!("{horizon}d "));
+    let Some(rules) = trial.rules() else { return horizon };
+    let price = match rules.traded_price() {
+        Price::Open => w::OPEN,
+        Price::Close => w::CLOSE,
+        Price::Vwap => w::VWAP,
+    };
+    format!("{horizon}t{:+} {}", rules.delay_days(), price.to(language))
+}
+
+fn draw_deletion(app: &App, deletion: &Deletion, frame: &mut Frame<'_>, area: Rect) {
+    let title = format!("{} #{} {}", app.say(w::DELETE), deletion.entry, deletion.name);
+    let title = width::cut(&title, (area.width as usize).saturating_sub(4));
+    let block = look::pane(Line::styled(format!(" {title} "), look::STRONG), true);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let name = format!("{}: ", app.say(w::REASON));
+    let before = width::width(&name);
+    let (seen, at) = deletion.reason.window((inner.width as usize).saturating_sub(before + 1));
+    let [head, below] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
+    frame.render_widget(Line::from(vec![Span::raw(name), Span::styled(seen, look::KEY)]), head);
+    let others = format!("{} {}", app.say(w::OTHER_RUNS), deletion.others);
+    let end = match &deletion.errand {
+        None => (app.say(w::HOW), look::NOTE),
+        Some(errand) => errand.fault().map_or((app.say(w::DELETING), look::DIM), |fault| (fault, look::BAD)),
+    };
+    let mut texts = vec![
+        (app.say(w::TYPE_REASON), look::DIM),
+        ("", look::PLAIN),
+        (app.say(w::WHAT_GOES), look::PLAIN),
+        (app.say(w::WHAT_STAYS), look::PLAIN),
+    ];
+    texts.extend((deletion.others > 0).then_some((&*others, look::PLAIN)));
+    texts.push(end);
+    sentences::draw(texts, frame, below);
+    if deletion.errand.is_none() {
+        let x = u16::try_from(before + at).unwrap_or(u16::MAX);
+        let x = inner.x.saturating_add(x).min(inner.right().saturating_sub(1));
+        frame.set_cursor_position(Position::new(x, inner.y));
+    }
+}
+
+/// The list as a table.
+pub(super) fn table(shelf: &Shelf, rows: &[usize], desk: &Desk<'_>) -> Table {
+    let columns = [
+        w::NUMBER,
+        w::WHEN,
+        w::NAME,
+        w::KIND,
+        w::RULES,
+        w::RUNS,
+        w::DAYS,
+        w::RANK_IC,
+        w::ICIR,
+        w::T,
+        w::SHARPE,
+        w::DSR,
+        w::Q,
+    ];
+    let row = |row: &usize| {
+        let trial = &shelf.book.trials[*row];
+        let mut cells = cells(desk.language, trial, true);
+        let rank_ic = trial.rank_ic().map(|(_, summary)| [summary.mean, summary.icir, summary.t_nw]);
+        let looks = &trial.looks;
+        let figures =
+            rank_ic.unwrap_or([f64::NAN; 3]).into_iter().chain([looks.sharpe, looks.deflated_sharpe, looks.q]);
+        for (cell, figure) in cells[7..].iter_mut().zip(figures) {
+            *cell = if figure.is_finite() { figure.to_string() } else { String::new() };
+        }
+        cells
+    };
+    Table { header: columns.map(|word| desk.say(word).to_owned()).to_vec(), rows: rows.iter().map(row).collect() }
+}

@@ -1,0 +1,294 @@
+//! The terminal workbench: the corpus, the run, the factor and the experiments of one project, on a screen of 60 x 16 cells or more.
+//!
+//! An event becomes an intent (`intent`, pure), an intent changes the state (`app`), the state becomes a picture
+//! (`view`, which changes nothing). Keys, ticks and finished work arrive through one channel; whatever reads files
+//! runs on a thread of its own (`reading`), so no key ever waits. Every key is a row of `commands::COMMANDS`.
+//!
+//! Useful for: looking at artefacts and starting a run. Not for: deciding anything. The pipeline is handed in as a
+//! [`Runner`], cutting and marking as functions, so this module knows no stage and no configuration.
+
+#![cfg_attr(
+    not(any(test, feature = "testing")),
+    allow(unreachable_pub, reason = "tests of the program reach these by way of `testing`")
+)]
+
+mod app;
+mod bars;
+#[cfg(any(test, feature = "testing"))]
+#[cfg_attr(not(test), allow(dead_code, reason = "tests of this crate use the rest"))]
+mod bench;
+mod commands;
+mod copy;
+mod corpus;
+pub mod crash;
+mod desk;
+mod errand;
+mod event;
+mod experiments;
+mod factor;
+mod features;
+mod field;
+mod forms;
+#[cfg(test)]
+mod hostile;
+mod instance;
+mod jobs;
+mod laboratory;
+mod ledger;
+mod list;
+mod look;
+mod models;
+mod narrow;
+mod onnx;
+mod over;
+mod page;
+mod picture;
+mod pinyin;
+mod reading;
+#[cfg(test)]
+mod screens;
+mod scribe;
+mod sentences;
+mod session;
+#[cfg(test)]
+mod states;
+mod suspend;
+mod terminal;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod text;
+mod theme;
+mod tour;
+mod view;
+mod welcome;
+mod words;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+
+use inkstone_base::data::{Document, Report};
+use inkstone_base::disk::Formulas;
+use inkstone_base::job::Ctx;
+use inkstone_base::{figures, width};
+use inkstone_tables::project::Project;
+
+pub use corpus::read_filter;
+pub use factor::{DaysOf, DocumentsOf, Judgement, JudgementOf, NamesOf, SentencesOf, Tracing};
+pub use features::{
+    FeatureBench, FeatureHealthOf, FeatureListing, FeatureListingOf, FeatureNeighboursOf, FeatureSet, FeatureState,
+};
+pub use forms::{Change, ChangeSheet, Entry, Fault, FormBench, Group, ReadSheet, SaveSheet, Sheet, TrySource};
+pub use inkstone_base::language::Language;
+pub use laboratory::{AllFindings, AllGrids, Kept, Laboratory, Truncated, Truncator};
+pub use ledger::LedgerBench;
+pub use models::{
+    Answer, ArgumentFault, AskModel, CheckTraining, ListModels, ModelBench, ModelCard, OpenModel, Plane, Question,
+    Surprised, Tool, TrainModel,
+};
+pub use onnx::{AskContextual, HashOf, MachineOf, MeasureModel, ModelsOf, OnnxBench};
+pub use session::read_session;
+pub use text::{
+    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy,
+    TextSubject, Tokens, Tradable,
+};
+pub use theme::{Depth, Shade};
+pub use welcome::{Begin, WelcomeBench};
+
+/// Runs the pipeline; called on a thread of its own each time the user starts a run.
+pub type Runner = Arc<dyn Fn(&Ctx) -> Result<Vec<Report>> + Send + Sync>;
+
+/// Runs the pipeline up to and including the stage of this name, which is that of its command; called on a thread of its own.
+pub type StageRunner = Arc<dyn Fn(&str, &Ctx) -> Result<Vec<Report>> + Send + Sync>;
+
+/// Cuts a text into tokens: byte ranges into it, half-open, ascending, on character boundaries. Fails where its dictionary cannot be read.
+pub type Tokeniser = Arc<dyn Fn(&str, Cut) -> Result<Vec<Range<usize>>> + Send + Sync>;
+
+/// Marks passages of a cleaned document's body. Takes the part, the row in that part, and the document there.
+pub type Marker = Arc<dyn Fn(usize, usize, &Document) -> Result<Vec<Mark>> + Send + Sync>;
+
+/// Opens the project again.
+pub type Reopen = Arc<dyn Fn() -> Result<Workspace> + Send + Sync>;
+
+/// Reports of the stages as they last ran, in order.
+pub type LastReports = Arc<dyn Fn() -> Vec<Report> + Send + Sync>;
+
+/// What the workbench opens: a project, and the functions that work on it.
+#[derive(Clone)]
+pub struct Workspace {
+    /// Name of the project, as the first line shows it.
+    pub title: String,
+    /// Where the artefacts are.
+    pub project: Project,
+    /// Names of the factors, in the order of the configuration.
+    pub factors: Vec<String>,
+    /// The pipeline.
+    pub run: Runner,
+    /// The pipeline up to a stage; none where there is no project behind it.
+    pub stages: Option<StageRunner>,
+    /// Where to begin.
+    pub start: Start,
+    /// Worker threads of a run; 0 takes every core.
+    pub threads: usize,
+    /// Seed of a run.
+    pub seed: u64,
+    /// How the reader cuts a text into tokens.
+    pub tokeniser: Tokeniser,
+    /// Names, tone words and boilerplate to mark in the reader.
+    pub marker: Option<Marker>,
+    /// What an earlier run said.
+    pub reports: LastReports,
+    /// What the text page works with.
+    pub text: Option<TextBench>,
+    /// What the page of models works with.
+    pub models: Option<ModelBench>,
+    /// What the page of contextual models works with.
+    pub onnx: Option<OnnxBench>,
+    /// The library of native code that the configuration names, where the user has not agreed to it yet.
+    pub unknown_library: Option<UnknownLibrary>,
+    /// What the page of features works with.
+    pub features: Option<FeatureBench>,
+    /// What the page of the ledger works with.
+    pub ledger: Option<LedgerBench>,
+    /// The truncation laboratory; none where the configuration has no experiments.
+    pub laboratory: Option<Laboratory>,
+    /// The way from a factor to its documents and their words; none where there is no project behind it.
+    pub tracing: Option<Tracing>,
+    /// What linter and ledger say of a factor.
+    pub judgement: Option<JudgementOf>,
+    /// Language to begin with; a key changes it.
+    pub language: Language,
+    /// Whether the user has asked for that language now, so that the one of an earlier session does not count.
+    pub language_given: bool,
+    /// Said on every screen, for instance that the data is synthetic.
+    pub note: Option<String>,
+    /// The command that does the same without a screen.
+    pub command: String,
+    /// What names the project on the command line: `-c demo/workbench.toml`.
+    pub flags: String,
+    /// Whether gains are red and losses green (the Chinese custom); otherwise the other way round.
+    pub red_up: bool,
+    /// How cells that a spreadsheet would compute are copied as CSV.
+    pub csv_formulas: Formulas,
+    /// Folder into which pictures are saved.
+    pub pictures: PathBuf,
+    /// Dark or light.
+    pub shade: Shade,
+    /// How many colours.
+    pub depth: Depth,
+    /// Whether the terminal draws characters of ambiguous width in two cells.
+    pub wide_ambiguous: bool,
+    /// Whether the mouse is listened to.
+    pub mouse: bool,
+    /// What the settings work with; none where there is no configuration behind the workbench.
+    pub forms: Option<FormBench>,
+    /// Makes all of this anew, of the configuration as it is now.
+    pub reopen: Option<Reopen>,
+    /// Keys that the user wants instead of the table's, by the name of the command.
+    pub keys: BTreeMap<String, Vec<String>>,
+}
+
+/// A library of native code that is loaded only after the user has said yes.
+#[derive(Clone)]
+pub struct UnknownLibrary {
+    /// The file.
+    pub file: PathBuf,
+    /// True if the user agreed to the library when it had other content.
+    pub changed: bool,
+    /// Keeps the yes.
+    pub agree: Arc<dyn Fn() -> Result<()> + Send + Sync>,
+}
+
+/// Where the workbench begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// With what there is: the factor when there is one, else the corpus.
+    Browse,
+    /// With a run, started at once.
+    Run,
+    /// With a run, started at once, and its factor as soon as it has ended well, unless the user went about meanwhile.
+    RunThenFactor,
+}
+
+/// How a text is cut into tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Characters.
+    Characters,
+    /// Words by jieba.
+    Words,
+}
+
+/// A passage of a body that stands out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Bytes of the body, half-open, on character boundaries.
+    pub range: Range<usize>,
+    /// Why it stands out.
+    pub meaning: Meaning,
+}
+
+/// Why a passage stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It names a company.
+    Name,
+    /// A word of good tone.
+    Positive,
+    /// A word of bad tone.
+    Negative,
+    /// A sentence that its publisher always writes.
+    Boilerplate,
+}
+
+/// Shows on this terminal what can be done where there is no project, and opens the workbench on what the user chose.
+pub fn welcome(bench: WelcomeBench) -> Result<()> {
+    terminal::welcome(bench)
+}
+
+/// Opens the workbench on this terminal and returns when the user leaves it. Fails when there is no terminal.
+pub fn open(workspace: Workspace) -> Result<()> {
+    terminal::show(workspace)
+}
+
+/// Every key of the workbench, page by page, as Markdown.
+pub fn keys(language: Language) -> String {
+    commands::markdown(language)
+}
+
+/// A page of the workbench as it would be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// Its letters, a line a row.
+    pub text: String,
+    /// The same in the colours of the theme.
+    pub svg: String,
+}
+
+/// Draws the workbench without a terminal: on a screen of so many columns and rows, after these keys (`7<enter>`), once everything that
+/// was asked for has come. Fails where a key is none, and where something has not come within `patience`.
+pub fn picture(workspace: Workspace, size: (u16, u16), keys: &str, patience: Duration) -> Result<Picture> {
+    let (sender, events) = channel();
+    let mut app = app::App::new(workspace, size, sender)?;
+    let until = Instant::now() + patience;
+    let settle = |app: &mut app::App| {
+        while app.waiting() || app.busy() {
+            ensure!(Instant::now() < until, "the page was not complete after {} s", patience.as_secs());
+            let event = events.recv_timeout(Duration::from_millis(20)).unwrap_or(event::Event::Tick);
+            app.take(event);
+        }
+        Ok(())
+    };
+    settle(&mut app)?;
+    for key in commands::sequence(keys)? {
+        app.take(event::Event::Key(key));
+        settle(&mut app)?;
+    }
+    let drawn = picture::of(&app, size.0, size.1)?;
+    Ok(Picture { text: picture::text(&drawn), svg: picture::svg(&drawn, app.theme) })
+}

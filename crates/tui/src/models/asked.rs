@@ -1,0 +1,140 @@
+//! From what is typed to a question, and from a question and its answer to the command and the table that say the same.
+
+use super::bench::{Answer, ModelCard, Question, Tool};
+use super::words;
+use crate::page::Table;
+use inkstone_base::language::{Language, Word};
+use inkstone_base::shell::quoted;
+
+/// Neighbours and continuations that are asked for.
+const MANY: usize = 40;
+/// Most frequent words that the plane shows unless told otherwise.
+pub(super) const FREQUENT: usize = 150;
+/// Words of the plane at the most.
+const MOST: usize = 2000;
+/// Characters of a text at the most.
+pub(super) const LONGEST: usize = 4000;
+
+/// What a text asks of a tool; none where nothing is typed that is needed, an error where it cannot be asked.
+pub(super) fn question(tool: Tool, text: &str) -> Result<Option<Question>, Word> {
+    let text = text.trim();
+    if text.is_empty() && !matches!(tool, Tool::Plane | Tool::Following) {
+        return Ok(None);
+    }
+    Ok(Some(match tool {
+        Tool::Nearest => Question::Nearest(text.to_owned(), MANY),
+        Tool::Analogy => {
+            let mut words = text.split([' ', '\u{3000}', ',', '，', '、']).filter(|word| !word.is_empty());
+            let three = [words.next(), words.next(), words.next()];
+            let [Some(a), Some(b), Some(c)] = three else { return Err(words::THREE_WORDS) };
+            if words.next().is_some() {
+                return Err(words::THREE_WORDS);
+            }
+            Question::Analogy([a, b, c].map(str::to_owned), MANY)
+        }
+        Tool::Plane => match text.parse::<usize>() {
+            Ok(count) => Question::MostFrequent(count.clamp(4, MOST)),
+            Err(_) if text.is_empty() => Question::MostFrequent(FREQUENT),
+            Err(_) => Question::Around(text.to_owned(), MANY),
+        },
+        Tool::Following => Question::Following(text.to_owned(), MANY),
+        Tool::Surprise => Question::Surprise(text.to_owned()),
+    }))
+}
+
+/// The command that asks the same without a screen.
+pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Answer>) -> String {
+    let model = quoted(&card.path.display().to_string());
+    let list = |words: &[String]| quoted(&words.join(","));
+    let text = if card.says_text { " --format text" } else { "" };
+    match question {
+        Question::Nearest(word, k) => format!("inkstone nearest --model {model} --words {} -k {k}", quoted(word)),
+        Question::Analogy([a, b, c], k) => {
+            let plus = list(&[b.clone(), c.clone()]);
+            format!("inkstone nearest --model {model} --words {plus} --minus {} -k {k}", quoted(a))
+        }
+        Question::MostFrequent(n) => {
+            format!("inkstone projection --model {model} --top {n} --output projection.svg")
+        }
+        Question::Around(word, _) => {
+            let shown = match answer {
+                Some(Answer::Plane(plane)) => plane.points.iter().map(|(word, _)| word.clone()).collect(),
+                _ => vec![word.clone()],
+            };
+            format!("inkstone projection --model {model} --words {} --output projection.svg", list(&shown))
+        }
+        Question::Following(after, k) => {
+            format!("inkstone sample --model {model}{text} --after {} --top-k {k}", quoted(after))
+        }
+        Question::Surprise(sentence) => {
+            format!("inkstone explain --model {model}{text} --text {} --top 0", quoted(sentence))
+        }
+    }
+}
+
+/// Arguments as a line of a shell.
+pub(super) fn shell_line(arguments: &[String]) -> String {
+    arguments.iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ")
+}
+
+/// An answer as a table, numbers as they are.
+pub(super) fn table(answer: &Answer, language: Language) -> Table {
+    let say = |word: Word| word.to(language).to_owned();
+    let (header, rows): (Vec<String>, Vec<Vec<String>>) = match answer {
+        Answer::Near { words, .. } => (
+            vec![say(words::WORD), say(words::COSINE)],
+            words.iter().map(|(word, cosine)| vec![word.clone(), cosine.to_string()]).collect(),
+        ),
+        Answer::Unknown(_, alike) => (vec![say(words::ALIKE)], alike.iter().map(|word| vec![word.clone()]).collect()),
+        Answer::Plane(plane) => (
+            vec![say(words::WORD), "x".to_owned(), "y".to_owned()],
+            plane.points.iter().map(|(word, [x, y])| vec![word.clone(), x.to_string(), y.to_string()]).collect(),
+        ),
+        Answer::Following { next, .. } => (
+            vec![say(words::WORD), "p".to_owned()],
+            next.iter().map(|(word, p)| vec![word.clone(), p.to_string()]).collect(),
+        ),
+        Answer::Surprise(tokens) => (
+            vec![say(words::WORD), say(words::BITS), say(words::OUTSIDE)],
+            tokens
+                .iter()
+                .map(|token| vec![token.token.clone(), token.bits.to_string(), u8::from(token.unknown).to_string()])
+                .collect(),
+        ),
+    };
+    Table { header, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_becomes_the_question_it_means() {
+        assert_eq!(question(Tool::Nearest, "  "), Ok(None));
+        assert_eq!(question(Tool::Nearest, " 回购 "), Ok(Some(Question::Nearest("回购".into(), MANY))));
+        let words = ["涨", "大涨", "跌"].map(str::to_owned);
+        assert_eq!(question(Tool::Analogy, "涨　大涨，跌"), Ok(Some(Question::Analogy(words, MANY))));
+        for wrong in ["涨 大涨", "涨 大涨 跌 大跌"] {
+            assert_eq!(question(Tool::Analogy, wrong), Err(words::THREE_WORDS));
+        }
+        assert_eq!(question(Tool::Plane, ""), Ok(Some(Question::MostFrequent(FREQUENT))));
+        assert_eq!(question(Tool::Plane, "1"), Ok(Some(Question::MostFrequent(4))));
+        assert_eq!(question(Tool::Plane, "回购"), Ok(Some(Question::Around("回购".into(), MANY))));
+        assert_eq!(question(Tool::Following, ""), Ok(Some(Question::Following(String::new(), MANY))));
+    }
+
+    #[test]
+    fn a_command_survives_a_shell() {
+        let card = ModelCard { path: "models/a b.model".into(), ..ModelCard::default() };
+        let asked = Question::Surprise("it's; rm -rf".into());
+        assert_eq!(
+            command(&card, &asked, None),
+            r"inkstone explain --model 'models/a b.model' --text 'it'\''s; rm -rf' --top 0"
+        );
+        let asked = Question::Analogy(["涨", "大涨", "跌"].map(str::to_owned), 40);
+        let card = ModelCard { path: "models/w.model".into(), ..ModelCard::default() };
+        let line = "inkstone nearest --model models/w.model --words 大涨,跌 --minus 涨 -k 40";
+        assert_eq!(command(&card, &asked, None), line);
+    }
+}

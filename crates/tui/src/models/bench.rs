@@ -1,0 +1,173 @@
+//! What the page of models works with: functions and plain answers, so that it knows no model and no command.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use chrono::NaiveDateTime;
+
+use crate::Runner;
+use inkstone_base::job::Ctx;
+
+/// Lists the model files at hand.
+pub type ListModels = Arc<dyn Fn(&Ctx) -> Result<Vec<ModelCard>> + Send + Sync>;
+
+/// Makes a model ready to be asked.
+pub type OpenModel = Arc<dyn Fn(&Path, &Ctx) -> Result<AskModel> + Send + Sync>;
+
+/// Answers questions about one model.
+pub type AskModel = Arc<dyn Fn(&Question, &Ctx) -> Result<Answer> + Send + Sync>;
+
+/// Looks through the arguments of a training: what is wrong with which of them.
+pub type CheckTraining = Arc<dyn Fn(&[String]) -> Vec<ArgumentFault> + Send + Sync>;
+
+/// The training that these arguments of the command line ask for.
+pub type TrainModel = Arc<dyn Fn(Vec<String>) -> Runner + Send + Sync>;
+
+/// What the page works with, as the front hands it in.
+#[derive(Clone)]
+pub struct ModelBench {
+    /// Lists the model files at hand.
+    pub list: ListModels,
+    /// Makes a model ready to be asked.
+    pub open: OpenModel,
+    /// Looks through the arguments of a training.
+    pub check: CheckTraining,
+    /// Trains; the arguments are those behind `inkstone train`.
+    pub train: TrainModel,
+    /// The cleaned documents of the project, as `--input` takes them.
+    pub corpus: String,
+    /// Arguments that cut text as the project cuts it.
+    pub cutting: Vec<String>,
+    /// The folder that trained models go to.
+    pub folder: String,
+}
+
+/// An argument that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgumentFault {
+    /// Its flag without dashes; empty where it is none of them alone.
+    pub flag: String,
+    /// Why, and the way out.
+    pub why: String,
+}
+
+/// A model file as its header describes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelCard {
+    /// The file, as commands take it.
+    pub path: PathBuf,
+    /// Its name as the list shows it, from the folder of the configuration on.
+    pub name: String,
+    /// What it is: `word2vec`, `ngram`, ...
+    pub kind: String,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// Values of a vector, or words of the longest n-gram.
+    pub dim: Option<u64>,
+    /// Words that it knows, or columns of its rows.
+    pub words: Option<u64>,
+    /// Documents that it was fitted on; none where the file does not say.
+    pub documents: Option<u64>,
+    /// Tokens that it was fitted on.
+    pub tokens: Option<u64>,
+    /// The last time of the data that it has seen.
+    pub fitted_until: Option<NaiveDateTime>,
+    /// What it was fitted with, name by name.
+    pub params: Vec<(String, String)>,
+    /// The mean loss of each pass.
+    pub losses: Vec<f64>,
+    /// What it can be asked.
+    pub tools: Vec<Tool>,
+    /// Whether its text has to be said to be text: the file does not know how it was cut.
+    pub says_text: bool,
+    /// Whether its text is tokens with spaces between them.
+    pub spaced: bool,
+    /// Why it cannot be used.
+    pub fault: Option<String>,
+}
+
+/// What a model can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tool {
+    /// The words nearest to a word.
+    Nearest,
+    /// What is to C as B is to A.
+    Analogy,
+    /// Words in the plane.
+    Plane,
+    /// The words that most probably follow a text.
+    Following,
+    /// How much each token of a text surprises.
+    Surprise,
+}
+
+/// A question to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Question {
+    /// The words nearest to a word, so many.
+    Nearest(String, usize),
+    /// What is to the third as the second is to the first; so many answers.
+    Analogy([String; 3], usize),
+    /// The most frequent words in the plane, so many.
+    MostFrequent(usize),
+    /// A word and its nearest in the plane, so many of these.
+    Around(String, usize),
+    /// The words that most probably follow a text, so many.
+    Following(String, usize),
+    /// How much each token of a text surprises.
+    Surprise(String),
+}
+
+/// What a model answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// Words with their cosine, the nearest first.
+    Near {
+        /// The words.
+        words: Vec<(String, f32)>,
+        /// Words asked for that the model does not know; it made their vectors of their characters.
+        made: Vec<String>,
+    },
+    /// A word that the model does not know, and those written most alike.
+    Unknown(String, Vec<String>),
+    /// Words in the plane.
+    Plane(Plane),
+    /// What probably follows.
+    Following {
+        /// The tokens of the text.
+        after: Vec<String>,
+        /// Those that the model does not know.
+        unknown: Vec<String>,
+        /// Words and their probabilities, the most probable first.
+        next: Vec<(String, f64)>,
+    },
+    /// How much each token surprises, the end of the text last.
+    Surprise(Vec<Surprised>),
+}
+
+/// Words in the plane.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plane {
+    /// Words and their places; those to be named first stand first.
+    pub points: Vec<(String, [f64; 2])>,
+    /// Shares of the variance along both axes.
+    pub explained: [f64; 2],
+    /// The share of each word's nearest that are among its nearest points.
+    pub kept: f64,
+    /// The picture, as SVG.
+    pub svg: String,
+}
+
+/// A token of a text under a language model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surprised {
+    /// The token.
+    pub token: String,
+    /// -log2 of its probability.
+    pub bits: f64,
+    /// Words of the n-gram that gave it; none for other models.
+    pub order: Option<u32>,
+    /// Whether the model does not know it.
+    pub unknown: bool,
+}

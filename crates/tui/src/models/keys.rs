@@ -1,0 +1,246 @@
+//! What the keys of the page do.
+
+use ratatui::layout::{Position, Rect};
+use serde_json::Value;
+
+use super::asked;
+use super::bench::Tool;
+use super::form::Row;
+use super::state::{Below, Models};
+use super::view::{self, Panes};
+use crate::commands::Action;
+use crate::desk::Desk;
+use crate::field::Field;
+use crate::page::{Chart, PageState, Table};
+
+/// What models call the end of a text.
+pub(super) const END: &str = "</s>";
+
+impl Models {
+    /// Enter: the next step of whatever is below the list.
+    fn go(&mut self, desk: &Desk<'_>) {
+        match self.below {
+            Below::Card => {
+                if let Some(tool) = self.card().and_then(|card| card.tools.first().copied()) {
+                    self.show(tool, desk);
+                    self.typing = self.asked.is_none();
+                }
+            }
+            Below::Tool(tool) => match self.marked_word() {
+                Some(word) if tool == Tool::Following => {
+                    let spaced = self.card().is_some_and(|card| card.spaced);
+                    let before = self.text(tool).text().trim_end();
+                    let gap = if spaced && !before.is_empty() { " " } else { "" };
+                    // After the end there is nothing to go on with.
+                    if word != END {
+                        *self.text_mut(tool) = Field::of(format!("{before}{gap}{word}"));
+                        self.ask(desk);
+                    }
+                }
+                Some(word) => {
+                    *self.text_mut(Tool::Nearest) = Field::of(word);
+                    self.below = Below::Tool(Tool::Nearest);
+                    self.ask(desk);
+                }
+                None => self.typing = true,
+            },
+            Below::Form => self.start_when_checked(desk),
+            Below::Course => self.leave_course(desk),
+        }
+    }
+
+    /// Begins to type.
+    fn begin_typing(&mut self, desk: &Desk<'_>) {
+        match self.below {
+            Below::Form => self.typing = self.form.type_in(),
+            Below::Tool(_) => self.typing = true,
+            Below::Card => {
+                if let Some(tool) = self.card().and_then(|card| card.tools.first().copied()) {
+                    self.show(tool, desk);
+                    self.typing = true;
+                }
+            }
+            Below::Course => {}
+        }
+    }
+
+    /// Goes to another model, and asks it the same if it can be asked.
+    fn turn(&mut self, forward: bool, desk: &Desk<'_>) {
+        let count = self.cards.len().max(1);
+        self.cursor.at = (self.cursor.at + if forward { 1 } else { count - 1 }) % count;
+        match self.tool() {
+            Some(tool) if self.offers(tool) => self.ask(desk),
+            Some(_) => self.below = Below::Card,
+            None => {}
+        }
+    }
+
+    fn step(&mut self, action: Action, area: Rect) {
+        let Panes { list, below } = view::panes(area, self.below);
+        match self.below {
+            Below::Card => self.cursor.step(action, self.cards.len(), view::list_rows(list)),
+            Below::Tool(_) => self.result.step(action, self.lines(below), view::result_rows(below)),
+            Below::Form => self.form.cursor.step(action, self.form.rows().len(), view::form_rows(below)),
+            Below::Course => {}
+        }
+    }
+}
+
+impl PageState for Models {
+    fn reload(&mut self, desk: &Desk<'_>) {
+        self.look_at_course();
+        if let Some(bench) = &desk.workspace.models {
+            self.list_anew(bench, desk);
+        }
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        match action {
+            Action::AskModel => self.go(desk),
+            Action::Type => self.begin_typing(desk),
+            Action::Train => self.open_training(desk),
+            Action::Nearest => self.show(Tool::Nearest, desk),
+            Action::Analogy => self.show(Tool::Analogy, desk),
+            Action::Plane => self.show(Tool::Plane, desk),
+            Action::Following => self.show(Tool::Following, desk),
+            Action::Surprise => self.show(Tool::Surprise, desk),
+            Action::NextChoice => self.choose(true, desk),
+            Action::PreviousChoice => self.choose(false, desk),
+            Action::NextModel => self.turn(true, desk),
+            Action::PreviousModel => self.turn(false, desk),
+            Action::Back => {
+                self.below = Below::Card;
+                self.asked = None;
+            }
+            _ => self.step(action, area),
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
+        self.take();
+        self.look_at_form(desk);
+        self.look_at_course();
+        let Panes { list, below } = view::panes(area, self.below);
+        self.cursor.arrange(self.cards.len(), view::list_rows(list));
+        self.result.arrange(self.lines(below), view::result_rows(below));
+        self.form.cursor.arrange(self.form.rows().len(), view::form_rows(below));
+    }
+
+    fn tick(&mut self) {
+        self.look_at_course();
+    }
+
+    fn waiting(&self) -> bool {
+        self.is_waiting()
+    }
+
+    fn is_typing(&self) -> bool {
+        self.typing
+    }
+
+    fn field(&mut self) -> Option<&mut Field> {
+        match self.below {
+            _ if !self.typing => None,
+            Below::Tool(tool) => Some(self.text_mut(tool)),
+            Below::Form => {
+                let row = self.form.row();
+                self.form.field(row)
+            }
+            Below::Card | Below::Course => None,
+        }
+    }
+
+    fn typed(&mut self, desk: &Desk<'_>) {
+        self.shorten(desk);
+    }
+
+    fn accept(&mut self, desk: &Desk<'_>) {
+        self.typing = false;
+        match self.below {
+            Below::Form => {
+                self.form.end_typing(true);
+                if let Some(bench) = &desk.workspace.models {
+                    self.form.propose(bench, &self.cards);
+                }
+                self.check(desk);
+                // What is filled in line by line goes on with the next one.
+                if self.form.row() != Row::Output {
+                    self.form.cursor.at += 1;
+                }
+            }
+            _ => self.ask(desk),
+        }
+    }
+
+    fn leave_field(&mut self, desk: &Desk<'_>) {
+        self.typing = false;
+        if self.below == Below::Form {
+            self.form.end_typing(false);
+            self.check(desk);
+        }
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.below != Below::Card
+    }
+
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+        let Panes { list, below } = view::panes(area, self.below);
+        // A frame, and a line of titles in it.
+        let row_in = |pane: Rect, above: u16| (at.y.checked_sub(pane.y + above)).map(usize::from);
+        if list.contains(at) {
+            let line = row_in(list, 2).and_then(|row| self.cursor.line_at(row, self.cards.len()));
+            if let Some(line) = line.filter(|_| row_in(list, 2).is_some_and(|row| row < view::list_rows(list))) {
+                self.cursor.at = line;
+                self.below = Below::Card;
+                self.typing = false;
+            }
+        } else if below.contains(at) && !self.typing {
+            match self.below {
+                Below::Form => {
+                    let count = self.form.rows().len();
+                    if let Some(line) = row_in(below, 1).and_then(|row| self.form.cursor.line_at(row, count)) {
+                        self.form.cursor.at = line;
+                    }
+                }
+                Below::Tool(_) => {
+                    let line = row_in(below, view::ABOVE_RESULTS + 1)
+                        .and_then(|row| self.result.line_at(row, self.lines(below)));
+                    self.result.at = line.filter(|_| self.marked_word().is_some()).unwrap_or(self.result.at);
+                }
+                Below::Card | Below::Course => {}
+            }
+        }
+    }
+
+    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        match self.answer() {
+            Some(answer) => Some(asked::table(answer, desk.language)),
+            None => (!self.cards.is_empty()).then(|| view::list_table(&self.cards, desk.language)),
+        }
+    }
+
+    fn charts(&self, _desk: &Desk<'_>) -> Vec<Chart> {
+        match self.answer() {
+            Some(super::Answer::Plane(plane)) => {
+                vec![Chart { name: "projection".to_owned(), svg: plane.svg.clone() }]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn command(&self, desk: &Desk<'_>) -> Option<String> {
+        self.training(desk).or_else(|| {
+            let (asked, card) = (self.asked.as_ref().filter(|_| self.tool().is_some())?, self.card()?);
+            Some(asked::command(card, &asked.question, self.answer()))
+        })
+    }
+
+    fn remember(&self) -> Value {
+        self.memory()
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        self.begin_with(memory);
+    }
+}

@@ -1,0 +1,204 @@
+//! The picture of the form, and of a training under way.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::symbols::Marker;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Paragraph, Wrap};
+
+use super::course::{Course, End};
+use super::form::{Form, Row};
+use super::words;
+use crate::app::App;
+use crate::{figures, look, width};
+use inkstone_base::job::StageProgress;
+
+/// Lines below the form: what is wrong with all of it.
+pub(super) const BELOW_FORM: u16 = 1;
+/// Cells of the name of a line.
+const NAME: usize = 13;
+/// Lines above the curve.
+const HEAD: u16 = 4;
+
+/// Draws the form.
+pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rect) {
+    let keys = Line::styled(format!(" {} ", app.say(words::TRAIN_KEYS)), look::DIM);
+    let block = look::pane(format!(" {} ", app.say(words::TRAIN)), true).title_bottom(keys);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let [lines, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(BELOW_FORM)]).areas(inner);
+    let wide = lines.width as usize;
+    let value = (wide / 3).clamp(24, 40);
+    let rows = form.rows();
+    let shown = rows.iter().enumerate().skip(form.cursor.top).take(lines.height as usize);
+    let drawn: Vec<Line<'_>> = shown.map(|(at, row)| line(app, form, (at, *row), value, wide)).collect();
+    frame.render_widget(Paragraph::new(drawn), lines);
+    if form.typing {
+        let (_, _, field) = form.line(form.row());
+        let (_, cursor) = field.window(value);
+        let x = (lines.x as usize + 2 + NAME + cursor).min(lines.right().saturating_sub(1) as usize);
+        let y = lines.y as usize + form.cursor.at.saturating_sub(form.cursor.top);
+        frame.set_cursor_position(Position::new(
+            u16::try_from(x).unwrap_or(u16::MAX),
+            u16::try_from(y).unwrap_or(u16::MAX),
+        ));
+    }
+    let said = match form.whole_fault() {
+        Some(fault) => Line::styled(width::cut(&format!("✗ {fault}"), wide), look::BAD),
+        None if form.checked.as_ref().is_some_and(|checked| checked.waiting()) => {
+            Line::styled(app.say(words::CHECKING), look::DIM)
+        }
+        None if app.busy() => Line::styled(app.say(words::JOB_BUSY), look::NOTE),
+        None => Line::default(),
+    };
+    frame.render_widget(said, below);
+}
+
+/// A line: its name, what it holds, and what it means or what is wrong with it.
+fn line<'a>(app: &App, form: &Form, (at, row): (usize, Row), value: usize, wide: usize) -> Line<'a> {
+    let (flag, about, field) = form.line(row);
+    let here = at == form.cursor.at;
+    let name = if row == Row::Kind { app.say(words::MODEL) } else { flag };
+    let mark = if here { "▸ " } else { "  " };
+    let held = match row {
+        Row::Kind => format!("‹ {} ›", form.kind().name),
+        Row::Format => format!("‹ {} ›", form.format().unwrap_or_else(|| app.say(words::BY_NAME))),
+        _ if form.chooses(row) => format!("‹ {} ›", field.text()),
+        _ if here && form.typing => field.window(value).0,
+        Row::Until if field.text().is_empty() => app.say(words::NO_LIMIT).to_owned(),
+        _ => field.text().to_owned(),
+    };
+    let rest = wide.saturating_sub(2 + NAME + value + 1);
+    let (said, style) = match form.fault(row, app.language) {
+        Some(fault) => (format!("✗ {fault}"), look::BAD),
+        None => {
+            let corpus = app.workspace.models.as_ref().map(|bench| bench.corpus.as_str());
+            let text = match row {
+                Row::Kind => "",
+                Row::Input if corpus == Some(field.text()) => app.say(words::THIS_CORPUS),
+                Row::Until => app.say(words::A_TIME),
+                _ => app.say(about),
+            };
+            (text.to_owned(), look::DIM)
+        }
+    };
+    let of_value = match (here, form.typing) {
+        (true, true) => look::KEY,
+        (true, false) => look::SELECTED,
+        (false, _) => look::PLAIN,
+    };
+    Line::from(vec![
+        Span::styled(mark, look::KEY),
+        Span::styled(width::left(name, NAME), look::STRONG),
+        Span::styled(width::left(&held, value), of_value),
+        Span::styled(format!(" {}", width::cut(&said, rest)), style),
+    ])
+}
+
+/// Draws a training.
+pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, area: Rect) {
+    let title = width::cut(&format!("{} → {}", course.kind, course.output), area.width.saturating_sub(4) as usize);
+    let mut block = look::pane(format!(" {title} "), true);
+    let after = match course.end {
+        Some(End::Done) => Some(words::AFTER_DONE),
+        Some(End::Failed(_) | End::Lost | End::Cancelled) => Some(words::AFTER_FAILED),
+        None => None,
+    };
+    if let Some(word) = after {
+        block = block.title_bottom(Line::styled(format!(" {} ", app.say(word)), look::KEY));
+    }
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let why = match &course.end {
+        Some(End::Failed(why)) => Some(why.as_str()),
+        Some(End::Lost) => Some(app.say(words::LOST)),
+        _ => None,
+    };
+    if let Some(why) = why {
+        let lines = vec![Line::styled(app.say(words::FAILED), look::BAD), Line::styled(why, look::BAD)];
+        return frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
+    }
+    let [head, curve] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner);
+    frame.render_widget(Paragraph::new(about(app, course, head.width as usize)), head);
+    if course.curve.len() > 1 {
+        draw_curve(app, course, frame, curve);
+    } else if course.stage.is_some() && course.end.is_some() && course.curve.is_empty() {
+        frame.render_widget(Line::styled(app.say(words::NO_LOSS), look::DIM), curve);
+    }
+}
+
+/// How it stands, how far it is, how fast it goes.
+fn about<'a>(app: &App, course: &Course, wide: usize) -> Vec<Line<'a>> {
+    let (word, style) = match &course.end {
+        // The text is read before anybody knows how many words it has.
+        None if course.stage.as_ref().is_none_or(|stage| stage.total.is_none()) => (words::READING_TEXT, look::KEY),
+        None => (words::TRAINING, look::KEY),
+        Some(End::Done) => (words::DONE, look::GOOD),
+        Some(End::Cancelled) => (words::CANCELLED, look::NOTE),
+        Some(End::Failed(_) | End::Lost) => (words::FAILED, look::BAD),
+    };
+    let mut state = vec![Span::styled(app.say(word), style.patch(look::STRONG))];
+    if let Some(epoch) = course.epoch() {
+        state.push(Span::raw(format!(" · {} {epoch}", app.say(words::EPOCH))));
+    }
+    if let Some((_, loss)) = course.curve.last() {
+        state.push(Span::raw(format!(" · {} ", app.say(words::LOSS))));
+        state.push(Span::styled(figures::number(*loss, 4), look::STRONG));
+    }
+    let Some(stage) = &course.stage else { return vec![Line::from(state)] };
+    let unit = match stage.unit {
+        "words" => app.say(words::UNIT_WORDS),
+        "pairs" => app.say(words::UNIT_PAIRS),
+        "docs" => app.say(words::UNIT_DOCS),
+        other => other,
+    };
+    let total = stage.total.map(|total| format!(" / {}", figures::count(total))).unwrap_or_default();
+    let done = format!("{}{total} {unit}", figures::count(stage.done));
+    // The unit belongs to the rate: `812.3k words/s`.
+    let rate = figures::rate(stage.rate());
+    let rate = rate.strip_suffix("/s").map_or(rate.clone(), |number| format!("{number} {unit}/s"));
+    let mut pace = format!("{rate} · {} {}", app.say(words::ELAPSED), figures::span(stage.elapsed));
+    if let Some(left) = stage.eta().filter(|_| course.end.is_none()) {
+        pace += &format!(" · {} {}", app.say(words::LEFT), figures::span(left));
+    }
+    vec![Line::from(state), Line::from(gauge(stage, &done, wide)), Line::raw(width::cut(&pace, wide)), Line::raw("")]
+}
+
+/// A bar of what is done, with the numbers behind it.
+fn gauge<'a>(stage: &StageProgress, done: &str, wide: usize) -> Vec<Span<'a>> {
+    let Some(total) = stage.total.filter(|total| *total > 0) else { return vec![Span::raw(done.to_owned())] };
+    let share = (stage.done as f64 / total as f64).clamp(0.0, 1.0);
+    let percent = format!(" {:>5}  ", format!("{:.0} %", 100.0 * share));
+    let cells = wide.saturating_sub(width::width(&percent) + width::width(done)).min(40);
+    let full = (share * cells as f64).round() as usize;
+    vec![
+        Span::styled("█".repeat(full), look::KEY),
+        Span::styled("░".repeat(cells - full), look::DIM),
+        Span::raw(format!("{percent}{done}")),
+    ]
+}
+
+/// The loss over what was done.
+fn draw_curve(app: &App, course: &Course, frame: &mut Frame<'_>, area: Rect) {
+    if area.height < 4 {
+        return;
+    }
+    let losses = course.curve.iter().map(|(_, loss)| *loss);
+    let (least, most) = losses.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), loss| (a.min(loss), b.max(loss)));
+    let room = ((most - least) * 0.05).max(1e-6);
+    let total = course.stage.as_ref().and_then(|stage| stage.total).map(|total| total as f64);
+    let last = course.curve.last().map_or(1.0, |(done, _)| *done);
+    let end = total.unwrap_or(last).max(last).max(1.0);
+    let (low, high) = (least - room, most + room);
+    let data =
+        Dataset::default().marker(Marker::Braille).graph_type(GraphType::Line).style(look::KEY).data(&course.curve);
+    let number = |value: f64| Line::raw(figures::number(value, 3));
+    let count = |value: f64| Line::raw(figures::count(value as u64));
+    let x = Axis::default().bounds([0.0, end]).labels([count(0.0), count(end / 2.0), count(end)]).style(look::DIM);
+    let y = Axis::default()
+        .bounds([low, high])
+        .labels([number(low), number((low + high) / 2.0), number(high)])
+        .title(Span::styled(app.say(words::LOSS), look::DIM))
+        .style(look::DIM);
+    frame.render_widget(Chart::new(vec![data]).x_axis(x).y_axis(y), area);
+}

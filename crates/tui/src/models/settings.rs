@@ -1,0 +1,159 @@
+//! The kinds of models that the form trains, and their settings under the names of the command line.
+
+use super::words;
+use inkstone_base::language::{Language, Word};
+
+/// A kind of model that can be trained on plain text.
+pub(super) struct Kind {
+    /// Its name behind `inkstone train`.
+    pub(super) name: &'static str,
+    pub(super) settings: &'static [Setting],
+}
+
+/// A setting of a training.
+pub(super) struct Setting {
+    /// Its flag without dashes.
+    pub(super) flag: &'static str,
+    /// What it means.
+    pub(super) about: Word,
+    /// What the command line takes it for when it is not given.
+    pub(super) default: &'static str,
+    /// What the form begins with.
+    pub(super) proposed: &'static str,
+    pub(super) takes: Takes,
+}
+
+/// What a setting takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Takes {
+    /// A whole number between these.
+    Whole(u64, u64),
+    /// A number above the first, up to the second.
+    Number(f64, f64),
+    /// One of these.
+    One(&'static [&'static str]),
+    /// The first of two names is said by leaving the flag out, the second by giving it.
+    Switch([&'static str; 2]),
+    /// Shortest and longest.
+    Range,
+    /// Limits with commas between, or nothing.
+    Limits,
+    /// A count, or a share with a point.
+    Share,
+}
+
+const fn setting(flag: &'static str, about: Word, default: &'static str, takes: Takes) -> Setting {
+    Setting { flag, about, default, proposed: default, takes }
+}
+
+const DIM: Setting = setting("dim", words::W_DIM, "100", Takes::Whole(1, 10_000));
+const MIN_COUNT: Setting = setting("min-count", words::W_MIN_COUNT, "5", Takes::Whole(1, 1_000_000_000));
+const NEGATIVE: Setting = setting("negative", words::W_NEGATIVE, "5", Takes::Whole(1, 1000));
+const MIN_DF: Setting = setting("min-df", words::W_MIN_DF, "2", Takes::Share);
+const MAX_DF: Setting = setting("max-df", words::W_MAX_DF, "1.0", Takes::Share);
+const NGRAM_RANGE: Setting = setting("ngram-range", words::W_NGRAM_RANGE, "1,1", Takes::Range);
+
+const fn window(default: &'static str) -> Setting {
+    setting("window", words::W_WINDOW, default, Takes::Whole(1, 1000))
+}
+
+const fn epochs(default: &'static str) -> Setting {
+    setting("epochs", words::W_EPOCHS, default, Takes::Whole(1, 10_000))
+}
+
+const SMOOTHINGS: [&str; 5] = ["kneser-ney", "katz", "jelinek-mercer", "add-k", "mle"];
+
+/// All kinds, the one that the form begins with first.
+pub(super) const KINDS: [Kind; 7] = [
+    Kind {
+        name: "word2vec",
+        settings: &[
+            setting("sg", words::W_SG, "cbow", Takes::Switch(["cbow", "skip-gram"])),
+            DIM,
+            window("5"),
+            NEGATIVE,
+            epochs("5"),
+            MIN_COUNT,
+            setting("sample", words::W_SAMPLE, "0.001", Takes::Number(0.0, 1.0)),
+        ],
+    },
+    Kind {
+        name: "fasttext",
+        settings: &[
+            setting("cbow", words::W_CBOW, "skip-gram", Takes::Switch(["skip-gram", "cbow"])),
+            DIM,
+            window("5"),
+            NEGATIVE,
+            epochs("5"),
+            MIN_COUNT,
+            // The command's own are for words of letters; Chinese words have two characters.
+            Setting { proposed: "1", ..setting("minn", words::W_MINN, "3", Takes::Whole(0, 20)) },
+            Setting { proposed: "3", ..setting("maxn", words::W_MAXN, "6", Takes::Whole(0, 20)) },
+        ],
+    },
+    Kind {
+        name: "glove",
+        settings: &[
+            DIM,
+            window("15"),
+            epochs("15"),
+            MIN_COUNT,
+            setting("x-max", words::W_X_MAX, "100", Takes::Number(0.0, 1e12)),
+        ],
+    },
+    Kind { name: "ppmi", settings: &[DIM, window("5"), MIN_COUNT] },
+    Kind {
+        name: "ngram",
+        settings: &[
+            setting("order", words::W_ORDER, "3", Takes::Whole(1, 6)),
+            setting("smoothing", words::W_SMOOTHING, "kneser-ney", Takes::One(&SMOOTHINGS)),
+            setting("prune", words::W_PRUNE, "", Takes::Limits),
+        ],
+    },
+    Kind {
+        name: "tfidf",
+        settings: &[
+            NGRAM_RANGE,
+            MIN_DF,
+            MAX_DF,
+            setting("max-features", words::W_MAX_FEATURES, "0", Takes::Whole(0, u64::MAX)),
+        ],
+    },
+    Kind { name: "lsa", settings: &[DIM, NGRAM_RANGE, MIN_DF, MAX_DF] },
+];
+
+impl Setting {
+    /// Why it cannot hold this text.
+    pub(super) fn fault(&self, text: &str, language: Language) -> Option<String> {
+        let say = |word: Word| word.to(language).to_owned();
+        let counts = |least: usize| {
+            let numbers: Result<Vec<u32>, _> = text.split(',').map(|number| number.trim().parse::<u32>()).collect();
+            numbers.ok().filter(|numbers| numbers.len() >= least)
+        };
+        match self.takes {
+            Takes::Whole(least, most) => {
+                let fits = text.parse::<u64>().is_ok_and(|value| (least..=most).contains(&value));
+                let most = if most > 1_000_000 { String::new() } else { most.to_string() };
+                (!fits).then(|| format!("{} {least}–{most}", say(words::WHOLE)))
+            }
+            Takes::Number(least, most) => {
+                let fits = text.parse::<f64>().is_ok_and(|value| value > least && value <= most);
+                (!fits).then(|| format!("{} > {least}, ≤ {most}", say(words::NUMBER)))
+            }
+            Takes::One(choices) => (!choices.contains(&text)).then(|| choices.join(" / ")),
+            Takes::Switch(choices) => (!choices.contains(&text)).then(|| choices.join(" / ")),
+            Takes::Range => {
+                let fits = counts(1).is_some_and(|numbers| {
+                    numbers.len() <= 2 && numbers[0] > 0 && numbers[0] <= numbers[numbers.len() - 1]
+                });
+                (!fits).then(|| say(words::A_RANGE))
+            }
+            Takes::Limits => (!text.is_empty() && counts(1).is_none()).then(|| say(words::LIMITS)),
+            Takes::Share => {
+                let count = text.parse::<u64>().is_ok();
+                let share = text.contains('.') && text.parse::<f64>().is_ok_and(|share| (0.0..=1.0).contains(&share));
+                (!count && !share).then(|| say(words::A_SHARE))
+            }
+        }
+    }
+}

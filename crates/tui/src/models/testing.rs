@@ -1,0 +1,165 @@
+//! A stand-in for models: files that are not there, and answers that are made up.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+
+use super::{Answer, ArgumentFault, AskModel, ModelBench, ModelCard, Plane, Question, Surprised, Tool};
+use crate::Runner;
+use inkstone_base::data::Report;
+
+const OF_WORDS: [Tool; 3] = [Tool::Nearest, Tool::Analogy, Tool::Plane];
+/// Words near to any other.
+const NEAR: [&str; 12] =
+    ["增持", "减持", "股份回购", "回购注销", "员工持股", "要约", "𠮷野家", "📈", "定增", "解禁", "质押", "分红"];
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// A model of each sort: word vectors, n-grams, one that cannot be asked, and a broken file.
+pub(super) fn cards() -> Vec<ModelCard> {
+    let until = "2023-12-29T23:59:59".parse().ok();
+    let card = |name: &str, kind: &str| ModelCard {
+        path: format!("models/{name}").into(),
+        name: format!("models/{name}"),
+        kind: kind.to_owned(),
+        bytes: 8_452_310,
+        ..ModelCard::default()
+    };
+    vec![
+        ModelCard {
+            bytes: 912_000,
+            fault: Some("models/cut.model is cut short or damaged; train it again".to_owned()),
+            ..card("cut.model", "tfidf")
+        },
+        ModelCard {
+            dim: Some(3),
+            words: Some(41_207),
+            tools: vec![Tool::Following, Tool::Surprise],
+            says_text: true,
+            ..card("news.arpa", "ngram")
+        },
+        ModelCard { words: Some(20_000), documents: Some(7_421), fitted_until: until, ..card("tfidf.model", "tfidf") },
+        ModelCard {
+            dim: Some(100),
+            words: Some(18_331),
+            documents: Some(7_421),
+            tokens: Some(2_904_118),
+            fitted_until: until,
+            params: pairs(&[
+                ("format", "jsonl"),
+                ("mode", "jieba"),
+                ("method", "word2vec"),
+                ("dim", "100"),
+                ("min_count", "5"),
+                ("architecture", "cbow"),
+                ("window", "5"),
+                ("negative", "5"),
+                ("seed", "1"),
+            ]),
+            losses: vec![2.41, 2.03, 1.88, 1.79, 1.74],
+            tools: OF_WORDS.to_vec(),
+            ..card("word2vec.model", "word2vec")
+        },
+    ]
+}
+
+fn words(count: usize) -> Vec<(String, f32)> {
+    let word = |at: usize| (NEAR[at % NEAR.len()].to_owned(), 0.8731 - 0.041 * at as f32);
+    (0..count.min(NEAR.len())).map(word).collect()
+}
+
+fn answer(question: &Question) -> Result<Answer> {
+    Ok(match question {
+        Question::Nearest(word, _) if word == "回沟" => {
+            Answer::Unknown(word.clone(), vec!["回购".to_owned(), "回落".to_owned()])
+        }
+        Question::Nearest(word, _) if word.starts_with('\u{1f5ff}') => Answer::Unknown(word.clone(), Vec::new()),
+        Question::Nearest(word, k) => {
+            let made = if word == "生造词" { vec![word.clone()] } else { Vec::new() };
+            Answer::Near { words: words(*k), made }
+        }
+        Question::Analogy(_, k) => Answer::Near { words: words(*k), made: Vec::new() },
+        Question::MostFrequent(n) => {
+            let point = |at: usize| {
+                let (angle, far) = (at as f64 * 2.399, (at as f64 + 0.5).sqrt());
+                (NEAR[at % NEAR.len()].to_owned(), [far * angle.cos(), far * angle.sin()])
+            };
+            let points = (0..(*n).min(60)).map(point).collect();
+            Answer::Plane(Plane { points, explained: [0.214, 0.087], kept: 0.41, svg: "<svg/>".to_owned() })
+        }
+        Question::Around(word, _) => {
+            let points =
+                vec![(word.clone(), [0.0, 0.0]), ("增持".to_owned(), [1.0, 0.4]), ("减持".to_owned(), [-1.0, 1.0])];
+            Answer::Plane(Plane { points, explained: [0.5, 0.25], kept: 1.0, svg: "<svg/>".to_owned() })
+        }
+        Question::Following(text, _) => {
+            let next = [("股份", 0.412), ("计划", 0.221), ("公司", 0.1), ("</s>", 0.05), ("的", 0.0004)];
+            let unknown = if text.contains("辰光") { vec!["辰光".to_owned()] } else { Vec::new() };
+            Answer::Following {
+                after: vec![text.clone()],
+                unknown,
+                next: next.map(|(word, p)| (word.to_owned(), p)).to_vec(),
+            }
+        }
+        Question::Surprise(text) if text.is_empty() => bail!("nothing to read"),
+        Question::Surprise(text) => {
+            let tokens: Vec<&str> = text.split(' ').collect();
+            let bits = |at: usize| [3.1, 5.4, 9.2, 13.8, 7.7, 1.2, 11.6][at % 7];
+            let of = |(at, token): (usize, &str)| Surprised {
+                token: token.to_owned(),
+                bits: bits(at),
+                order: Some(3),
+                unknown: bits(at) > 13.0,
+            };
+            Answer::Surprise(tokens.into_iter().chain(["</s>"]).enumerate().map(of).collect())
+        }
+    })
+}
+
+fn open(path: &Path) -> Result<AskModel> {
+    if path.ends_with("gone.model") {
+        bail!("cannot open {}", path.display());
+    }
+    Ok(Arc::new(|question, _| answer(question)))
+}
+
+/// What the command line would say: an input that is not there, an output that is.
+fn check(args: &[String]) -> Vec<ArgumentFault> {
+    let after = |flag: &str| args.iter().position(|arg| arg == flag).map(|at| args[at + 1].as_str());
+    let mut faults = Vec::new();
+    if after("--input").is_some_and(|input| input.contains("nowhere")) {
+        faults.push(ArgumentFault { flag: "input".to_owned(), why: "there is no nowhere.jsonl".to_owned() });
+    }
+    if after("--output").is_some_and(|output| output.contains("word2vec.model")) {
+        let why = "models/word2vec.model is there already".to_owned();
+        faults.push(ArgumentFault { flag: "output".to_owned(), why });
+    }
+    faults
+}
+
+/// Works with these files, and trains by `work`.
+pub(super) fn bench(cards: Vec<ModelCard>, work: Runner) -> ModelBench {
+    ModelBench {
+        list: Arc::new(move |_| Ok(cards.clone())),
+        open: Arc::new(|path, _| open(path)),
+        check: Arc::new(check),
+        train: Arc::new(move |_| work.clone()),
+        corpus: ".inkstone/clean".to_owned(),
+        cutting: vec!["--dict".to_owned(), "words.txt".to_owned()],
+        folder: "models".to_owned(),
+    }
+}
+
+/// A training of one stage that says nothing of a loss.
+pub(super) fn counts() -> Runner {
+    Arc::new(|ctx| {
+        let report = ctx.stage("train", "docs", None, || {
+            ctx.advance(3)?;
+            Ok(Report::new("train"))
+        })?;
+        Ok(vec![report])
+    })
+}

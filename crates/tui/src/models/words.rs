@@ -1,0 +1,147 @@
+//! Every sentence of the page of models, in Chinese and English.
+
+use super::bench::Tool;
+use inkstone_base::language::Word;
+use inkstone_base::words;
+
+words! {
+    NO_BENCH: "这里没有项目，模型页无事可做。", "There is no project here, and nothing for this page to do.";
+    NO_MODELS: "还没有模型。按 t 用本项目的语料训练一个（写入 models/），或把模型文件（本程序的模型、.vec、.bin、.arpa）放进配置文件所在目录或其 models/ 下。", "There are no models yet. Press t to train one on the documents of this project (it goes to models/), or put files (models of this program, .vec, .bin, .arpa) beside the configuration or into models/ there.";
+    LOOKING: "正在查看模型文件…", "looking for model files…";
+    NAME: "文件", "file";
+    KIND: "类型", "kind";
+    UNTIL: "数据截至", "seen until";
+    SIZE: "MB", "MB";
+    DIM: "维/阶", "dim";
+    WORDS: "词", "words";
+    DOCUMENTS: "文档", "docs";
+
+    SEEN_UNTIL: "所见文本截至", "has seen text until";
+    NEVER_SAID: "⚠ 文件没有写明所见文本截至何时：不要用在更早的日期上", "⚠ the file does not say until when its text was: use it on no date that may lie before";
+    FITTED_ON: "训练于", "fitted on";
+    DOCUMENTS_UNIT: "篇文档", "documents";
+    TOKENS_UNIT: "个词元", "tokens";
+    WORDS_UNIT: "个词", "words";
+    COLUMNS_UNIT: "列", "columns";
+    DIM_UNIT: "维", "dimensions";
+    ORDER_UNIT: "阶", "words an n-gram";
+    LOSSES: "每轮损失", "loss of each pass";
+    ASK_IT: "可以问", "ask it";
+    NO_TOOLS: "这类模型没有可问的词。用 inkstone embed 或 explain 看它如何读文档。", "There are no words to ask of such a model. See with inkstone embed or explain what it makes of documents.";
+    BROKEN: "这个文件不能用", "this file cannot be used";
+
+    NEAREST: "近邻", "nearest";
+    ANALOGY: "类比", "analogy";
+    PLANE: "投影", "plane";
+    FOLLOWING: "续写", "what follows";
+    SURPRISE: "困惑度", "perplexity";
+    HINT_NEAREST: "按 / 输入一个词", "press / and type a word";
+    HINT_ANALOGY: "按 / 输入三个词 A B C：求 D，使 D 之于 C 如 B 之于 A", "press / and type three words A B C: D is to C as B is to A";
+    HINT_PLANE: "按 / 输入词数（最常见的）或一个词（它的近邻）", "press / and type how many of the most frequent, or a word for its nearest";
+    HINT_FOLLOWING: "按 / 输入一段话的开头", "press / and type how a text begins";
+    HINT_SURPRISE: "按 / 输入一句话", "press / and type a sentence";
+    ASKING: "正在问模型…", "asking the model…";
+    THREE_WORDS: "类比需要三个词，以空格分开", "an analogy takes three words with spaces between";
+    TOO_LONG: "只取前面的字，其余略去", "only the beginning is taken";
+    WORD: "词", "word";
+    TEXT: "文", "text";
+    MOST_FREQUENT: "个最常见的词", "most frequent words";
+    COSINE: "余弦", "cosine";
+    PROBABILITY: "概率 %", "p %";
+    UNKNOWN_WORD: "模型不认识", "the model does not know";
+    ALIKE: "写法相近", "written alike";
+    NOTHING_ALIKE: "也没有写法相近的词。用更低的 min-count 或更多文本重新训练。", "Nothing is written alike either. Train on more text, or with a lower min-count.";
+    MADE_OF_PARTS: "不在词表，由字合成", "not among its words, made of characters";
+    NOTHING_NEAR: "没有近邻。", "Nothing is near.";
+    GO_ON_NEAREST: "Enter 以此词再问", "Enter asks for this word";
+    GO_ON_FOLLOWING: "Enter 接上此词再续", "Enter takes this word and goes on";
+    NOT_KNOWN: "未知词", "unknown";
+    END: "结束", "the end";
+    BITS: "比特", "bits";
+    PERPLEXITY: "困惑度", "perplexity";
+    PER_TOKEN: "每词元", "a token";
+    TOKENS: "词元", "tokens";
+    OUTSIDE: "词表外", "unknown";
+    VARIANCE: "方差", "variance";
+    KEPT: "近邻保留", "nearest kept";
+
+    TRAIN: "训练", "Train";
+    MODEL: "模型", "model";
+    INPUT: "语料", "input";
+    UNTIL_FIELD: "截止", "until";
+    OUTPUT: "写入", "output";
+    THIS_CORPUS: "本项目清洗后的语料", "this project's documents";
+    NO_LIMIT: "全部", "all of it";
+    TRAIN_KEYS: "Enter 开始 · / 改 · ←/→ 换 · Esc 返回", "Enter starts · / types · ←/→ changes · Esc leaves";
+    CANNOT_START: "先改正标出的项", "put right what is marked first";
+    JOB_BUSY: "有任务正在进行：训练会排队，轮到时自动开始", "a job is under way: the training will wait in the queue";
+    CHECKING: "正在检查…", "checking…";
+    WHOLE: "整数", "whole number";
+    NUMBER: "数", "number";
+    A_TIME: "2023-12-31，可带时刻 15:00:00", "2023-12-31 [15:00:00]";
+    A_PATH: "写一个路径", "write a path";
+    A_RANGE: "写最短与最长，如 1,2", "two numbers, as 1,2";
+    LIMITS: "写各阶门槛，如 0,0,1，或留空", "numbers, as 0,0,1";
+    A_SHARE: "写篇数或带小数点的份额", "a count, or 0.0 to 1.0";
+    SHORT_ABOVE_LONG: "minn 大于 maxn", "minn is above maxn";
+
+    TRAINING: "训练中", "training";
+    READING_TEXT: "正在读取语料", "reading the text";
+    DONE: "训练完成", "trained";
+    FAILED: "训练失败", "the training failed";
+    LOST: "任务没有开始，或中途断掉；见任务页", "the job never began, or broke off; see the page of jobs";
+    CANCELLED: "训练已停止；若留有检查点，以同样的参数再训练会从那里继续", "the training was stopped; where it left a checkpoint, the same settings go on from there";
+    AFTER_DONE: "Enter 看这个模型", "Enter shows the model";
+    AFTER_FAILED: "按 t 改参数再试", "press t to change it and try again";
+    NO_LOSS: "这种训练只计数，没有损失曲线", "this training counts, it has no loss";
+    LOSS: "损失", "loss";
+    EPOCH: "轮", "epoch";
+    ELAPSED: "用时", "for";
+    LEFT: "还需", "left";
+    UNIT_WORDS: "词", "words";
+    UNIT_PAIRS: "词对", "pairs";
+    UNIT_DOCS: "篇", "docs";
+
+    W_FORMAT: "每行如何书写", "how lines are written";
+    BY_NAME: "按文件名", "by the file's name";
+    W_SG: "架构", "architecture";
+    W_CBOW: "架构", "architecture";
+    W_DIM: "向量维数", "values of a vector";
+    W_WINDOW: "两侧各看几个词", "words on each side";
+    W_NEGATIVE: "每个正例的负例", "drawn against each word";
+    W_EPOCHS: "遍历语料几轮", "passes over the text";
+    W_MIN_COUNT: "少于此数的词略去", "rarer words are left out";
+    W_SAMPLE: "高频词抽稀的阈值", "frequent words thinned";
+    W_MINN: "最短字串，0 为不用", "shortest character gram";
+    W_MAXN: "最长字串，0 为不用", "longest one; 0: none";
+    W_X_MAX: "共现次数封顶", "count where weights end";
+    W_ORDER: "最长几个词", "words of longest n-gram";
+    W_SMOOTHING: "平滑", "share of unseen words";
+    W_PRUNE: "按阶剪枝", "limits for each order";
+    W_NGRAM_RANGE: "词串长度", "words of a term";
+    W_MIN_DF: "少于此数的文档则略去", "in fewer docs: left out";
+    W_MAX_DF: "多于此数的文档则略去", "in more docs: left out";
+    W_MAX_FEATURES: "最多留几列，0 不限", "columns kept; 0: all";
+}
+
+/// What a tool is called.
+pub(super) fn tool(tool: Tool) -> Word {
+    match tool {
+        Tool::Nearest => NEAREST,
+        Tool::Analogy => ANALOGY,
+        Tool::Plane => PLANE,
+        Tool::Following => FOLLOWING,
+        Tool::Surprise => SURPRISE,
+    }
+}
+
+/// What is said in the place of what is typed for it.
+pub(super) fn hint(tool: Tool) -> Word {
+    match tool {
+        Tool::Nearest => HINT_NEAREST,
+        Tool::Analogy => HINT_ANALOGY,
+        Tool::Plane => HINT_PLANE,
+        Tool::Following => HINT_FOLLOWING,
+        Tool::Surprise => HINT_SURPRISE,
+    }
+}

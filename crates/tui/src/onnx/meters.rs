@@ -1,0 +1,183 @@
+//! The view of speed and memory by batch size.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::Line;
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::{Onnx, Pane, words};
+use crate::app::App;
+use crate::desk::Desk;
+use crate::errand::Errand;
+use crate::event::Event;
+use crate::list::{self, Column, Cursor};
+use crate::page::Table;
+use crate::{bars, figures, look, width};
+use inkstone_onnx::{Metered, Round, Until};
+
+/// Tokens of the texts that are measured with; none: texts of the corpus.
+pub(super) const LENGTHS: [Option<usize>; 5] = [None, Some(32), Some(128), Some(256), Some(512)];
+
+/// A measurement of one model.
+pub(super) struct Measured {
+    /// What was measured with.
+    pub(super) length: Option<usize>,
+    /// Rounds as they come, written by the thread that measures.
+    coming: Arc<Mutex<Vec<Round>>>,
+    /// Those that are shown.
+    pub(super) rounds: Vec<Round>,
+    /// None once the user has stopped it.
+    pub(super) whole: Option<Errand<Metered>>,
+}
+
+impl Measured {
+    /// Takes in what has come.
+    pub(super) fn look(&mut self) {
+        if let Some(whole) = &mut self.whole {
+            whole.look();
+            self.rounds.clone_from(&self.coming.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Whether it is under way.
+    pub(super) fn waiting(&self) -> bool {
+        self.whole.as_ref().is_some_and(Errand::waiting)
+    }
+
+    /// Ends it, if it is under way.
+    pub(super) fn stop(&mut self) {
+        if self.waiting() {
+            self.whole = None;
+        }
+    }
+}
+
+impl Onnx {
+    /// Measures the model that is marked; one that is measured already is stopped.
+    pub(super) fn start_measuring(&mut self, desk: &Desk<'_>) {
+        let Some((bench, listed)) = desk.workspace.onnx.clone().zip(self.marked().cloned()) else { return };
+        (self.pane, self.inside) = (Pane::Meters, true);
+        self.measured.values_mut().for_each(Measured::stop);
+        let (file, length) = (listed.file.clone(), LENGTHS[self.length]);
+        let coming = Arc::new(Mutex::new(Vec::new()));
+        let (rounds, events) = (coming.clone(), desk.events.clone());
+        let whole = desk.errand("measure", move |ctx| {
+            (bench.measure)(&listed, length, ctx, &mut |round| {
+                rounds.lock().unwrap_or_else(PoisonError::into_inner).push(round.clone());
+                // Nobody looks any more once the workbench is closed.
+                let _ = events.send(Event::Back);
+            })
+        });
+        self.measured.insert(file, Measured { length, coming, rounds: Vec::new(), whole: Some(whole) });
+    }
+
+    /// What was measured of the model that is marked.
+    fn measurement(&self) -> Option<&Measured> {
+        self.measured.get(&self.marked()?.file)
+    }
+}
+
+/// What is measured with, in words.
+fn sample(app: &App, length: Option<usize>) -> String {
+    match length {
+        None => app.say(words::OF_CORPUS).to_owned(),
+        Some(tokens) => format!("{tokens} {}", app.say(words::OF_TOKENS)),
+    }
+}
+
+/// Draws it.
+pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let [table, state] = Layout::vertical([Constraint::Min(0), Constraint::Length(1)]).areas(area);
+    let next = format!("{}: {}", app.say(words::TEXTS), sample(app, LENGTHS[app.onnx.length]));
+    let Some(measured) = app.onnx.measurement() else {
+        let hint = Paragraph::new(app.say(words::MEASURE_HINT)).wrap(Wrap { trim: true });
+        frame.render_widget(hint, table);
+        return frame.render_widget(Line::styled(next, look::DIM), state);
+    };
+    let most = measured.rounds.iter().map(Round::texts_per_second).fold(0.0, f64::max);
+    let numbers = [
+        (words::BATCH, 6),
+        (words::TEXTS_RATE, 9),
+        (words::TOKENS_RATE, 9),
+        (words::BATCH_TIME, 9),
+        (words::RESIDENT, 9),
+    ];
+    let mut columns: Vec<Column<'_>> = numbers.map(|(title, cells)| Column::number(app.say(title), cells)).to_vec();
+    let taken: usize = columns.iter().map(|column| column.cells + 1).sum();
+    // A bar shorter than six cells says nothing, and the list would leave it out.
+    let room = usize::from(area.width).saturating_sub(taken).clamp(6, 40);
+    columns.push(Column::text("", room));
+    let row = |at: usize| {
+        let round = &measured.rounds[at];
+        let rate = round.texts_per_second();
+        let mut row = shown(round).to_vec();
+        row.push(bars::lying(if most > 0.0 { rate / most } else { 0.0 }, room));
+        (row, if rate == most { look::GOOD } else { look::PLAIN })
+    };
+    let unmarked = Cursor { at: usize::MAX, top: measured.rounds.len().saturating_sub(list::rows(table)) };
+    list::draw(&columns, measured.rounds.len(), unmarked, row, frame, table);
+    let (text, style) = state_of(app, measured);
+    let text = if LENGTHS[app.onnx.length] == measured.length { text } else { format!("{text} · m → {next}") };
+    // A fault has the room of the table, as long as that is empty.
+    if measured.whole.as_ref().is_some_and(|whole| whole.fault().is_some()) {
+        return frame.render_widget(Paragraph::new(Line::styled(text, style)).wrap(Wrap { trim: true }), table);
+    }
+    frame.render_widget(Line::styled(width::cut(&text, state.width as usize), style), state);
+}
+
+/// The numbers of a round as they stand in the table.
+fn shown(round: &Round) -> [String; 5] {
+    let whole = |value: f64| figures::count(value.round() as u64);
+    let number = |value: f64| match value {
+        value if value < 10.0 => figures::number(value, 2),
+        value if value < 1000.0 => figures::number(value, 1),
+        value => whole(value),
+    };
+    [
+        round.batch.to_string(),
+        number(round.texts_per_second()),
+        whole(round.tokens_per_second()),
+        number(round.batch_millis()),
+        round.resident.map_or("–".to_owned(), |bytes| whole(bytes as f64 / 1e6)),
+    ]
+}
+
+fn state_of(app: &App, measured: &Measured) -> (String, ratatui::style::Style) {
+    let texts = sample(app, measured.length);
+    let Some(whole) = &measured.whole else {
+        return (format!("■ {} · {texts}", app.say(words::STOPPED)), look::NOTE);
+    };
+    if let Some(fault) = whole.fault() {
+        return (format!("✗ {fault}"), look::BAD);
+    }
+    let Some(metered) = whole.get() else {
+        return (format!("▶ {} · {texts}", app.say(words::MEASURING)), look::NOTE);
+    };
+    let until = app.say(match metered.until {
+        Until::Whole => words::UNTIL_WHOLE,
+        Until::Time => words::UNTIL_TIME,
+        Until::Memory => words::UNTIL_MEMORY,
+        Until::Fixed => words::UNTIL_FIXED,
+    });
+    let opened = figures::span(metered.opened);
+    let device = &metered.ran.device;
+    (format!("✓ {until} · {device} · {texts} · {} {opened}", app.say(words::OPENED)), look::DIM)
+}
+
+/// The same to be copied.
+pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
+    let measured = onnx.measurement()?;
+    let columns = [words::BATCH, words::TEXTS_RATE, words::TOKENS_RATE, words::BATCH_TIME, words::RESIDENT];
+    let row = |round: &Round| {
+        let resident = round.resident.map_or(String::new(), |bytes| (bytes as f64 / 1e6).to_string());
+        let numbers = [round.texts_per_second(), round.tokens_per_second(), round.batch_millis()];
+        let mut row = vec![round.batch.to_string()];
+        row.extend(numbers.map(|number| number.to_string()));
+        row.push(resident);
+        row
+    };
+    let rows = measured.rounds.iter().map(row).collect();
+    Some(Table { header: columns.map(|word| desk.say(word).to_owned()).to_vec(), rows })
+}

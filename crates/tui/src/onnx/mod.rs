@@ -1,0 +1,380 @@
+//! The page of contextual models: the library and the devices, the models of the project, and three views of the one that is marked:
+//! its tensors, its speed by batch size, and its answer to a sentence.
+
+mod ask;
+mod headless;
+#[cfg(test)]
+mod invented;
+mod machine;
+mod meters;
+mod models;
+#[cfg(test)]
+mod screens;
+mod tensors;
+mod view;
+mod words;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use ratatui::layout::{Position, Rect};
+use serde_json::{Value, json};
+
+pub(crate) use view::draw;
+
+use super::commands::Action;
+use super::desk::Desk;
+use super::errand::Errand;
+use super::field::Field;
+use super::list::{self, Cursor};
+use super::page::{PageState, Table};
+use ask::Asked;
+use inkstone_base::job::Ctx;
+use inkstone_base::language::Word;
+use inkstone_onnx::runtime::Machine;
+use inkstone_onnx::{Answered, Head, Listed, Metered, Question, Round, RuntimeParams};
+use meters::{LENGTHS, Measured};
+
+/// Tells what this machine has for models.
+pub type MachineOf = Arc<dyn Fn() -> Machine + Send + Sync>;
+
+/// Lists the models.
+pub type ModelsOf = Arc<dyn Fn(&Ctx) -> Result<Vec<Listed>> + Send + Sync>;
+
+/// The BLAKE3 of a file, 64 hexadecimal digits.
+pub type HashOf = Arc<dyn Fn(&Path) -> Result<String> + Send + Sync>;
+
+/// Asks a model.
+pub type AskContextual = Arc<dyn Fn(&Listed, &Question, &Ctx) -> Result<Answered> + Send + Sync>;
+
+/// Measures a model on text of so many tokens, or on texts of the corpus; tells each round when it is over.
+pub type MeasureModel =
+    Arc<dyn Fn(&Listed, Option<usize>, &Ctx, &mut dyn FnMut(&Round)) -> Result<Metered> + Send + Sync>;
+
+/// What the page works with, as the front hands it in.
+#[derive(Clone)]
+pub struct OnnxBench {
+    /// The library and the devices.
+    pub machine: MachineOf,
+    /// The models of the project.
+    pub models: ModelsOf,
+    /// Hashes of their files.
+    pub hash: HashOf,
+    /// Questions to them.
+    pub ask: AskContextual,
+    /// Their speed.
+    pub measure: MeasureModel,
+    /// Where the configuration has them run.
+    pub place: RuntimeParams,
+}
+
+/// What is shown of the model that is marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Pane {
+    #[default]
+    Tensors,
+    Meters,
+    Ask,
+}
+
+impl Pane {
+    const ALL: [Pane; 3] = [Pane::Tensors, Pane::Meters, Pane::Ask];
+
+    fn id(self) -> &'static str {
+        match self {
+            Pane::Tensors => "tensors",
+            Pane::Meters => "meters",
+            Pane::Ask => "ask",
+        }
+    }
+
+    fn name(self) -> Word {
+        match self {
+            Pane::Tensors => words::TENSORS,
+            Pane::Meters => words::METERS,
+            Pane::Ask => words::ASKING,
+        }
+    }
+
+    fn next(self) -> Pane {
+        let at = Pane::ALL.iter().position(|pane| *pane == self).unwrap_or(0);
+        Pane::ALL[(at + 1) % Pane::ALL.len()]
+    }
+}
+
+/// State of the page.
+#[derive(Default)]
+pub struct Onnx {
+    /// Whether what is shown has to be looked for, or looked for anew.
+    stale: bool,
+    machine: Option<Errand<Machine>>,
+    models: Option<Errand<Vec<Listed>>>,
+    /// The models looked for anew, while those of before are still shown.
+    coming: Option<Errand<Vec<Listed>>>,
+    hashes: Option<Errand<BTreeMap<PathBuf, String>>>,
+    cursor: Cursor,
+    /// Whether keys go to the view instead of the list.
+    inside: bool,
+    pane: Pane,
+    /// First line that is seen of the view.
+    scroll: Cursor,
+    /// Which text is measured with.
+    length: usize,
+    /// What was measured, by the file of the model.
+    measured: BTreeMap<PathBuf, Measured>,
+    asked: Option<Asked>,
+    field: Option<Field>,
+    /// What was typed last.
+    typed: String,
+    /// The model that an earlier session had marked.
+    wanted: Option<String>,
+}
+
+impl Onnx {
+    fn models(&self) -> &[Listed] {
+        self.models.as_ref().and_then(Errand::get).map_or(&[], Vec::as_slice)
+    }
+
+    fn marked(&self) -> Option<&Listed> {
+        self.models().get(self.cursor.at)
+    }
+
+    fn machine(&self) -> Option<&Machine> {
+        self.machine.as_ref().and_then(Errand::get)
+    }
+
+    fn hash(&self, listed: &Listed) -> Option<&str> {
+        self.hashes.as_ref()?.get()?.get(&listed.file).map(String::as_str)
+    }
+
+    fn measuring(&self) -> bool {
+        self.measured.values().any(Measured::waiting)
+    }
+
+    fn lacks_library(&self) -> bool {
+        self.machine().is_some_and(|machine| machine.library.is_err())
+    }
+
+    /// Whether a model is marked that can be read.
+    pub(crate) fn has_model(&self) -> bool {
+        self.marked().is_some_and(|listed| listed.found.is_ok())
+    }
+
+    /// Whether the model that is marked can be run.
+    pub(crate) fn can_run(&self) -> bool {
+        let writes = |listed: &Listed| listed.found.as_ref().is_ok_and(|found| found.heads.contains(&Head::Writes));
+        self.has_model() && !self.lacks_library() && !self.marked().is_some_and(writes)
+    }
+
+    /// Whether the view can be gone into.
+    pub fn can_enter(&self) -> bool {
+        !self.inside && self.has_model()
+    }
+
+    /// Lines of the view, and how many of them there is room for.
+    fn lines(&self, area: Rect) -> (usize, usize) {
+        let room = list::rows(view::inner(self, area));
+        match self.pane {
+            Pane::Tensors => (tensors::count(self), room),
+            Pane::Meters => (0, room),
+            Pane::Ask => (ask::count(self), room),
+        }
+    }
+
+    fn start_asking(&mut self, desk: &Desk<'_>) {
+        let Some((bench, listed)) = desk.workspace.onnx.clone().zip(self.marked().cloned()) else { return };
+        let Ok(found) = &listed.found else { return };
+        let question = ask::question(&self.typed, found);
+        let reply = question.clone().map(|question| {
+            let model = listed.clone();
+            desk.errand("ask", move |ctx| (bench.ask)(&model, &question, ctx))
+        });
+        let unmasked = ask::is_masked(&self.typed, found) && !found.heads.contains(&Head::Masks);
+        self.asked =
+            Some(Asked { file: listed.file, text: self.typed.clone(), unmasked, question: question.ok(), reply });
+        self.scroll = Cursor::default();
+    }
+
+    fn take_models(&mut self, desk: &Desk<'_>) {
+        let before = self.wanted.take();
+        if let Some(at) = before.and_then(|shown| self.models().iter().position(|listed| listed.shown == shown)) {
+            self.cursor.at = at;
+        }
+        let Some(bench) = desk.workspace.onnx.clone() else { return };
+        let readable = self.models().iter().filter(|listed| listed.found.is_ok());
+        let files: Vec<PathBuf> = readable.map(|listed| listed.file.clone()).collect();
+        self.hashes = Some(desk.errand("hash", move |ctx| {
+            let mut hashes = BTreeMap::new();
+            for file in files {
+                ctx.check()?;
+                hashes.insert(file.clone(), (bench.hash)(&file)?);
+            }
+            Ok(hashes)
+        }));
+    }
+}
+
+impl PageState for Onnx {
+    fn reload(&mut self, _desk: &Desk<'_>) {
+        self.stale = true;
+    }
+
+    fn shown(&mut self, desk: &Desk<'_>) {
+        // The library takes memory and models take reading: neither is looked for before somebody wants to see it.
+        let Some(bench) = desk.workspace.onnx.clone().filter(|_| std::mem::take(&mut self.stale)) else { return };
+        // A library, once loaded, stays.
+        if self.machine().is_none_or(|machine| machine.library.is_err()) {
+            let machine = bench.machine.clone();
+            self.machine = Some(desk.errand("machine", move |_| Ok(machine())));
+        }
+        let models = desk.errand("models", move |ctx| (bench.models)(ctx));
+        match &self.models {
+            Some(shown) if shown.get().is_some() => self.coming = Some(models),
+            _ => self.models = Some(models),
+        }
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        match action {
+            Action::EnterModel => self.inside = true,
+            Action::OtherPane => (self.pane, self.scroll) = (self.pane.next(), Cursor::default()),
+            Action::Measure => self.start_measuring(desk),
+            Action::MeasureWith => {
+                self.length = (self.length + 1) % LENGTHS.len();
+                self.pane = Pane::Meters;
+            }
+            Action::Ask => {
+                (self.pane, self.inside) = (Pane::Ask, true);
+                self.field = Some(Field::of(self.typed.clone()));
+            }
+            Action::Back if self.measuring() => self.measured.values_mut().for_each(Measured::stop),
+            Action::Back => self.inside = false,
+            _ if self.inside => {
+                let (count, room) = self.lines(area);
+                // What is seen moves, not a mark in it.
+                let mut last = Cursor { at: self.scroll.top, top: 0 };
+                last.step(action, count.saturating_sub(room) + 1, room);
+                self.scroll.top = last.at;
+            }
+            _ => {
+                let before = self.cursor.at;
+                self.cursor.step(action, self.models().len(), view::list_rows(self, area));
+                if self.cursor.at != before {
+                    self.scroll = Cursor::default();
+                }
+            }
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
+        if let Some(machine) = &mut self.machine {
+            machine.look();
+        }
+        let mut came = self.models.as_mut().is_some_and(Errand::look);
+        if let Some(mut coming) = self.coming.take() {
+            if coming.look() {
+                self.wanted = self.marked().map(|listed| listed.shown.clone());
+                self.models = Some(coming);
+                came = true;
+            } else {
+                self.coming = Some(coming);
+            }
+        }
+        if came {
+            self.take_models(desk);
+        }
+        if let Some(hashes) = &mut self.hashes {
+            hashes.look();
+        }
+        self.measured.values_mut().for_each(Measured::look);
+        if let Some(Ok(reply)) = self.asked.as_mut().map(|asked| &mut asked.reply) {
+            reply.look();
+        }
+        self.cursor.arrange(self.models().len(), view::list_rows(self, area));
+        let (count, room) = self.lines(area);
+        self.scroll.top = self.scroll.top.min(count.saturating_sub(room));
+        // Only what is seen is drawn as marked, and in a view nothing is.
+        self.scroll.at = usize::MAX;
+    }
+
+    fn waiting(&self) -> bool {
+        self.machine.as_ref().is_some_and(Errand::waiting)
+            || self.models.as_ref().is_some_and(Errand::waiting)
+            || self.coming.is_some()
+            || self.hashes.as_ref().is_some_and(Errand::waiting)
+            || self.measuring()
+            || self.asked.as_ref().is_some_and(Asked::waiting)
+    }
+
+    fn is_typing(&self) -> bool {
+        self.field.is_some()
+    }
+
+    fn field(&mut self) -> Option<&mut Field> {
+        self.field.as_mut()
+    }
+
+    fn accept(&mut self, desk: &Desk<'_>) {
+        if let Some(field) = self.field.take() {
+            self.typed = field.text().to_owned();
+            self.start_asking(desk);
+        }
+    }
+
+    fn leave_field(&mut self, _desk: &Desk<'_>) {
+        self.field = None;
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.inside || self.measuring()
+    }
+
+    fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
+        let (list, pane) = view::panes(self, area);
+        if list.contains(at) {
+            self.inside = false;
+            let row = usize::from(at.y.saturating_sub(list.y + 2));
+            let rows = view::list_rows(self, area);
+            let line = self.cursor.line_at(row, self.models().len()).filter(|_| at.y >= list.y + 2 && row < rows);
+            if let Some(line) = line {
+                self.cursor.at = line;
+                self.scroll = Cursor::default();
+            }
+        } else if pane.contains(at) {
+            self.inside = self.has_model();
+        }
+    }
+
+    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        if !self.inside {
+            return (!self.models().is_empty()).then(|| models::table(self, desk));
+        }
+        match self.pane {
+            Pane::Tensors => tensors::table(self, desk),
+            Pane::Meters => meters::table(self, desk),
+            Pane::Ask => ask::table(self, desk),
+        }
+    }
+
+    fn command(&self, desk: &Desk<'_>) -> Option<String> {
+        let bench = desk.workspace.onnx.as_ref()?;
+        Some(headless::command(self, bench))
+    }
+
+    fn remember(&self) -> Value {
+        let model = self.marked().map(|listed| listed.shown.as_str()).or(self.wanted.as_deref());
+        json!({"model": model, "view": self.pane.id(), "length": self.length, "text": self.typed})
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        let text = |name: &str| memory[name].as_str().map(str::to_owned);
+        self.wanted = text("model");
+        self.typed = text("text").unwrap_or_default();
+        let pane = Pane::ALL.into_iter().find(|pane| memory["view"] == pane.id());
+        self.pane = pane.unwrap_or_default();
+        let length = memory["length"].as_u64().and_then(|length| usize::try_from(length).ok());
+        self.length = length.filter(|length| *length < LENGTHS.len()).unwrap_or_default();
+    }
+}

@@ -1,0 +1,52 @@
+//! The view of inputs and outputs.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use super::{Onnx, words};
+use crate::app::App;
+use crate::desk::Desk;
+use crate::list::{self, Column};
+use crate::page::Table;
+use crate::{Language, look};
+use inkstone_onnx::TensorInfo;
+
+/// Inputs, then outputs.
+fn tensors(onnx: &Onnx) -> impl Iterator<Item = (bool, &TensorInfo)> {
+    let header = onnx.marked().and_then(|listed| listed.found.as_ref().ok()).map(|found| &found.header);
+    let inputs = header.into_iter().flat_map(|header| &header.inputs).map(|info| (true, info));
+    inputs.chain(header.into_iter().flat_map(|header| &header.outputs).map(|info| (false, info)))
+}
+
+/// How many there are.
+pub(super) fn count(onnx: &Onnx) -> usize {
+    tensors(onnx).count()
+}
+
+fn cells((input, info): (bool, &TensorInfo), language: Language) -> Vec<String> {
+    let direction = if input { words::INPUT } else { words::OUTPUT }.to(language);
+    let shape: Vec<String> = info.shape.iter().map(ToString::to_string).collect();
+    vec![direction.to_owned(), info.name.clone(), info.element.to_owned(), format!("[{}]", shape.join(", "))]
+}
+
+/// Draws them.
+pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let onnx = &app.onnx;
+    let shape = if area.width < 60 { 26 } else { 34 };
+    let columns = [
+        Column::text("", 3),
+        Column::text(app.say(words::NAME), 0),
+        Column::text(app.say(words::ELEMENT), 6),
+        Column::text(app.say(words::SHAPE), shape),
+    ];
+    let rows: Vec<_> = tensors(onnx).map(|tensor| (cells(tensor, app.language), tensor.0)).collect();
+    let row = |at: usize| (rows[at].0.clone(), if rows[at].1 { look::KEY } else { look::PLAIN });
+    list::draw(&columns, rows.len(), onnx.scroll, row, frame, area);
+}
+
+/// The same to be copied.
+pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
+    let header = ["", desk.say(words::NAME), desk.say(words::ELEMENT), desk.say(words::SHAPE)];
+    let rows: Vec<_> = tensors(onnx).map(|tensor| cells(tensor, desk.language)).collect();
+    (!rows.is_empty()).then(|| Table { header: header.map(str::to_owned).to_vec(), rows })
+}

@@ -1,0 +1,113 @@
+//! The picture of the page: the machine in a few lines, the models, and the view of the one that is marked.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Wrap};
+
+use super::{Onnx, Pane, ask, machine, meters, models, tensors, words};
+use crate::app::App;
+use crate::{list, look};
+
+/// Columns from which list and view stand side by side.
+const WIDE: u16 = 110;
+/// Models that the list shows at the least, and at the most where the view is below it.
+const LISTED: (u16, u16) = (1, 5);
+/// Lines of particulars below the list where there is no room for all.
+pub(super) const BRIEF: u16 = 2;
+/// Lines of them where there is.
+const FULL: u16 = 13;
+
+/// The lines about the machine, the list with its particulars, and the view.
+fn areas(onnx: &Onnx, page: Rect) -> [Rect; 3] {
+    let machine = if onnx.lacks_library() { 4 } else { 2 };
+    let [machine, rest] = Layout::vertical([Constraint::Length(machine), Constraint::Min(0)]).areas(page);
+    let [list, pane] = if page.width >= WIDE {
+        Layout::horizontal([Constraint::Percentage(52), Constraint::Min(0)]).areas(rest)
+    } else {
+        let count = u16::try_from(onnx.models().len()).unwrap_or(u16::MAX).clamp(LISTED.0, LISTED.1);
+        // Whoever works in the view has the room of it; the model that is marked stays in sight.
+        let rows = if onnx.inside { LISTED.0 } else { count + BRIEF };
+        Layout::vertical([Constraint::Length(rows + 3), Constraint::Min(0)]).areas(rest)
+    };
+    [machine, list, pane]
+}
+
+/// Where list and view are.
+pub(super) fn panes(onnx: &Onnx, page: Rect) -> (Rect, Rect) {
+    let [_, list, pane] = areas(onnx, page);
+    (list, pane)
+}
+
+/// The inside of the view.
+pub(super) fn inner(onnx: &Onnx, page: Rect) -> Rect {
+    panes(onnx, page).1.inner(Margin::new(1, 1))
+}
+
+/// The list and, below it, the particulars of the model that is marked.
+pub(super) fn list_areas(onnx: &Onnx, list: Rect) -> [Rect; 2] {
+    let inside = list.inner(Margin::new(1, 1));
+    let lines = match (list.width < WIDE / 2 || inside.width >= 70, onnx.inside) {
+        (true, true) => 0,
+        (true, false) => BRIEF,
+        (false, _) => FULL.min(inside.height / 2),
+    };
+    Layout::vertical([Constraint::Min(0), Constraint::Length(lines)]).areas(inside)
+}
+
+/// Models that the list has room for.
+pub(super) fn list_rows(onnx: &Onnx, page: Rect) -> usize {
+    list::rows(list_areas(onnx, panes(onnx, page).0)[0])
+}
+
+/// Draws the page.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
+    let onnx = &app.onnx;
+    if app.workspace.onnx.is_none() {
+        let block = look::pane(format!(" {} ", app.say(app.page.name())), true);
+        let text = Paragraph::new(app.say(words::NO_BENCH)).wrap(Wrap { trim: true });
+        return frame.render_widget(text.block(block), page);
+    }
+    let [top, list, pane] = areas(onnx, page);
+    machine::draw(app, frame, top);
+    models::draw(app, frame, list);
+    draw_pane(app, frame, pane);
+}
+
+fn draw_pane(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let onnx = &app.onnx;
+    let mut title = vec![Span::raw(" ")];
+    for pane in Pane::ALL {
+        let name = app.say(pane.name());
+        title.push(if pane == onnx.pane {
+            Span::styled(format!("[{name}]"), look::STRONG)
+        } else {
+            Span::styled(format!(" {name} "), look::DIM)
+        });
+    }
+    title.push(Span::styled(format!(" {} ", app.say(words::SWITCH)), look::DIM));
+    let block = look::pane(Line::from(title), onnx.inside);
+    let inner = block.inner(area);
+    let (count, room) = (
+        match onnx.pane {
+            Pane::Tensors => tensors::count(onnx),
+            Pane::Meters => 0,
+            Pane::Ask => ask::count(onnx),
+        },
+        list::rows(inner),
+    );
+    let seen = format!(" {}/{count} ", (onnx.scroll.top + room).min(count));
+    let block = if count > room { block.title_bottom(Line::raw(seen).right_aligned()) } else { block };
+    frame.render_widget(block, area);
+    if onnx.models().is_empty() {
+        return;
+    }
+    if !onnx.has_model() {
+        return frame.render_widget(Line::styled(app.say(words::NO_MODEL_HERE), look::DIM), inner);
+    }
+    match onnx.pane {
+        Pane::Tensors => tensors::draw(app, frame, inner),
+        Pane::Meters => meters::draw(app, frame, inner),
+        Pane::Ask => ask::draw(app, frame, inner),
+    }
+}

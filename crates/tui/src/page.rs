@@ -1,0 +1,155 @@
+//! The pages, and what every page can be asked.
+
+use ratatui::layout::{Position, Rect};
+use serde_json::Value;
+
+use super::commands::Action;
+use super::desk::Desk;
+use super::field::Field;
+use super::words::{self, Word};
+
+/// The pages, in the order of their tabs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Page {
+    Corpus,
+    Text,
+    Models,
+    Onnx,
+    Features,
+    Experiments,
+    Factor,
+    Ledger,
+    Jobs,
+}
+
+impl Page {
+    /// All of them.
+    pub const ALL: [Page; 9] = [
+        Page::Corpus,
+        Page::Text,
+        Page::Models,
+        Page::Onnx,
+        Page::Features,
+        Page::Experiments,
+        Page::Factor,
+        Page::Ledger,
+        Page::Jobs,
+    ];
+
+    /// What its tab says.
+    pub fn name(self) -> Word {
+        match self {
+            Page::Corpus => words::CORPUS,
+            Page::Text => words::TEXT,
+            Page::Models => words::MODELS,
+            Page::Onnx => words::ONNX,
+            Page::Features => words::FEATURES,
+            Page::Experiments => words::EXPERIMENTS,
+            Page::Factor => words::FACTOR,
+            Page::Ledger => words::LEDGER,
+            Page::Jobs => words::JOBS,
+        }
+    }
+
+    /// The one so many tabs further on, round and round.
+    pub fn further(self, steps: usize) -> Page {
+        let at = Page::ALL.iter().position(|page| *page == self).unwrap_or(0);
+        Page::ALL[(at + steps) % Page::ALL.len()]
+    }
+}
+
+/// A table as it is copied: what the page lists, in its order and with its filters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// Names of the columns, units with them.
+    pub header: Vec<String>,
+    /// Cells, numbers unrounded and without separators.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// A number as it is copied: all its digits, and nothing where there is none.
+pub(crate) fn exact(value: f64) -> String {
+    if value.is_finite() { value.to_string() } else { String::new() }
+}
+
+/// A chart as it is saved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// Name of the file, without its ending.
+    pub name: String,
+    /// The picture, as SVG.
+    pub svg: String,
+}
+
+/// What every page can be asked. A page draws itself by a function of its own, which changes nothing.
+pub trait PageState {
+    /// Reads anew what the page shows: when the workbench opens, and whenever a job has ended.
+    fn reload(&mut self, desk: &Desk<'_>);
+
+    /// The page is on the screen: asks for what is needed there alone, and costs too much for a page that nobody looks at. Called before
+    /// [`PageState::arrange`].
+    fn shown(&mut self, _desk: &Desk<'_>) {}
+
+    /// Does a command of this page.
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>);
+
+    /// Puts the state in order after each event, also of other pages: takes in what errands have brought, puts positions inside their
+    /// lists, and asks for what comes into view.
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>);
+
+    /// Time has passed while a job is under way.
+    fn tick(&mut self) {}
+
+    /// Whether something asked for has not come yet.
+    fn waiting(&self) -> bool;
+
+    /// Whether keys go into [`PageState::field`].
+    fn is_typing(&self) -> bool {
+        false
+    }
+
+    /// The text field that keys go into, while there is one.
+    fn field(&mut self) -> Option<&mut Field> {
+        None
+    }
+
+    /// The text of the field has changed.
+    fn typed(&mut self, _desk: &Desk<'_>) {}
+
+    /// Enter in the field.
+    fn accept(&mut self, _desk: &Desk<'_>) {}
+
+    /// Esc in the field.
+    fn leave_field(&mut self, _desk: &Desk<'_>) {}
+
+    /// Whether there is something to go back from.
+    fn can_go_back(&self) -> bool {
+        false
+    }
+
+    /// The mouse was pressed on the page.
+    fn click(&mut self, _at: Position, _area: Rect, _desk: &Desk<'_>) {}
+
+    /// What the page lists, to be copied.
+    fn table(&self, _desk: &Desk<'_>) -> Option<Table> {
+        None
+    }
+
+    /// The charts of the page, to be saved; without any the screen itself is saved.
+    fn charts(&self, _desk: &Desk<'_>) -> Vec<Chart> {
+        Vec::new()
+    }
+
+    /// The command that does without a screen what the page shows; none where it is that of the whole project.
+    fn command(&self, _desk: &Desk<'_>) -> Option<String> {
+        None
+    }
+
+    /// Position, filters and what is open, for the next session.
+    fn remember(&self) -> Value {
+        Value::Null
+    }
+
+    /// Goes where an earlier session was; called once, before the first [`PageState::reload`]. What does not fit any more is left out.
+    fn recall(&mut self, _memory: &Value) {}
+}

@@ -1,0 +1,374 @@
+//! The page of one text: several tokenisers side by side, their offsets in step, and what strategies of truncation keep of it.
+//!
+//! The cursor is a byte of the text. The tokeniser in focus says which token it is in; all others show the tokens that share its bytes.
+//! Limits of strategies count the tokens of the tokeniser in focus.
+
+mod bench;
+mod cuts;
+mod lines;
+mod list;
+mod memory;
+#[cfg(test)]
+mod screens;
+mod shown;
+mod source;
+mod strategies;
+mod strips;
+mod table;
+mod view;
+mod words;
+
+use std::sync::Arc;
+
+use ratatui::layout::{Position, Rect};
+use serde_json::Value;
+
+pub use bench::{
+    About, AboutText, CutText, DescribeToken, Described, Score, ScoresOf, TextBench, TextCut, TextStrategy,
+    TextSubject, Tokens, Tradable,
+};
+pub(crate) use view::draw;
+
+use self::shown::Shown;
+use self::source::{Found, Goal};
+use self::strategies::{BUDGETS, From, Listed};
+use super::commands::Action;
+use super::desk::{Desk, Order};
+use super::errand::Errand;
+use super::field::Field;
+use super::list::Cursor;
+use super::page::{PageState, Table};
+
+/// State of the page.
+#[derive(Default)]
+pub struct Text {
+    goal: Goal,
+    /// What is shown again when the user's own text is left.
+    before: Option<Goal>,
+    /// Whether the goal is still to be read.
+    stale: bool,
+    asked: Option<Errand<Option<Found>>>,
+    shown: Option<Shown>,
+    /// Tokens of texts that were left before they had come. Nothing new is cut before these have ended, so that however fast somebody
+    /// goes through a corpus, no more threads are at work than there are tokenisers.
+    left: Vec<Errand<Arc<Tokens>>>,
+    /// Where the cursor is to be in the text that is asked for.
+    at: usize,
+    focus: Focus,
+    tokeniser: usize,
+    /// The line of the list of strategies.
+    strategy: Cursor,
+    /// Which of [`BUDGETS`].
+    budget: usize,
+    /// Strategies of the user's own, as he typed them.
+    own: Vec<String>,
+    typing: Option<Typing>,
+    /// The strategy to be selected as soon as it is listed.
+    wanted: Option<String>,
+}
+
+/// What the keys move.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Focus {
+    #[default]
+    Text,
+    Cuts,
+    Strategies,
+}
+
+/// A line that is typed.
+struct Typing {
+    field: Field,
+    what: What,
+    /// What is wrong with it: the reason, and what can be written.
+    fault: Option<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Text to be cut in place of a document.
+    Text,
+    /// A strategy to be added.
+    Strategy,
+}
+
+impl Text {
+    /// Reads this document of the corpus: part and row.
+    pub fn read(&mut self, part: usize, row: usize) {
+        self.go(Goal::Place(part, row));
+        self.before = None;
+    }
+
+    fn go(&mut self, goal: Goal) {
+        (self.goal, self.stale, self.at) = (goal, true, 0);
+    }
+
+    /// Whether there is a text with tokens to move among.
+    pub(crate) fn has_tokens(&self) -> bool {
+        self.shown
+            .as_ref()
+            .and_then(|shown| shown.tokens(self.tokeniser))
+            .is_some_and(|tokens| !tokens.ranges.is_empty())
+    }
+
+    /// Whether a text is shown.
+    pub(crate) fn has_text(&self) -> bool {
+        self.shown.is_some()
+    }
+
+    /// Whether a document of the corpus is shown that is not the only one.
+    pub(crate) fn has_other_documents(&self) -> bool {
+        self.shown.as_ref().is_some_and(|shown| shown.count > 1)
+    }
+
+    /// Whether the selected strategy is of the user's own.
+    pub(crate) fn selects_own(&self) -> bool {
+        self.selected().is_some_and(|listed| matches!(listed.from, From::Own(_)))
+    }
+
+    /// The selected strategy.
+    fn selected(&self) -> Option<&Listed> {
+        self.shown.as_ref()?.listed.get(self.strategy.at)
+    }
+
+    fn turn(&mut self, forward: bool, desk: &Desk<'_>) {
+        let Some(shown) = &self.shown else { return };
+        // While a document is being read, the way goes on from there.
+        let from = if let Goal::Number(number) = self.goal { number } else { shown.number };
+        let to = if forward { from.checked_add(1) } else { from.checked_sub(1) };
+        match to.filter(|to| *to < shown.count) {
+            Some(to) => self.go(Goal::Number(to)),
+            None => desk.order(Order::Say(desk.say(super::words::NO_OTHER_DOCUMENT).to_owned())),
+        }
+    }
+
+    fn open_field(&mut self, what: What) {
+        let text = match (what, &self.goal) {
+            (What::Text, Goal::Own(text)) => text.clone(),
+            _ => String::new(),
+        };
+        self.typing = Some(Typing { field: Field::of(text), what, fault: None });
+        self.focus = if what == What::Strategy { Focus::Strategies } else { self.focus };
+    }
+
+    fn add_strategy(&mut self, text: &str, desk: &Desk<'_>) {
+        let Ok(strategy) = strategies::parse(text, BUDGETS[self.budget]) else { return };
+        let listed = self.shown.as_ref().map_or(&[][..], |shown| &shown.listed);
+        match listed.iter().position(|listed| listed.strategy == strategy) {
+            Some(there) => {
+                self.strategy.at = there;
+                desk.order(Order::Say(format!("{strategy}: {}", desk.say(words::ALREADY))));
+            }
+            None => {
+                self.own.push(text.trim().to_owned());
+                self.wanted = Some(strategy.to_string());
+            }
+        }
+        self.typing = None;
+    }
+
+    fn drop_strategy(&mut self) {
+        let Some(From::Own(number)) = self.selected().map(|listed| listed.from) else { return };
+        self.own.remove(number);
+    }
+
+    /// Lists the strategies anew; the one selected stays the one selected.
+    fn try_out(&mut self, bench: &TextBench, desk: &Desk<'_>) {
+        let Some(shown) = &mut self.shown else { return };
+        let listed = strategies::listed(&shown.about, &self.own, &bench.strategies, BUDGETS[self.budget]);
+        shown.try_out(listed, self.tokeniser, bench, desk);
+        if let Some(name) = self.wanted.take()
+            && let Some(at) = shown.listed.iter().position(|listed| listed.strategy.to_string() == name)
+        {
+            self.strategy.at = at;
+        }
+        self.strategy.at = self.strategy.at.min(shown.listed.len().saturating_sub(1));
+    }
+}
+
+impl PageState for Text {
+    fn reload(&mut self, _desk: &Desk<'_>) {
+        self.at = self.shown.as_ref().map_or(self.at, |shown| shown.at);
+        self.stale = true;
+    }
+
+    fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
+        let panes = view::panes(area, self);
+        match action {
+            Action::DocumentAfter => self.turn(true, desk),
+            Action::DocumentBefore => self.turn(false, desk),
+            Action::OwnText => self.open_field(What::Text),
+            Action::AddStrategy => self.open_field(What::Strategy),
+            Action::DropStrategy => self.drop_strategy(),
+            Action::Focus => {
+                self.focus = match self.focus {
+                    Focus::Text => Focus::Cuts,
+                    Focus::Cuts => Focus::Strategies,
+                    Focus::Strategies => Focus::Text,
+                }
+            }
+            Action::Tokeniser => {
+                let count = desk.workspace.text.as_ref().map_or(1, |bench| bench.tokenisers.len().max(1));
+                self.tokeniser = (self.tokeniser + 1) % count;
+            }
+            Action::Budget => self.budget = (self.budget + 1) % BUDGETS.len(),
+            Action::Back => match self.before.take() {
+                Some(goal) => self.go(goal),
+                None => self.focus = Focus::Text,
+            },
+            Action::NextToken | Action::PreviousToken => {
+                if let Some(shown) = &mut self.shown {
+                    shown.step(action == Action::NextToken, self.tokeniser);
+                }
+            }
+            _ if self.focus == Focus::Strategies => {
+                let count = self.shown.as_ref().map_or(0, |shown| shown.listed.len());
+                self.strategy.step(action, count, list::rows(panes.list));
+            }
+            _ => {
+                if let Some(shown) = &mut self.shown {
+                    shown.scroll(action, view::text_rows(panes.text));
+                }
+            }
+        }
+    }
+
+    fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
+        let Some(bench) = &desk.workspace.text else { return };
+        self.tokeniser = self.tokeniser.min(bench.tokenisers.len().saturating_sub(1));
+        // One text is read at a time; what was passed over meanwhile is never read.
+        if self.asked.as_mut().is_some_and(Errand::look) {
+            // The text of before stays in sight until the new one comes; an old error would be taken for the new one's.
+            let found = self.asked.as_mut().and_then(|asked| asked.get_mut()).and_then(Option::take);
+            let shown = found.map(|found| Shown::new(found, self.at));
+            if let Some(before) = std::mem::replace(&mut self.shown, shown) {
+                self.left.extend(before.cuts);
+            }
+        }
+        if self.stale && !self.asked.as_ref().is_some_and(Errand::waiting) {
+            self.stale = false;
+            let (goal, workspace, bench) = (self.goal.clone(), desk.workspace.clone(), bench.clone());
+            self.asked = Some(desk.errand("read a text", move |ctx| source::find(&goal, &workspace, &bench, ctx)));
+        }
+        self.left.retain_mut(|cut| !cut.look() && cut.waiting());
+        let passing = self.asked.as_ref().is_some_and(Errand::waiting);
+        if let Some(shown) = self.shown.as_mut().filter(|_| self.left.is_empty() && !passing) {
+            shown.cut(bench, desk);
+        }
+        self.try_out(bench, desk);
+        let panes = view::panes(area, self);
+        self.strategy.arrange(self.shown.as_ref().map_or(0, |shown| shown.listed.len()), list::rows(panes.list));
+        let size = (view::text_width(panes.text), view::text_rows(panes.text));
+        if let Some(shown) = &mut self.shown {
+            shown.arrange(self.tokeniser, size, bench, desk);
+            // Tokens that have just come are counted at once.
+            self.try_out(bench, desk);
+        }
+    }
+
+    fn waiting(&self) -> bool {
+        let reading = self.asked.as_ref().is_some_and(Errand::waiting);
+        reading || !self.left.is_empty() || self.shown.as_ref().is_some_and(|shown| shown.waiting(self.tokeniser))
+    }
+
+    fn is_typing(&self) -> bool {
+        self.typing.is_some()
+    }
+
+    fn field(&mut self) -> Option<&mut Field> {
+        self.typing.as_mut().map(|typing| &mut typing.field)
+    }
+
+    fn typed(&mut self, _desk: &Desk<'_>) {
+        let Some(typing) = self.typing.as_mut().filter(|typing| typing.what == What::Strategy) else { return };
+        let text = typing.field.text().trim();
+        let read = if text.is_empty() { Ok(()) } else { strategies::parse(text, BUDGETS[self.budget]).map(drop) };
+        typing.fault = read.err().map(|error| {
+            let mut causes = error.chain().map(ToString::to_string);
+            let known = causes.next().unwrap_or_default();
+            (causes.collect::<Vec<_>>().join(": "), known)
+        });
+    }
+
+    fn accept(&mut self, desk: &Desk<'_>) {
+        let Some(typing) = &self.typing else { return };
+        let text = typing.field.text().to_owned();
+        match typing.what {
+            _ if text.trim().is_empty() => self.typing = None,
+            What::Text => {
+                if !matches!(self.goal, Goal::Own(_)) {
+                    let place = self.shown.as_ref().and_then(|shown| shown.place);
+                    self.before = Some(place.map_or(self.goal.clone(), |(part, row)| Goal::Place(part, row)));
+                }
+                self.typing = None;
+                self.go(Goal::Own(text));
+            }
+            // What is wrong with it stands below the field already.
+            What::Strategy => self.add_strategy(&text, desk),
+        }
+    }
+
+    fn leave_field(&mut self, _desk: &Desk<'_>) {
+        self.typing = None;
+    }
+
+    fn can_go_back(&self) -> bool {
+        self.before.is_some() || self.focus != Focus::Text
+    }
+
+    fn click(&mut self, at: Position, area: Rect, desk: &Desk<'_>) {
+        let panes = view::panes(area, self);
+        let Some(shown) = &mut self.shown else { return };
+        if panes.list.contains(at) {
+            self.focus = Focus::Strategies;
+            let row = at.y.saturating_sub(panes.list.y + 2) as usize;
+            if let Some(line) = self.strategy.line_at(row, shown.listed.len()).filter(|_| at.y >= panes.list.y + 2) {
+                self.strategy.at = line;
+            }
+        } else if panes.cuts.contains(at) {
+            self.focus = Focus::Cuts;
+            let count = desk.workspace.text.as_ref().map_or(0, |bench| bench.tokenisers.len());
+            if let Some(tokeniser) = strips::strip_at(panes.cuts, self.tokeniser, count, at) {
+                self.tokeniser = tokeniser;
+            }
+        } else if panes.text.contains(at) {
+            self.focus = Focus::Text;
+            let body = view::inside(panes.text);
+            if body.contains(at) {
+                let cell = (at.x - body.x) as usize;
+                shown.point(shown.top + (at.y - body.y) as usize, cell.saturating_sub(lines::GUTTER));
+            }
+        }
+    }
+
+    fn table(&self, desk: &Desk<'_>) -> Option<Table> {
+        let shown = self.shown.as_ref()?;
+        match self.focus {
+            Focus::Strategies => table::of_strategies(shown, desk),
+            Focus::Text | Focus::Cuts => table::of_tokens(shown, self.tokeniser, desk),
+        }
+    }
+
+    fn command(&self, desk: &Desk<'_>) -> Option<String> {
+        let tokeniser = desk.workspace.text.as_ref()?.tokenisers.get(self.tokeniser)?;
+        let mut command = format!("inkstone tokenize {}", tokeniser.flags);
+        // Sections, windows and salience need a project; a line of text is cut by places alone.
+        if let Some(place) = self.selected().and_then(|listed| listed.strategy.place()) {
+            command += &format!(" --truncate {place}");
+            let specials = self.shown.as_ref().and_then(|shown| shown.tokens(self.tokeniser));
+            if let Some(tokens) = specials {
+                command += &format!(" --specials {}", tokens.specials);
+            }
+        }
+        Some(command)
+    }
+
+    fn remember(&self) -> Value {
+        memory::of(self)
+    }
+
+    fn recall(&mut self, memory: &Value) {
+        memory::put_back(self, memory);
+    }
+}

@@ -1,0 +1,80 @@
+//! Which text is looked at, and how it is read: a document of the corpus, or what the user typed.
+
+use anyhow::{Context, Result};
+
+use super::bench::{About, TextBench, TextSubject};
+use crate::corpus::Index;
+use crate::{Workspace, reading};
+use inkstone_base::data::Document;
+use inkstone_base::job::Ctx;
+use inkstone_tables::corpus;
+use inkstone_tables::frames;
+
+/// What is to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// The document of this number in the corpus, from 0.
+    Number(usize),
+    /// The document at this part and row.
+    Place(usize, usize),
+    /// Text of the user's own.
+    Own(String),
+}
+
+impl Default for Goal {
+    fn default() -> Goal {
+        Goal::Number(0)
+    }
+}
+
+/// What was read.
+pub(super) struct Found {
+    pub(super) subject: TextSubject,
+    pub(super) about: About,
+    /// Why less is known of it than there should be.
+    pub(super) fault: Option<String>,
+    /// Part and row, for whoever comes back to it.
+    pub(super) place: Option<(usize, usize)>,
+    /// Its number in the corpus, from 0.
+    pub(super) number: usize,
+    /// Documents of the corpus.
+    pub(super) count: usize,
+}
+
+/// Reads a text and what is known of it; none where the corpus has no documents. A place that the corpus has no more gives its last
+/// document.
+pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &Ctx) -> Result<Option<Found>> {
+    let (subject, place, number, count) = match goal {
+        Goal::Own(text) => {
+            let document = Document { body: text.clone(), ..Document::default() };
+            (TextSubject { place: None, document, text: text.clone(), title: 0 }, None, 0, 0)
+        }
+        Goal::Number(_) | Goal::Place(..) => {
+            let index = Index::of(&workspace.project, ctx)?;
+            let catalogue = index.catalogue(None);
+            let Some(last) = catalogue.len().checked_sub(1) else { return Ok(None) };
+            let number = match goal {
+                Goal::Place(part, row) => catalogue.number((*part, *row)).unwrap_or(last),
+                Goal::Number(number) => *number,
+                Goal::Own(_) => 0,
+            };
+            let number = number.min(last);
+            let place = catalogue.place(number).context("the corpus has become shorter since it was listed")?;
+            let (part, row) = place;
+            let path = index.path(part)?;
+            let documents = corpus::documents_from_frame(&frames::read_parquet(path, None)?)
+                .with_context(|| format!("cannot use {}", path.display()))?;
+            let document = documents.into_iter().nth(row);
+            let document = document.context("the corpus has become shorter since it was listed")?;
+            let text = format!("{}\n{}", document.title, document.body);
+            let title = document.title.len();
+            let subject = TextSubject { place: index.cleaned.then_some((part, row)), document, text, title };
+            (subject, Some((part, row)), number, last + 1)
+        }
+    };
+    let (about, fault) = match (bench.about)(&subject) {
+        Ok(about) => (about, None),
+        Err(error) => (About::default(), Some(reading::chain(error))),
+    };
+    Ok(Some(Found { subject, about, fault, place, number, count }))
+}

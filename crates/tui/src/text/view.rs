@@ -1,0 +1,240 @@
+//! The picture of the page: the text with what the selected strategy keeps of it, beside it the tokens, below the strategies.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph, Wrap};
+
+use super::bench::Tradable;
+use super::shown::Shown;
+use super::{Focus, Text, Typing, What, lines, list, strips, words};
+use crate::app::App;
+use crate::errand::Errand;
+use crate::experiments::text::{Share, holds, share};
+use crate::words as shared;
+use crate::{Kept, figures, look, width};
+use inkstone_corpus::structure::{Section, Sentence};
+use inkstone_market::OffCalendar;
+use inkstone_report as report;
+
+/// Columns from which text and tokens stand side by side, with the strategies below.
+const WIDE: u16 = 110;
+/// Cells of a document's title in the head of its text, at the least.
+const LEAST_TITLE: usize = 8;
+
+/// Where the parts of the page are; one that is not shown has no room.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Panes {
+    pub(super) text: Rect,
+    pub(super) cuts: Rect,
+    pub(super) list: Rect,
+}
+
+/// The parts of the page on an area of this size.
+pub(super) fn panes(area: Rect, page: &Text) -> Panes {
+    if area.width >= WIDE {
+        let strategies = page.shown.as_ref().map_or(0, |shown| shown.listed.len());
+        let most = (area.height * 2 / 5).max(5);
+        let height = u16::try_from(strategies + 3).unwrap_or(u16::MAX).clamp(5, most);
+        let [above, list] = Layout::vertical([Constraint::Min(0), Constraint::Length(height)]).areas(area);
+        let [text, cuts] = Layout::horizontal([Constraint::Percentage(60), Constraint::Min(0)]).areas(above);
+        return Panes { text, cuts, list };
+    }
+    let share = if page.focus == Focus::Text { 35 } else { 48 };
+    let [text, below] = Layout::vertical([Constraint::Min(0), Constraint::Percentage(share)]).areas(area);
+    match page.focus {
+        Focus::Strategies => Panes { text, list: below, ..Panes::default() },
+        Focus::Text | Focus::Cuts => Panes { text, cuts: below, ..Panes::default() },
+    }
+}
+
+/// A pane without its frame.
+pub(super) fn inside(pane: Rect) -> Rect {
+    pane.inner(Margin::new(1, 1))
+}
+
+/// Cells of a line of text.
+pub(super) fn text_width(pane: Rect) -> usize {
+    (inside(pane).width as usize).saturating_sub(lines::GUTTER)
+}
+
+/// Lines of text in sight.
+pub(super) fn text_rows(pane: Rect) -> usize {
+    inside(pane).height as usize
+}
+
+/// Draws the page.
+pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let page = &app.text;
+    let Some(shown) = &page.shown else {
+        let fault = page.asked.as_ref().and_then(Errand::fault);
+        let line = match (fault, &page.asked) {
+            (Some(fault), _) => Line::styled(width::cut(fault, 2000), look::BAD),
+            _ if app.workspace.text.is_none() => Line::raw(app.say(words::NO_WAY)),
+            (None, Some(asked)) if asked.waiting() => Line::styled(app.say(shared::READING), look::DIM),
+            _ => Line::raw(app.say(words::NO_TEXT)),
+        };
+        let block = look::pane(format!(" {} ", app.say(words::ORIGINAL)), true);
+        frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), area);
+        return draw_field(app, page, frame, inside(area));
+    };
+    let panes = panes(area, page);
+    draw_text(app, page, shown, frame, panes.text);
+    if !panes.cuts.is_empty() {
+        strips::draw(app, page, shown, frame, panes.cuts);
+    }
+    if !panes.list.is_empty() {
+        list::draw(app, page, shown, frame, panes.list);
+    }
+}
+
+fn draw_text(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
+    let all = shown.lines().len();
+    let rows = text_rows(pane);
+    let seen = format!(" {}/{} ", figures::count((shown.top + rows).min(all) as u64), figures::count(all as u64));
+    let place = match shown.place {
+        Some(_) => format!(" {} / {} ", figures::count(shown.number as u64 + 1), figures::count(shown.count as u64)),
+        None => String::new(),
+    };
+    let room = (pane.width as usize).saturating_sub(3 + width::width(&place));
+    let block = look::pane(head(app, shown, room), page.focus == Focus::Text)
+        .title_top(Line::styled(place, look::DIM).right_aligned())
+        .title_bottom(foot(app, shown, (pane.width as usize).saturating_sub(width::width(&seen) + 4)))
+        .title_bottom(Line::styled(seen, look::DIM).right_aligned());
+    let inner = inside(pane);
+    frame.render_widget(block, pane);
+    if shown.text().trim().is_empty() {
+        let line = Paragraph::new(app.say(words::BLANK)).wrap(Wrap { trim: false });
+        frame.render_widget(line, inner);
+    } else if all == 0 {
+        let fault = shown.lines.as_ref().and_then(Errand::fault);
+        let line =
+            fault.map_or_else(|| Line::styled(app.say(words::LAYING_OUT), look::DIM), |f| Line::styled(f, look::BAD));
+        frame.render_widget(line, inner);
+    } else {
+        let kept = shown.kept.as_ref().and_then(Errand::get).and_then(|rows| rows.get(page.strategy.at)?.kept.as_ref());
+        let lines = shown.lines().iter().skip(shown.top).take(rows);
+        let lines: Vec<Line<'_>> = lines.map(|line| text_line(app, shown, kept, line, text_width(pane))).collect();
+        frame.render_widget(Paragraph::new(lines), inner);
+    }
+    draw_field(app, page, frame, inner);
+}
+
+/// A line of text behind two signs: how much of it is kept, and whether it is boilerplate.
+fn text_line<'a>(
+    app: &App,
+    shown: &'a Shown,
+    kept: Option<&Kept>,
+    line: &std::ops::Range<usize>,
+    columns: usize,
+) -> Line<'a> {
+    let cursor = shown.cursor();
+    let glyphs: Vec<(String, usize)> =
+        lines::glyphs(shown.text(), line).map(|(glyph, at)| (glyph.text.into_owned(), at)).collect();
+    let sign = match kept.map(|kept| share(&glyphs, &kept.ranges)) {
+        Some(Share::Whole) => "┃",
+        Some(Share::Part) => "╏",
+        Some(Share::None) | None => " ",
+    };
+    let is_boilerplate = |at: usize| shown.sentence_at(at).is_some_and(goes_as_boilerplate);
+    let boilerplate = glyphs.iter().any(|(text, at)| !text.trim().is_empty() && is_boilerplate(*at));
+    let mut spans = vec![Span::styled(sign, look::KEY), Span::styled(if boilerplate { "░" } else { " " }, look::NOTE)];
+    let mut used = 0;
+    let mut run: Option<(String, Style)> = None;
+    for (text, at) in glyphs {
+        used += width::width(&text);
+        let style = match kept {
+            _ if cursor.contains(&at) => look::SELECTED,
+            Some(kept) if !holds(&kept.ranges, at) => look::DIM,
+            _ => look::PLAIN,
+        };
+        match &mut run {
+            Some((so_far, same)) if *same == style => so_far.push_str(&text),
+            _ => spans.extend(run.replace((text, style)).map(|(text, style)| Span::styled(text, style))),
+        }
+    }
+    spans.extend(run.map(|(text, style)| Span::styled(text, style)));
+    // Behind the end of boilerplate stands why it is that, where there is room.
+    let ends = boilerplate && !is_boilerplate(line.end) || line.end == shown.text().len();
+    if boilerplate
+        && ends
+        && let Some(reason) = reason(app, shown, line.start)
+    {
+        let reason = format!("  ({reason})");
+        if used + width::width(&reason) <= columns {
+            spans.push(Span::styled(reason, look::NOTE));
+        }
+    }
+    Line::from(spans)
+}
+
+/// Whether strategies without boilerplate drop a sentence.
+fn goes_as_boilerplate(sentence: &Sentence) -> bool {
+    sentence.boilerplate || sentence.section == Section::Disclaimer
+}
+
+/// Why a sentence is dropped as boilerplate, and how many documents have it where that is known.
+fn reason(app: &App, shown: &Shown, at: usize) -> Option<String> {
+    let sentence = shown.sentence_at(at).filter(|sentence| goes_as_boilerplate(sentence))?;
+    if !sentence.boilerplate {
+        return Some(app.say(report::section(sentence.section)).to_owned());
+    }
+    let count = shown
+        .documents_with(at)
+        .map(|count| format!(" · {} {}", figures::count(u64::from(count)), app.say(words::APPEARS)));
+    Some(format!("{}{}", app.say(words::BOILERPLATE), count.unwrap_or_default()))
+}
+
+/// What the text is: its kind, title, length, when it was published and from which day it can be traded.
+fn head(app: &App, shown: &Shown, room: usize) -> String {
+    let document = &shown.subject.document;
+    let size = format!("{} {}", figures::count(shown.characters as u64), app.say(words::CHARACTERS_AT));
+    if shown.place.is_none() {
+        return width::cut(&format!(" {} · {} · {size} ", app.say(words::ORIGINAL), app.say(words::OWN)), room);
+    }
+    let published = document.published_at.format("%Y-%m-%d %H:%M");
+    let tradable = match shown.about.tradable {
+        Tradable::Unknown => String::new(),
+        Tradable::From(day) => format!(" → {} {day}", app.say(words::TRADABLE)),
+        Tradable::Never(OffCalendar::Early) => format!(" → {}", app.say(words::TOO_EARLY)),
+        Tradable::Never(OffCalendar::Late) => format!(" → {}", app.say(words::TOO_LATE)),
+    };
+    let kind = app.say(shared::kind(document.kind));
+    let rest = format!("{size} · {published}{tradable}");
+    // The title is the first line of the text as well, and the length stands beside the tokens: they give way, dates do not.
+    let left = room.saturating_sub(width::width(kind) + width::width(&rest) + 8);
+    if !document.title.is_empty() && left >= LEAST_TITLE {
+        return format!(" {kind} · {} · {rest} ", width::cut(&document.title, left));
+    }
+    let shorter = [format!(" {kind} · {rest} "), format!(" {published}{tradable} "), format!(" {published} ")];
+    shorter.into_iter().find(|head| width::width(head) <= room).unwrap_or_default()
+}
+
+/// Where the cursor is: its section, and why that may be dropped; or what could not be found out about the text.
+fn foot<'a>(app: &App, shown: &Shown, room: usize) -> Line<'a> {
+    if let Some(fault) = &shown.fault {
+        return Line::styled(width::cut(&format!(" {fault} "), room), look::BAD);
+    }
+    let at = shown.cursor().start;
+    let Some(sentence) = shown.sentence_at(at) else { return Line::default() };
+    let reason = reason(app, shown, at).map(|reason| format!(" · ░ {reason}")).unwrap_or_default();
+    Line::styled(width::cut(&format!(" {}{reason} ", app.say(report::section(sentence.section))), room), look::DIM)
+}
+
+/// Draws the line of text that is typed over the top of an area.
+fn draw_field(app: &App, page: &Text, frame: &mut Frame<'_>, area: Rect) {
+    let Some(Typing { field, .. }) = page.typing.as_ref().filter(|typing| typing.what == What::Text) else { return };
+    let area = Rect { height: area.height.min(2), ..area };
+    let prompt = app.say(words::OWN_PROMPT);
+    let before = width::width(prompt);
+    let (seen, at) = field.window((area.width as usize).saturating_sub(before + 1));
+    let lines = vec![
+        Line::from(vec![Span::styled(prompt, look::KEY), Span::raw(seen)]),
+        Line::styled(width::cut(app.say(words::OWN_HINT), area.width as usize), look::DIM),
+    ];
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(lines), area);
+    let x = u16::try_from(before + at).unwrap_or(u16::MAX);
+    frame.set_cursor_position(Position::new(area.x.saturating_add(x).min(area.right().saturating_sub(1)), area.y));
+}

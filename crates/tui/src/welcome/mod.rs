@@ -1,0 +1,212 @@
+//! The first screen: what can be done in a folder without a project. A demo, a file of one's own, the guide.
+//!
+//! It is a scene of its own before the workbench; whatever is chosen ends in a [`Workspace`], which the same terminal shows
+//! next. What goes wrong on the way is said here, and another choice can be made.
+
+mod guide;
+mod view;
+pub(crate) mod words;
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use anyhow::Result;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use super::crash::Place;
+use super::errand::{Errand, Messenger};
+use super::event::Event;
+use super::forms::{FormBench, Sourcing, Step};
+use super::terminal::Scene;
+use super::theme::{Depth, Shade, Theme};
+use super::{Language, Reopen, Workspace};
+use guide::Guide;
+use inkstone_corpus::ingest::Source;
+
+/// Opens a project that begins with a source.
+pub type Begin = Arc<dyn Fn(&Source) -> Result<Workspace> + Send + Sync>;
+
+/// What the first screen works with.
+#[derive(Clone)]
+pub struct WelcomeBench {
+    /// Opens the demo.
+    pub demo: Reopen,
+    /// Writes a configuration with this source and opens it.
+    pub begin: Begin,
+    /// What the forms work with, on the configuration that is not there yet.
+    pub forms: FormBench,
+    /// Language to begin with; a key changes it.
+    pub language: Language,
+    /// Worker threads; 0 takes every core.
+    pub threads: usize,
+}
+
+/// What is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Demo,
+    File,
+    Guide,
+}
+
+impl Choice {
+    const ALL: [Choice; 3] = [Choice::Demo, Choice::File, Choice::Guide];
+}
+
+/// The first screen.
+pub struct Welcome {
+    bench: WelcomeBench,
+    messenger: Messenger,
+    language: Language,
+    theme: Theme,
+    size: Rect,
+    marked: usize,
+    guide: Option<Guide>,
+    sourcing: Option<Sourcing>,
+    opening: Option<Errand<Workspace>>,
+    opened: Option<Workspace>,
+    fault: Option<String>,
+    quit: bool,
+}
+
+impl Welcome {
+    /// The screen at this size; errands report to `events`.
+    pub fn new(bench: WelcomeBench, size: (u16, u16), events: Sender<Event>) -> Welcome {
+        Welcome {
+            messenger: Messenger::new(bench.threads, 1, events),
+            language: bench.language,
+            theme: Theme::new(Shade::Auto, Depth::Auto, |name| std::env::var(name).ok()),
+            size: Rect::new(0, 0, size.0, size.1),
+            marked: 0,
+            guide: None,
+            sourcing: None,
+            opening: None,
+            opened: None,
+            fault: None,
+            quit: false,
+            bench,
+        }
+    }
+
+    /// What was opened; none when the user left.
+    pub fn into_opened(self) -> Option<Workspace> {
+        self.opened
+    }
+
+    /// Whether something asked for has not come yet.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn waiting(&self) -> bool {
+        self.opening.is_some() || self.sourcing.as_ref().is_some_and(Sourcing::waiting)
+    }
+
+    fn open(&mut self, open: impl FnOnce() -> Result<Workspace> + Send + 'static) {
+        // The language that was chosen here goes on.
+        let language = self.language;
+        self.fault = None;
+        self.opening = Some(self.messenger.send("open a project", move |_| Ok(Workspace { language, ..open()? })));
+    }
+
+    fn choose(&mut self, choice: Choice) {
+        match choice {
+            Choice::Demo => {
+                let demo = self.bench.demo.clone();
+                self.open(move || demo());
+            }
+            Choice::File => self.sourcing = Some(Sourcing::open(&self.bench.forms, Vec::new(), &self.messenger)),
+            Choice::Guide => self.guide = Some(Guide::default()),
+        }
+    }
+
+    fn key(&mut self, key: &KeyEvent) {
+        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
+            self.quit = true;
+        } else if self.opening.is_some() {
+            // Esc gives up; what is under way ends by itself.
+            if key.code == KeyCode::Esc {
+                self.opening = None;
+            }
+        } else if let Some(sourcing) = &mut self.sourcing {
+            match sourcing.key(key) {
+                Step::Stay => {}
+                Step::Leave => self.sourcing = None,
+                Step::Done(source) => {
+                    self.sourcing = None;
+                    let begin = self.bench.begin.clone();
+                    self.open(move || begin(&source));
+                }
+            }
+        } else if key.code == KeyCode::Char('L') {
+            self.language = if self.language == Language::Zh { Language::En } else { Language::Zh };
+        } else if let Some(guide) = &mut self.guide {
+            if !guide.key(key) {
+                self.guide = None;
+            }
+        } else {
+            self.key_of_choices(key);
+        }
+    }
+
+    fn key_of_choices(&mut self, key: &KeyEvent) {
+        let last = Choice::ALL.len() - 1;
+        match key.code {
+            KeyCode::Char('d') => self.choose(Choice::Demo),
+            KeyCode::Char('o') => self.choose(Choice::File),
+            KeyCode::Char('g' | '?') => self.choose(Choice::Guide),
+            KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => self.marked = (self.marked + 1).min(last),
+            KeyCode::Up | KeyCode::Char('k') | KeyCode::BackTab => self.marked = self.marked.saturating_sub(1),
+            KeyCode::Enter => self.choose(Choice::ALL[self.marked]),
+            KeyCode::Char('q') | KeyCode::Esc => self.quit = true,
+            _ => {}
+        }
+    }
+
+    fn arrange(&mut self) {
+        match Errand::arrived(&mut self.opening) {
+            Some(Ok(workspace)) => self.opened = Some(workspace),
+            Some(Err(fault)) => self.fault = Some(fault),
+            None => {}
+        }
+        let area = self.size;
+        if let Some(sourcing) = &mut self.sourcing {
+            sourcing.arrange(area);
+        }
+        if let Some(guide) = &mut self.guide {
+            guide.arrange(self.language, area);
+        }
+    }
+}
+
+impl Scene for Welcome {
+    fn take(&mut self, event: Event) -> bool {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.key(&key),
+            Event::Paste(text) => {
+                if let Some(sourcing) = &mut self.sourcing {
+                    sourcing.paste(&text);
+                }
+            }
+            Event::Resize(width, height) => self.size = Rect::new(0, 0, width, height),
+            Event::End => self.quit = true,
+            Event::Back => {}
+            _ => return false,
+        }
+        self.arrange();
+        true
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>) {
+        view::draw(self, frame);
+        self.theme.paint(frame.buffer_mut());
+    }
+
+    fn place(&self) -> Place {
+        // What keys mean here is not looked at: none of their letters is kept.
+        Place { page: "Welcome", size: (self.size.width, self.size.height), typing: true }
+    }
+
+    fn is_over(&self) -> bool {
+        self.quit || self.opened.is_some()
+    }
+}
