@@ -169,6 +169,14 @@ impl ModelFile {
             .map_err(|error| anyhow::anyhow!("{}: section {name} is damaged: {error}", self.path.display()))
     }
 
+    /// A section of counts, whose sum fits in 64 bits.
+    pub fn counts(&self, name: &str) -> Result<Vec<u64>> {
+        let counts = self.numbers::<u64>(name)?;
+        let sum = counts.iter().try_fold(0_u64, |sum, &count| sum.checked_add(count));
+        ensure!(sum.is_some(), "{}: section {name} is damaged; train it again", self.path.display());
+        Ok(counts.to_vec())
+    }
+
     /// A section that [`pack_strings`] made.
     pub fn strings(&self, name: &str) -> Result<Vec<&str>> {
         unpack_strings(self.bytes(name)?)

@@ -66,7 +66,7 @@ impl WordVectors {
         file.verify()?;
         let words = file.strings("words")?.into_iter().map(Box::from).collect();
         let training = Training::of(file)?;
-        let (counts, values) = (file.numbers("counts")?.to_vec(), file.numbers("vectors")?.to_vec());
+        let (counts, values) = (file.counts("counts")?, file.numbers("vectors")?.to_vec());
         WordVectors::new(words, counts, file.param("dim")?, values, training)
     }
 }

@@ -180,7 +180,7 @@ impl Doc2vec {
         let words: Vec<Box<str>> = file.strings("words")?.into_iter().map(Box::from).collect();
         let matrix = |name| anyhow::Ok(Matrix::from_values(file.numbers(name)?, params.dim));
         let matrices = [matrix("inputs")?, matrix("outputs")?];
-        let counts = file.numbers("counts")?.to_vec();
+        let counts = file.counts("counts")?;
         let (losses, seed) = (file.param("losses")?, file.param("seed")?);
         ensure!(words.len() > 1 && counts.len() == words.len(), "the model's words are damaged");
         let model = Doc2vec::new(words, counts, params, losses, seed, matrices);

@@ -40,7 +40,7 @@ impl NeuralLanguage {
         let (params, epochs): (LanguageParams, _) = read_settings(file, kind.name())?;
         params.check()?;
         let words = file.strings("words")?.into_iter().map(Box::from).collect();
-        let words = LanguageWords::new(words, file.numbers("counts")?.to_vec())?;
+        let words = LanguageWords::new(words, file.counts("counts")?)?;
         let weights = read_weights(file, params.shapes(words.classes()))?;
         Ok(NeuralLanguage { params, words, weights, epochs })
     }
