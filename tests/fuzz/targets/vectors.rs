@@ -11,9 +11,10 @@ pub(super) fn check(bytes: &[u8]) {
         assert_eq!(vectors.values().len(), vectors.words().len() * vectors.dim());
         assert!(vectors.values().iter().all(|value| value.is_finite()));
         for format in [VectorFormat::Text, VectorFormat::Binary] {
-            // Values may be bytes that look like figures; then nobody can tell the formats apart.
+            // Values may be bytes that begin as a line of figures; then nobody can tell the formats apart.
+            let row: Vec<u8> = vectors.row(0).iter().flat_map(|value| value.to_le_bytes()).collect();
             let alike =
-                format == VectorFormat::Binary && vectors.row(0).iter().all(|value| value.to_le_bytes().is_ascii());
+                format == VectorFormat::Binary && row.split(|byte| *byte == b'\n').next().is_none_or(<[u8]>::is_ascii);
             if alike || vectors.export(path, format).is_err() {
                 continue;
             }
