@@ -1,4 +1,4 @@
-//! What every crate of Inkstone shares: documents and security codes, files that are whole or absent ([`disk`]), work that reports and can be
+//! The foundation of all crates of Inkstone: documents and security codes, files that are whole or absent ([`disk`]), work that reports and can be
 //! cancelled ([`job`]), locks, encodings, limits of what a file may be, statistics and number formats. No frames, no models, no terminal.
 
 pub mod bootstrap;

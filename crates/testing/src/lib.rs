@@ -1,4 +1,5 @@
-//! What tests of several crates share: the list of what this machine could not try, printed on stderr when the test process ends, whatever the test runner captures.
+//! Helpers for the tests of several crates. [`not_tried`] lists what this machine could not test; the list is printed on stderr when the
+//! test process ends, even if the test runner captures output.
 //!
 //! With `INKSTONE_NOT_TRIED=FILE` the lines are added to that file as well, so that a script can show one list for several test processes.
 

@@ -1,4 +1,4 @@
-//! Whether this workbench may write: the first one on a project does, others read. The locks themselves are told of in [`inkstone_base::lock`].
+//! The right of this workbench to write: the first workbench on a project writes, the others read. [`inkstone_base::lock`] has the locks.
 
 use crate::jobs::words;
 use crate::width;
