@@ -2,6 +2,7 @@
 //! cancelled ([`job`]), locks, encodings, limits of what a file may be, statistics and number formats. No frames, no models, no terminal.
 
 pub mod bootstrap;
+pub mod bounds;
 pub mod code;
 pub mod data;
 pub mod disk;
