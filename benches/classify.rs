@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Csr, EstimatorParams, Goal, Method, fit_estimator, write_npz};
+use inkstone_models::{Csr, EstimatorParams, Goal, Method, NpzWriter, fit_estimator};
 use peer::Peer;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -52,7 +52,9 @@ fn main() -> Result<()> {
     let goal = Goal::Classes { class: class.clone(), names };
     let folder = tempfile::tempdir()?;
     let (rows, classes) = (folder.path().join("x.npz"), folder.path().join("y.txt"));
-    write_npz(&rows, &x)?;
+    let mut writer = NpzWriter::create(&rows, x.cols())?;
+    writer.push(&x, [])?;
+    writer.finish(None::<std::iter::Empty<&str>>)?;
     std::fs::write(&classes, class.iter().map(|c| format!("{c}\n")).collect::<String>())?;
     let ctx = Ctx::new(0, 1)?;
     let mut peer = std::env::var("PYTHON")

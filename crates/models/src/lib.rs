@@ -77,8 +77,9 @@ pub use metrics::{
 pub use nearest::{Nearest, Neighbour};
 pub use nearest::{cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
-pub use npz::npy_header;
-pub use npz::{NpzWriter, read_npz, write_npz};
+#[cfg(any(test, feature = "testing"))]
+pub use npz::read_npz;
+pub use npz::{NpzWriter, npy_header};
 pub use pooling::PooledText;
 pub use pooling::{Pooling, PoolingForm, PoolingParams};
 pub use projection::{Tsne, neighbours_kept, pca, tsne};

@@ -14,7 +14,6 @@ mod expressions;
 mod fasttext;
 mod filters;
 mod lists;
-mod matrices;
 mod memory;
 mod models;
 mod own;
@@ -63,7 +62,7 @@ const PACKED: Limit = Limit { peak: (8 * MB, 4_000), total: (64 * MB, 20_000) };
 const MB: usize = 1 << 20;
 
 /// The targets.
-pub(crate) const ALL: [Target; 32] = [
+pub(crate) const ALL: [Target; 31] = [
     Target { name: "arpa", check: arpa::check, limit: MODEL },
     Target { name: "blocks", check: blocks::check, limit: PLAIN },
     Target { name: "codes", check: codes::check, limit: PLAIN },
@@ -80,7 +79,6 @@ pub(crate) const ALL: [Target; 32] = [
     Target { name: "journal", check: own::journal, limit: PLAIN },
     Target { name: "json", check: tables::json, limit: TABLE },
     Target { name: "manifests", check: own::manifests, limit: PLAIN },
-    Target { name: "matrices", check: matrices::check, limit: MODEL },
     Target { name: "models", check: models::check, limit: MODEL },
     Target { name: "onnx", check: exports::header, limit: PLAIN },
     Target { name: "onnx_config", check: exports::config, limit: MODEL },

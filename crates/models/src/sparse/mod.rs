@@ -6,7 +6,6 @@
 
 mod spilled;
 
-use anyhow::{Result, bail, ensure};
 use rayon::prelude::*;
 
 use spilled::Numbers;
@@ -54,43 +53,10 @@ impl Default for Csr {
 impl Csr {
     /// A matrix of no rows and at least `cols` columns; a row with a higher column widens it.
     pub fn new(cols: usize) -> Csr {
-        Csr::held(vec![0], Vec::new(), Vec::new(), cols)
+        Csr { indptr: vec![0], indices: Numbers::Held(Vec::new()), values: Numbers::Held(Vec::new()), cols }
     }
 
-    fn held(indptr: Vec<usize>, indices: Vec<u32>, values: Vec<f32>, cols: usize) -> Csr {
-        Csr { indptr, indices: Numbers::Held(indices), values: Numbers::Held(values), cols }
-    }
-
-    /// A matrix of these parts: row `i` is `indptr[i]..indptr[i + 1]` of the columns and values. Rows whose columns do not
-    /// ascend are put in order, and values at the same column are added up.
-    pub fn from_parts(indptr: Vec<usize>, indices: Vec<u32>, values: Vec<f32>, cols: usize) -> Result<Csr> {
-        let ends = (indptr.first(), indptr.last());
-        ensure!(
-            ends == (Some(&0), Some(&indices.len())) && indptr.is_sorted() && indices.len() == values.len(),
-            "the parts of a matrix do not fit together: indptr ends at {:?}, with {} columns and {} values",
-            indptr.last(),
-            indices.len(),
-            values.len()
-        );
-        if let Some(at) = indices.iter().position(|&j| j as usize >= cols) {
-            bail!("a matrix of {cols} columns has a value at column {}", indices[at]);
-        }
-        let m = Csr::held(indptr, indices, values, cols);
-        if (0..m.rows()).all(|i| m.row(i).indices.is_sorted_by(|a, b| a < b)) {
-            return Ok(m);
-        }
-        let mut ordered = Csr::new(cols);
-        for i in 0..m.rows() {
-            let mut row: Vec<(u32, f32)> = m.row(i).iter().collect();
-            // A stable sort: equal columns are added in the order in which they came.
-            row.sort_by_key(|&(j, _)| j);
-            let sums = row.chunk_by(|a, b| a.0 == b.0);
-            ordered.push_row(sums.map(|run| (run[0].0, run.iter().map(|&(_, v)| v).sum())));
-        }
-        Ok(ordered)
-    }
-
-    /// Where each row begins in [`Csr::indices`], and behind them where the last ends.
+    /// The offset of each row in [`Csr::indices`], and the end of the last row.
     pub fn indptr(&self) -> &[usize] {
         &self.indptr
     }
@@ -105,17 +71,14 @@ impl Csr {
         &self.values
     }
 
-    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.indptr.len() - 1
     }
 
-    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.cols
     }
 
-    /// Row `i`.
     pub fn row(&self, i: usize) -> Row<'_> {
         let range = self.indptr[i]..self.indptr[i + 1];
         Row { indices: &self.indices[range.clone()], values: &self.values[range] }
@@ -176,7 +139,7 @@ impl Csr {
                 *slot += 1;
             }
         }
-        Csr::held(indptr, indices, values, self.rows())
+        Csr { indptr, indices: Numbers::Held(indices), values: Numbers::Held(values), cols: self.rows() }
     }
 }
 

@@ -1,8 +1,0 @@
-#![no_main]
-
-#[path = "../targets/mod.rs"]
-mod targets;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    targets::check("matrices", bytes);
-});
