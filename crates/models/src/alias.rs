@@ -5,10 +5,10 @@
 use super::random::Random;
 
 /// Draws words by weight.
-pub(crate) struct Alias(Vec<Entry>);
+pub(crate) struct Alias(Vec<AliasCell>);
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct AliasCell {
     /// The word itself is taken when 32 random bits are below this.
     below: u32,
     /// The word that is taken otherwise.
@@ -20,12 +20,13 @@ impl Alias {
     pub(crate) fn new(weights: &[f64]) -> Alias {
         let scale = weights.len() as f64 / weights.iter().sum::<f64>();
         let mut left: Vec<f64> = weights.iter().map(|weight| weight * scale).collect();
-        let mut entries: Vec<Entry> = (0..weights.len() as u32).map(|i| Entry { below: u32::MAX, other: i }).collect();
+        let mut entries: Vec<AliasCell> =
+            (0..weights.len() as u32).map(|i| AliasCell { below: u32::MAX, other: i }).collect();
         let (mut small, mut large): (Vec<u32>, Vec<u32>) =
             (0..weights.len() as u32).partition(|&i| left[i as usize] < 1.0);
         while let (Some(&from), Some(to)) = (large.last(), small.pop()) {
             let share = left[to as usize];
-            entries[to as usize] = Entry { below: (share * 2f64.powi(32)) as u32, other: from };
+            entries[to as usize] = AliasCell { below: (share * 2f64.powi(32)) as u32, other: from };
             left[from as usize] -= 1.0 - share;
             if left[from as usize] < 1.0 {
                 large.pop();
@@ -35,7 +36,6 @@ impl Alias {
         Alias(entries)
     }
 
-    /// A word.
     #[inline(always)]
     pub(crate) fn draw(&self, random: &mut Random) -> u32 {
         let bits = random.next();
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn words_come_as_often_as_their_weights_say() {
         let weights = [5.0, 0.0, 1.0, 0.25, 3.75];
-        let (alias, mut random) = (Alias::new(&weights), Random::of([1, 2, 3]));
+        let (alias, mut random) = (Alias::new(&weights), Random::new([1, 2, 3]));
         let mut seen = [0u32; 5];
         let draws = 1_000_000;
         (0..draws).for_each(|_| seen[alias.draw(&mut random) as usize] += 1);

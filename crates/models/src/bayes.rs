@@ -10,31 +10,24 @@ use serde::{Deserialize, Serialize};
 use super::linear::LinearMap;
 use super::sparse::Csr;
 
-/// Which counts speak for a class.
+/// The counts that speak for a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum BayesForm {
-    /// Those of its own rows.
+    /// The counts of its own rows.
     #[default]
     Multinomial,
-    /// Those of all other rows, against it: steadier when classes are of unlike size.
+    /// The counts of all other rows, against it: steadier when classes are of unlike size.
     Complement,
 }
 
-/// Parameters of naive Bayes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BayesParams {
-    /// `multinomial` (default) or `complement`.
-    pub form: BayesForm,
-    /// Added to each count, above 0 (Lidstone; 1 is Laplace's). Default 1.
-    pub smoothing: f64,
-}
-
-impl Default for BayesParams {
-    fn default() -> BayesParams {
-        BayesParams { form: BayesForm::Multinomial, smoothing: 1.0 }
+defaults! {
+    pub struct BayesParams {
+        /// `multinomial` (default) or `complement`.
+        form: BayesForm = BayesForm::Multinomial,
+        /// Added to each count, above 0 (Lidstone; 1 is Laplace's).
+        smoothing: f64 = 1.0,
     }
 }
 
@@ -134,11 +127,13 @@ mod tests {
         let mut x = Csr::new(1);
         x.push_row([(0, -1.0)]);
         x.push_row([(0, 1.0)]);
-        let said = |params: &BayesParams, class: &[u32], classes| {
+        let error_of = |params: &BayesParams, class: &[u32], classes| {
             naive_bayes(&x, class, classes, None, params).unwrap_err().to_string()
         };
-        assert!(said(&BayesParams::default(), &[0, 1], 2).contains("row 0 has the value -1"));
-        assert!(said(&BayesParams { smoothing: 0.0, ..BayesParams::default() }, &[0, 1], 2).contains("smoothing = 0"));
+        assert!(error_of(&BayesParams::default(), &[0, 1], 2).contains("row 0 has the value -1"));
+        assert!(
+            error_of(&BayesParams { smoothing: 0.0, ..BayesParams::default() }, &[0, 1], 2).contains("smoothing = 0")
+        );
         let mut x = Csr::new(1);
         (0..2).for_each(|_| x.push_row([(0, 1.0)]));
         assert!(

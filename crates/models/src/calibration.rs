@@ -8,7 +8,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// How scores become probabilities.
+/// The form of the map from scores to probabilities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -22,7 +22,7 @@ pub enum CalibrationForm {
     Isotonic,
 }
 
-/// What turns a score into a probability.
+/// A fitted map from a score to a probability.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Calibrator {
@@ -82,8 +82,8 @@ impl Calibrator {
 }
 
 fn sigmoid(scores: &[f64], so: &[bool], weights: &[f64]) -> Calibrator {
-    let of = |kind: bool| so.iter().zip(weights).filter(|(so, _)| **so == kind).map(|(_, w)| w).sum::<f64>();
-    let (ups, downs) = (of(true), of(false));
+    let weight_of = |kind: bool| so.iter().zip(weights).filter(|(so, _)| **so == kind).map(|(_, w)| w).sum::<f64>();
+    let (ups, downs) = (weight_of(true), weight_of(false));
     let target = |i: usize| if so[i] { (ups + 1.0) / (ups + 2.0) } else { 1.0 / (downs + 2.0) };
     // Scores of any size are brought to about 1, or the curvature would be that of a needle.
     let size = scores.iter().fold(0.0f64, |top, s| top.max(s.abs())).max(f64::MIN_POSITIVE);
@@ -191,11 +191,11 @@ mod tests {
 
     #[test]
     fn one_kind_or_no_score_is_refused() {
-        let said = |scores: &[f64], so: &[bool]| {
+        let error_of = |scores: &[f64], so: &[bool]| {
             Calibrator::fit(CalibrationForm::Sigmoid, scores, so, None).unwrap_err().to_string()
         };
-        assert!(said(&[1.0, 2.0], &[true, true]).contains("both kinds"));
-        assert!(said(&[f64::NAN, 2.0], &[true, false]).contains("finite score"));
+        assert!(error_of(&[1.0, 2.0], &[true, true]).contains("both kinds"));
+        assert!(error_of(&[f64::NAN, 2.0], &[true, false]).contains("finite score"));
         assert_eq!(Calibrator::fit(CalibrationForm::None, &[1.0, 2.0], &[true, false], None).unwrap(), None);
     }
 }

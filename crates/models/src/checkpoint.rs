@@ -1,4 +1,4 @@
-//! Where a training stands, on disk: written beside the output after an epoch, as soon as half a minute's work would be lost;
+//! The state of a training on disk: written beside the output after an epoch, as soon as half a minute's work would be lost;
 //! read when the same training starts again; removed when its model is written.
 
 use std::cell::Cell;
@@ -28,8 +28,8 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// That of the model `output`; `what` says all that decides the result: parameters, seed and data.
-    pub fn of(output: &Path, what: &Value) -> Result<Checkpoint> {
+    /// The checkpoint of the model `output`; `what` holds all that decides the result: parameters, seed and data.
+    pub fn new(output: &Path, what: &Value) -> Result<Checkpoint> {
         let mut name = output.file_name().context("the output has no name")?.to_owned();
         name.push(".checkpoint");
         let (path, key) = (output.with_file_name(name), Key::of(what.to_string().as_bytes()));
@@ -42,12 +42,12 @@ impl Checkpoint {
         Checkpoint { every: Duration::ZERO, ..self }
     }
 
-    /// Whether the state is worth keeping.
+    /// True if the state is worth keeping.
     pub fn is_due(&self) -> bool {
         self.safe.get().elapsed() >= self.every
     }
 
-    /// What an interrupted training of the same left.
+    /// The state that an interrupted training of the same left.
     pub fn read(&self) -> Result<Option<ModelFile>> {
         if !self.path.exists() {
             return Ok(None);
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_state_is_taken_up_by_the_same_training_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let of = |what: &str| Checkpoint::of(&dir.path().join("m"), &json!(what)).unwrap();
+        let of = |what: &str| Checkpoint::new(&dir.path().join("m"), &json!(what)).unwrap();
         assert!(of("one").read().unwrap().is_none());
         of("one").write(json!({"epoch": 3}), &[("values", &[0, 0, 128, 63])]).unwrap();
         let file = of("one").read().unwrap().unwrap();
@@ -106,7 +106,7 @@ mod tests {
     fn a_state_that_cannot_be_kept_says_where_and_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("m.checkpoint/with-something")).unwrap();
-        let checkpoint = Checkpoint::of(&dir.path().join("m"), &json!(1)).unwrap();
+        let checkpoint = Checkpoint::new(&dir.path().join("m"), &json!(1)).unwrap();
         let error = format!("{:#}", checkpoint.write(json!({}), &[]).unwrap_err());
         assert!(error.contains("cannot keep the state") && error.contains("m.checkpoint"), "{error}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);

@@ -27,10 +27,10 @@ const ALIGN: usize = 64;
 /// Bytes before the header.
 const PREFIX: usize = 16;
 
-/// What a model file says of itself.
+/// The header of a model file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelHeader {
-    /// What it is: `ngram`, `tfidf`, `lsa`, ...
+    /// The kind of model: `ngram`, `tfidf`, `lsa`, ...
     pub kind: String,
     /// Version of this kind's sections.
     pub version: u32,
@@ -38,12 +38,12 @@ pub struct ModelHeader {
     pub fitted_until: Option<NaiveDateTime>,
     /// Documents that it was fitted on.
     pub documents: u64,
-    /// What it was fitted with, the cutting of text included.
+    /// The parameters of the fit, the cutting of text included.
     pub params: Value,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredHeader {
     #[serde(flatten)]
     header: ModelHeader,
     sections: Vec<Section>,
@@ -66,7 +66,7 @@ pub fn write_model(path: &Path, header: &ModelHeader, sections: &[(&str, &[u8])]
         offset = (offset + bytes.len()).next_multiple_of(ALIGN);
         section
     });
-    let stored = Stored { header: header.clone(), sections: places.collect() };
+    let stored = StoredHeader { header: header.clone(), sections: places.collect() };
     let text = serde_json::to_vec(&stored)?;
     disk::write_atomic(path, |out| {
         out.write_all(MAGIC)?;
@@ -90,8 +90,8 @@ fn pad(out: &mut impl Write, length: usize) -> Result<()> {
 pub struct ModelFile {
     path: PathBuf,
     map: Mmap,
-    stored: Stored,
-    /// Where the first section begins.
+    stored: StoredHeader,
+    /// Offset of the first section.
     base: usize,
 }
 
@@ -110,7 +110,7 @@ impl ModelFile {
         );
         let length = number(12).with_context(broken)? as usize;
         let text = map.get(PREFIX..PREFIX + length).with_context(broken)?;
-        let stored: Stored = serde_json::from_slice(text).with_context(broken)?;
+        let stored: StoredHeader = serde_json::from_slice(text).with_context(broken)?;
         let base = (PREFIX + length).next_multiple_of(ALIGN);
         for section in &stored.sections {
             let end = section.offset.checked_add(section.length).and_then(|end| end.checked_add(base));
@@ -138,7 +138,6 @@ impl ModelFile {
         Ok(())
     }
 
-    /// What it says of itself.
     pub fn header(&self) -> &ModelHeader {
         &self.stored.header
     }
@@ -256,12 +255,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m.bin");
         write_model(&path, &header(), &[("idf", &[7; 100])]).unwrap();
-        let said = |kind, version| match ModelFile::open_kind(&path, kind, version) {
+        let error_of = |kind, version| match ModelFile::open_kind(&path, kind, version) {
             Ok(_) => String::new(),
             Err(error) => error.to_string(),
         };
-        assert!(said("ngram", 3).contains("of kind tfidf, not ngram"));
-        assert!(said("tfidf", 2).contains("version 3, this version of the program reads version 2"));
+        assert!(error_of("ngram", 3).contains("of kind tfidf, not ngram"));
+        assert!(error_of("tfidf", 2).contains("version 3, this version of the program reads version 2"));
         let whole = std::fs::read(&path).unwrap();
         let mut damaged = whole.clone();
         let last = damaged.len() - 64;

@@ -1,9 +1,29 @@
-//! Text models that are trained here: counts and TF-IDF, lexicons, linear models, boosted trees, SESTM, topics, n-grams, word vectors,
-//! keywords, small neural networks, and walk-forward fits of them.
+//! Models of text that are trained natively: counts and TF-IDF, lexicons, linear models, boosted trees, SESTM, topics, n-grams, word
+//! vectors, keywords, small neural networks, and walk-forward fits of them.
 //!
 //! Takes tokens (`&[&str]`) or rows of token counts ([`Csr`]); gives rows, scores or words.
-//! Whatever is fitted carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
+//! Every fitted model carries `fitted_until`, the last moment of the data it saw. Not for: cutting text (that is
 //! `inkstone-text`), or turning documents into a factor by date and code (that is `inkstone-lab`).
+//!
+//! ```
+//! use inkstone_models::{Analyzer, Fields, TermCounts, Vectorizer, VectorizerParams};
+//! use inkstone_text::DfLimit;
+//!
+//! let params = VectorizerParams { min_df: DfLimit::Count(1), ..VectorizerParams::default() };
+//! // These texts are cut already. To cut others, give the analyzer a segmenter of inkstone-text.
+//! let analyzer = Analyzer::new(&params, None)?;
+//! let mut counts = TermCounts::new(&params);
+//! for text in ["净利润 大幅 增长", "净利润 下滑"] {
+//!     counts.add(&analyzer, Fields::body(text), None)?;
+//! }
+//! let model = Vectorizer::fit(&counts, &params)?;
+//! let row: Vec<(u32, f32)> = model.transform(&analyzer, Fields::body("净利润 增长"));
+//! assert_eq!(row.len(), 2);
+//! # Ok::<(), anyhow::Error>(())
+//! ```
+
+#[macro_use]
+mod params;
 
 mod alias;
 mod bayes;
@@ -54,52 +74,44 @@ pub use estimate::{
 pub use explain::{Explanation, Part};
 pub use fasttext::{
     Dictionary, END_OF_LINE, FastText, FastTextParams, Form, Loss, QuantiseParams, Samples, is_fasttext,
+    train_supervised, train_words,
 };
-pub use fasttext::{train_supervised, train_words};
 pub use file::{ModelFile, ModelHeader, pack_strings, write_model};
-pub use glove::GloveParams;
-pub use glove::Pairs;
+pub use glove::{GloveParams, Pairs};
 pub use induce::{
     InduceParams, InduceWalk, InducedFold, InducedLexicon, InducedTone, InducedWord, SeedParams, Seeds, Statistic,
     induce, induce_walk,
 };
-pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
-pub use lexicon::{DISCLAIMERS, WARNINGS};
-pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale};
+pub use keywords::{Candidates, Idf, Keyword, Ranking, Rule, TextRankParams, rank_sentences, textrank};
+pub use lexicon::{DISCLAIMERS, Hit, Lexicon, LexiconParams, ListReport, Tone, ToneScale, WARNINGS};
 pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
-pub use lsa::Lsa;
-pub use lsa::component_names;
-pub use metrics::area_under_curve;
+pub use lsa::{Lsa, component_names};
 pub use metrics::{
     Average, Bin, Bleu, ClassFigures, ClassReport, LabelReport, ProbabilityReport, Rouge, ValueReport,
-    character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,
+    area_under_curve, character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu,
 };
-pub use nearest::{Nearest, Neighbour};
-pub use nearest::{cosine, unit};
+pub use nearest::{Nearest, Neighbour, cosine, unit};
 pub use newwords::{GramCounter, Grams, NewWord, NewWordParams, Places, Selection, select};
 #[cfg(any(test, feature = "testing"))]
 pub use npz::read_npz;
 pub use npz::{NpzWriter, npy_header};
-pub use pooling::PooledText;
-pub use pooling::{Pooling, PoolingForm, PoolingParams};
+pub use pooling::{PooledText, Pooling, PoolingForm, PoolingParams};
 pub use projection::{Tsne, neighbours_kept, pca, tsne};
 pub use sestm::{
     Returns, Sestm, SestmFit, SestmFold, SestmParams, SestmScore, SestmTrial, SestmWalk, SestmWord, Topics, Tune,
     sestm_walk,
 };
 pub use sparse::{Csr, Row, SpilledCsr};
-pub use svd::RowsWriter;
 pub(crate) use svd::SparseRows;
-pub use svd::SvdParams;
+pub use svd::{RowsWriter, SvdParams};
 pub use validation::{FoldParams, FoldRows, FoldsBy, GridPoint, Split, choose_penalty, draw_folds};
-pub use vectorize::TITLE_TEXT;
 pub use vectorize::{
-    Analyzer, Fields, FoldCounts, Formula, Norm, Preset, TermCounts, Unit, Vectorizer, VectorizerParams, Weighting,
+    Analyzer, Fields, FoldCounts, Formula, Norm, Preset, TITLE_TEXT, TermCounts, Unit, Vectorizer, VectorizerParams,
+    Weighting,
 };
 pub use vectors::{Training, VectorFormat, WordVectors, is_vectors, read_vectors};
 pub use walk_forward::{
     ClassParams, Fold, FoldReport, LabelForm, Predictions, Sample, TextModel, TextRegression, WalkForward, fit_predict,
 };
-pub use word2vec::{Architecture, Objective, Word2vecParams};
-pub use word2vec::{Corpus, DOCUMENT, Doc2vec, END, Word2vec};
+pub use word2vec::{Architecture, Corpus, DOCUMENT, Doc2vec, END, Objective, Word2vec, Word2vecParams};
 pub use words::WordLimits;

@@ -9,7 +9,7 @@ pub(crate) struct Random(u64);
 
 impl Random {
     /// The sequence of these numbers.
-    pub(crate) fn of(parts: [u64; 3]) -> Random {
+    pub(crate) fn new(parts: [u64; 3]) -> Random {
         let mut random = Random(0);
         for part in parts {
             random.0 ^= part;

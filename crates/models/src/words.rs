@@ -1,22 +1,15 @@
-//! Which words of a window a model knows.
+//! The limits of a vocabulary: least count and most words.
 
 use std::cmp::Reverse;
 
-use serde::{Deserialize, Serialize};
-
-/// Which words a model knows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct WordLimits {
-    /// Words that occur less often in a window are not known. Default 5.
-    pub min_count: u64,
-    /// Words known at the most, the most frequent; 0 (default): all.
-    pub max_words: usize,
-}
-
-impl Default for WordLimits {
-    fn default() -> WordLimits {
-        WordLimits { min_count: 5, max_words: 0 }
+params! {
+    /// The words that a model knows.
+    #[derive(Copy)]
+    pub struct WordLimits {
+        /// Leave out words that occur less often.
+        min_count: u64 = 5, number("N", "feature.words.min_count");
+        /// Keep at the most this many words, the most frequent; 0 keeps all.
+        max_words: usize = 0, number("N", "feature.words.max_words");
     }
 }
 

@@ -5,6 +5,7 @@
 //! words' bytes, so the same documents give the same vocabulary whatever their order.
 
 use std::cmp::Reverse;
+use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -34,6 +35,16 @@ impl FromStr for DfLimit {
         }
         let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
         share.map(DfLimit::Share).with_context(|| format!("{text:?} is no count (2) and no share of 0.0 to 1.0 (0.5)"))
+    }
+}
+
+impl fmt::Display for DfLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DfLimit::Count(count) => write!(f, "{count}"),
+            // Debug keeps the point of 1.0, by which it is a share.
+            DfLimit::Share(share) => write!(f, "{share:?}"),
+        }
     }
 }
 

@@ -1,12 +1,13 @@
-//! Flags of `train lexicon`.
+//! Flags of `train lexicon`, `tone` and `sestm`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::Corpus;
+use super::Files;
+use crate::cli::{Corpus, Tokenizer};
 use crate::config::bounds::flag;
-use inkstone_models::{LabelForm, Statistic};
+use inkstone_models::{InduceParams, LabelForm, LexiconParams, SeedParams, SestmParams, Statistic, Tune};
 use inkstone_text::DfLimit;
 
 /// Where the words of a lexicon come from.
@@ -21,7 +22,6 @@ pub enum Method {
 /// Flags of `train lexicon`.
 #[derive(Debug, Args)]
 pub struct Lexicon {
-    /// What the words are found in.
     #[command(flatten)]
     pub corpus: Corpus,
     /// The words: a file is a table of both sides with signed weights, a name without an extension a folder of positive.txt and
@@ -32,19 +32,19 @@ pub struct Lexicon {
     #[arg(long, default_value = "returns")]
     pub method: Method,
     /// Share of the words that may be there by chance (Benjamini and Hochberg); 1 keeps all.
-    #[arg(long, value_name = "Q", default_value_t = 0.1, value_parser = flag::<f64>("feature.induce.fdr"))]
+    #[arg(long, value_name = "Q", default_value_t = InduceParams::default().fdr, value_parser = flag::<f64>("feature.induce.fdr"))]
     pub fdr: f64,
     /// Words kept on each side at the most; 0 keeps all that pass.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = flag::<usize>("feature.induce.max_words"))]
+    #[arg(long, value_name = "N", default_value_t = InduceParams::default().max_words, value_parser = flag::<usize>("feature.induce.max_words"))]
     pub max_words: usize,
     /// From returns: what is compared, mean or odds.
-    #[arg(long, default_value = "mean")]
+    #[arg(long, value_enum, default_value_t)]
     pub statistic: Statistic,
     /// From returns: raw, winsorised or ranked.
-    #[arg(long, default_value = "winsorised")]
+    #[arg(long, value_enum, default_value_t)]
     pub label_form: LabelForm,
     /// From returns: documents that a word must be in, a count, or a share with a point.
-    #[arg(long, value_name = "N", default_value = "0.005")]
+    #[arg(long, value_name = "N", default_value_t = InduceParams::default().min_df)]
     pub min_df: DfLimit,
     /// From seeds: good words.
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', required_if_eq("method", "seeds"))]
@@ -53,9 +53,47 @@ pub struct Lexicon {
     #[arg(long, value_name = "WORD,WORD", value_delimiter = ',', required_if_eq("method", "seeds"))]
     pub negative: Vec<String>,
     /// From seeds: terms to each side that are near.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = flag::<usize>("--window"))]
+    #[arg(long, value_name = "N", default_value_t = SeedParams::default().window, value_parser = flag::<usize>("--window"))]
     pub window: usize,
     /// From seeds: times that a word must stand near one.
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = flag::<u64>("feature.words.min_count"))]
+    #[arg(long, value_name = "N", default_value_t = SeedParams::default().min_count, value_parser = flag::<u64>("feature.words.min_count"))]
     pub min_count: u64,
+}
+
+/// Flags of `train tone`. Lists may be in any usual shape and encoding: a word a line, word and weight, or a table with a header.
+#[derive(Debug, Args)]
+pub struct Tone {
+    /// The model file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub params: LexiconParams,
+    #[command(flatten)]
+    pub tokenizer: Tokenizer,
+}
+
+/// Flags of `train sestm`, which takes JSON lines with "value", the return around the text; "time" and "group" if there are. Where
+/// several values are given, the best is chosen on the latest documents.
+#[derive(Debug, Args)]
+pub struct Sestm {
+    #[command(flatten)]
+    pub files: Files,
+    /// Words that each side keeps, those farthest from the base rate; 0: by --alpha-plus and --alpha-minus.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [SestmParams::default().words], value_parser = flag::<usize>("feature.sestm.words"))]
+    pub words: Vec<usize>,
+    /// With --words 0: how far above the base rate the share of positive returns of a word must be.
+    #[arg(long, value_name = "A", default_value_t = SestmParams::default().alpha_plus, value_parser = flag::<f64>("feature.sestm.alpha_plus"))]
+    pub alpha_plus: f64,
+    /// With --words 0: how far below.
+    #[arg(long, value_name = "A", default_value_t = SestmParams::default().alpha_minus, value_parser = flag::<f64>("feature.sestm.alpha_minus"))]
+    pub alpha_minus: f64,
+    /// Documents that a word must be in: a count, or a share with a point.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [SestmParams::default().kappa])]
+    pub kappa: Vec<DfLimit>,
+    /// Strength of the penalty that draws a score to the middle, above 0.
+    #[arg(long, value_name = "L,L", value_delimiter = ',', default_values_t = [SestmParams::default().lambda], value_parser = flag::<f64>("feature.sestm.lambda"))]
+    pub lambda: Vec<f64>,
+    /// Share of the documents, the latest, on which the best of several values is chosen.
+    #[arg(long, value_name = "S", default_value_t = Tune::default().validation, value_parser = flag::<f64>("feature.sestm.tune.validation"))]
+    pub validation: f64,
 }

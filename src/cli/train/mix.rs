@@ -7,6 +7,7 @@ use clap::Args;
 use crate::cli::Onnx;
 use crate::config::bounds::flag;
 use inkstone_features::plain::LineFormat;
+use inkstone_onnx::MixParams;
 
 /// Flags of `train mix`.
 #[derive(Debug, Args)]
@@ -21,15 +22,14 @@ pub struct Mix {
     #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
     pub format: LineFormat,
     /// Passes over the documents.
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = flag::<usize>("--epochs"))]
+    #[arg(long, value_name = "N", default_value_t = MixParams::default().epochs, value_parser = flag::<usize>("--epochs"))]
     pub epochs: usize,
     /// Rate of learning.
-    #[arg(long, value_name = "R", default_value_t = 0.02, value_parser = flag::<f64>("--lr"))]
+    #[arg(long, value_name = "R", default_value_t = MixParams::default().lr, value_parser = flag::<f64>("--lr"))]
     pub lr: f64,
     /// Penalty on weights.
-    #[arg(long, value_name = "L", default_value_t = 1e-3, value_parser = flag::<f64>("--weight"))]
+    #[arg(long, value_name = "L", default_value_t = MixParams::default().l2, value_parser = flag::<f64>("--weight"))]
     pub l2: f64,
-    /// How the model is used; --layers is what comes out.
     #[command(flatten)]
     pub onnx: Onnx,
 }

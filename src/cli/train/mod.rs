@@ -1,40 +1,48 @@
-//! Flags of `train`, a file a model. Hyper-parameters bear the names that they have in the usual tools.
+//! Flags of `train`. Most are the parameters of the models themselves; their names are those of the usual tools.
 
 mod classify;
 mod fasttext;
-mod glove;
 mod lexicon;
-mod lsa;
 mod mix;
 mod neural;
-mod newwords;
 mod ngram;
-mod pooling;
-mod ppmi;
-mod sestm;
-mod textnet;
-mod tone;
 mod vectorize;
-mod word2vec;
+mod vectors;
 
-use clap::Subcommand;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::Corpus;
 
 pub use classify::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
 pub use fasttext::{FastText, FastTextFiles, FastTextSupervised};
-pub use glove::Glove;
-pub use lexicon::{Lexicon, Method};
-pub use lsa::Lsa;
+pub use lexicon::{Lexicon, Method, Sestm, Tone};
 pub use mix::Mix;
-pub use neural::{Cw, Fitting, Language, Lbl, Nnlm, Rnnlm};
-pub use newwords::Newwords;
-pub use ngram::Ngram;
-pub use pooling::Pooling;
-pub use ppmi::Ppmi;
-pub use sestm::Sestm;
-pub use textnet::{NetClasses, TextCnn, TextRnn};
-pub use tone::Tone;
-pub use vectorize::{Terms, Vectorize};
-pub use word2vec::{Doc2vec, Prediction, Vintages, Word2vec, WordForm};
+pub use neural::{Cw, Language, Lbl, NetClasses, Nnlm, Rnnlm, TextCnn, TextRnn};
+pub use ngram::{Newwords, Ngram};
+pub use vectorize::{Lsa, Terms, Vectorize};
+pub use vectors::{Doc2vec, Glove, Pooling, Ppmi, Prediction, Vintages, Word2vec, WordForm};
+
+/// What a model is fitted on, and its file.
+#[derive(Clone, Debug, Args)]
+pub struct Files {
+    #[command(flatten)]
+    pub corpus: Corpus,
+    /// The model file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// What word vectors are trained on, and their files.
+#[derive(Clone, Debug, Args)]
+pub struct VectorFiles {
+    #[command(flatten)]
+    pub files: Files,
+    /// Also write the vectors for other tools: in word2vec's binary format when the name ends in .bin, else in its text format.
+    #[arg(long, value_name = "FILE")]
+    pub vectors: Option<PathBuf>,
+}
 
 /// The models that can be trained on a plain file.
 #[derive(Debug, Subcommand)]

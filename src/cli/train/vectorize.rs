@@ -1,29 +1,35 @@
-//! Flags of `train tfidf`, `bow`, `onehot`, `bm25`, `hashing`, `shingles` and `event-words`: one vectorizer, whose defaults differ.
+//! Flags of `train tfidf`, `bow`, `onehot`, `bm25`, `hashing`, `shingles` and `event-words`, which are one vectorizer with other
+//! defaults, and of `train lsa`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::Corpus;
+use super::Files;
 use crate::config::bounds::flag;
-use inkstone_models::{Formula, Norm, Unit};
+use inkstone_models::{Formula, Norm, SvdParams, Unit};
 use inkstone_text::DfLimit;
 
 /// Flags of a vectorizer. What is not given is as the model's name says.
 #[derive(Debug, Args)]
 pub struct Vectorize {
-    /// What it is fitted on.
     #[command(flatten)]
-    pub corpus: Corpus,
-    /// The model file.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    pub files: Files,
     /// Also write the rows of the input: .npz, .npy, .parquet or .csv.
     #[arg(long, value_name = "FILE")]
     pub transform: Option<PathBuf>,
-    /// How text becomes rows.
     #[command(flatten)]
     pub terms: Terms,
+}
+
+/// Flags of `train lsa`: those of `train tfidf`, whose rows are decomposed, and the decomposition's own.
+#[derive(Debug, Args)]
+#[command(mut_arg("dim", |arg| arg.visible_alias("n-components")))]
+pub struct Lsa {
+    #[command(flatten)]
+    pub vectorize: Vectorize,
+    #[command(flatten)]
+    pub svd: SvdParams,
 }
 
 /// What is a term, which terms are columns, and what a count weighs. What is not given is as the model's name says; for

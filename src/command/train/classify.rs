@@ -2,14 +2,14 @@
 
 use anyhow::{Result, ensure};
 
-use super::{open, trained, vectorize};
-use crate::cli::{Bayes, Boosted, Learner, Logistic, Ridge, Svm};
+use super::{open, trained_with_figures, vectorize};
+use crate::cli::{Bayes, Boosted, Files, Learner, Logistic, Ridge, Svm};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
 use inkstone_features::plain::classify::{self, ClassifyParams};
 use inkstone_models::{
-    BayesParams, BoostParams, CalibrationForm, EstimatorParams, FoldParams, FoldsBy, LinearParams, Method, Preset,
+    BayesParams, CalibrationForm, EstimatorParams, FoldParams, FoldsBy, LinearParams, Method, Preset,
 };
 
 /// Tolerance of support vectors: what the gap of the objectives can be told to in reasonable time.
@@ -62,15 +62,7 @@ pub(super) fn svm(args: &Svm, ctx: &Ctx) -> Result<Summary> {
 pub(super) fn boosted(args: &Boosted, ctx: &Ctx) -> Result<Summary> {
     let estimator = EstimatorParams {
         method: Method::Boosted,
-        boosted: BoostParams {
-            trees: args.trees,
-            learning_rate: args.learning_rate,
-            max_depth: args.max_depth,
-            min_leaf_weight: args.min_leaf_weight,
-            l2: args.l2,
-            max_features: args.tree_features,
-            memory_mb: args.memory_mb,
-        },
+        boosted: args.params.clone(),
         class_weight: args.classes.class_weight,
         ..EstimatorParams::default()
     };
@@ -120,15 +112,11 @@ fn run(
         folds: drawn.then_some(folds),
         label_days: args.label_days,
     };
-    let (mut lines, cutter) = open(&args.corpus)?;
+    let Files { corpus, output } = &args.files;
+    let (mut lines, cutter) = open(corpus)?;
     let (model, report) = staged(ctx, "train", || classify::train(&mut lines, &cutter, &params, ctx))?;
-    model.save(&args.output, cutter.spec())?;
-    let figures = report.facts.clone();
-    let mut summary = trained(name, &args.output, report, &[]);
-    for (name, value) in figures {
-        summary.fields.entry(name).or_insert(value);
-    }
-    Ok(summary)
+    model.save(output, cutter.spec())?;
+    Ok(trained_with_figures(name, output, report))
 }
 
 /// The penalty that stands, and those to choose among when there are several.

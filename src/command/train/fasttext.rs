@@ -3,33 +3,21 @@
 use anyhow::Result;
 
 use super::{open, trained};
-use crate::cli::{FastText, FastTextFiles, FastTextSupervised};
+use crate::cli::{FastText, FastTextFiles, FastTextSupervised, Files, VectorFiles};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_features::plain::fasttext;
 use inkstone_models as model;
-use inkstone_models::{FastTextParams, Form, QuantiseParams, Training, VectorFormat, WordVectors};
+use inkstone_models::{FastTextParams, Form, Training, VectorFormat, WordVectors};
 
 pub(super) fn words(args: &FastText, ctx: &Ctx) -> Result<Summary> {
-    let params = FastTextParams {
-        form: if args.cbow { Form::Cbow } else { Form::Skipgram },
-        loss: args.loss,
-        dim: args.dim,
-        window: args.window,
-        epochs: args.epochs,
-        lr: args.lr,
-        negative: args.negative,
-        sample: args.sample,
-        min_count: args.min_count,
-        minn: args.minn,
-        maxn: args.maxn,
-        bucket: args.bucket,
-        ..FastTextParams::default()
-    };
-    let (mut lines, cutter) = open(&args.files.corpus)?;
-    let train = || fasttext::train_words(&mut lines, &cutter, &params, &args.files.output, ctx);
+    let form = if args.cbow { Form::Cbow } else { Form::Skipgram };
+    let params = FastTextParams { form, ..args.params.clone() };
+    let VectorFiles { files, .. } = &args.files.files;
+    let (mut lines, cutter) = open(&files.corpus)?;
+    let train = || fasttext::train_words(&mut lines, &cutter, &params, &files.output, ctx);
     let ((model, training), report) = staged(ctx, "train", train)?;
     exported(&args.files, &model, &training, report)
 }
@@ -50,30 +38,27 @@ pub(super) fn supervised(args: &FastTextSupervised, ctx: &Ctx) -> Result<Summary
         label: args.label.clone(),
         ..FastTextParams::supervised()
     };
-    let quantise = QuantiseParams { cutoff: args.cutoff, dsub: args.dsub, qnorm: args.qnorm, qout: args.qout };
-    let quantise = args.quantize.then_some(quantise);
+    let quantise = args.quantize.then_some(&args.quantisation);
     let pretrained = args.pretrained_vectors.as_deref().map(WordVectors::open).transpose()?;
-    let (mut lines, cutter) = open(&args.files.corpus)?;
-    let output = &args.files.output;
-    let train = || {
-        let pretrained = pretrained.as_ref();
-        fasttext::train_supervised(&mut lines, &cutter, &params, pretrained, quantise.as_ref(), output, ctx)
-    };
+    let Files { corpus, output } = &args.files.files.files;
+    let (mut lines, cutter) = open(corpus)?;
+    let train = || fasttext::train_supervised(&mut lines, &cutter, &params, pretrained.as_ref(), quantise, output, ctx);
     let ((model, training), report) = staged(ctx, "train", train)?;
     exported(&args.files, &model, &training, report)
 }
 
 /// Writes the files for other tools, and says what was trained.
 fn exported(files: &FastTextFiles, model: &model::FastText, training: &Training, report: Report) -> Result<Summary> {
-    if let Some(path) = &files.bin {
+    let FastTextFiles { files: VectorFiles { files, vectors }, bin } = files;
+    if let Some(path) = bin {
         model.save(path)?;
     }
-    if let Some(path) = &files.vectors {
+    if let Some(path) = vectors {
         model.vectors(training.clone())?.export(path, VectorFormat::by_name(path))?;
     }
-    let mut summary =
-        trained(&training.method, &files.output, report, &["labels", "labels_of_one_document", "rows", "loss"]);
-    for (name, path) in [("bin", &files.bin), ("vectors", &files.vectors)] {
+    let facts = ["labels", "labels_of_one_document", "rows", "loss"];
+    let mut summary = trained(&training.method, &files.output, report, &facts);
+    for (name, path) in [("bin", bin), ("vectors", vectors)] {
         if let Some(path) = path {
             summary.set(name, path.display().to_string());
         }

@@ -1,18 +1,19 @@
-//! `train tfidf` and the other vectorizers.
+//! `train tfidf` and the other vectorizers, and `train lsa`.
 
 use anyhow::{Result, bail};
 
 use super::{open, trained};
-use crate::cli::{Terms, Vectorize};
+use crate::cli::{Lsa, Terms, Vectorize};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
+use inkstone_features::plain::lsa::{self, LsaParams};
 use inkstone_features::plain::vectorize;
 use inkstone_models::{Preset, VectorizerParams};
 
 pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary> {
     let params = params(preset, &args.terms)?;
-    let (mut lines, cutter) = open(&args.corpus)?;
+    let (mut lines, cutter) = open(&args.files.corpus)?;
     let (model, report) = staged(ctx, "train", || {
         let Some(path) = &args.transform else {
             return vectorize::train(&mut lines, &cutter, &params, ctx);
@@ -21,9 +22,24 @@ pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary
         rows.write(&model, path, ctx)?;
         Ok((model, report))
     })?;
-    model.save(&args.output, cutter.spec())?;
-    let mut summary = trained(params.name(), &args.output, report, &[]);
+    model.save(&args.files.output, cutter.spec())?;
+    let mut summary = trained(params.name(), &args.files.output, report, &[]);
     if let Some(path) = &args.transform {
+        summary.set("rows", path.display().to_string());
+    }
+    Ok(summary)
+}
+
+pub(super) fn lsa(args: &Lsa, ctx: &Ctx) -> Result<Summary> {
+    let Vectorize { files, transform, terms } = &args.vectorize;
+    let params = LsaParams { vectorizer: params(Preset::Tfidf, terms)?, svd: args.svd.clone() };
+    let (mut lines, cutter) = open(&files.corpus)?;
+    let points = transform.as_deref();
+    let train = || lsa::train(&mut lines, &cutter, &params, &files.output, points, ctx);
+    let (model, report) = staged(ctx, "train", train)?;
+    model.save(&files.output, cutter.spec())?;
+    let mut summary = trained(lsa::KIND, &files.output, report, &["dim", "explained_variance", "singular_value_error"]);
+    if let Some(path) = points {
         summary.set("rows", path.display().to_string());
     }
     Ok(summary)

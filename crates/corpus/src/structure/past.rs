@@ -25,7 +25,7 @@ use super::params::{Measure, Params};
 use super::table::Salience;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
-use inkstone_models::{TextRankParams, Words, rank_sentences};
+use inkstone_models::{Candidates, TextRankParams, rank_sentences};
 use inkstone_text::{Segmenter, TokenizerParams};
 
 /// Counters of terms, as a power of 2.
@@ -78,7 +78,7 @@ impl Measurer {
                     bounds.push(words.len());
                 }
                 if self.textrank {
-                    let scores = rank_sentences(&Words::new(words), &bounds, &TextRankParams::default());
+                    let scores = rank_sentences(&Candidates::new(words), &bounds, &TextRankParams::default());
                     let ranks = &mut ranks[chunk * RANKED..];
                     ranks.iter_mut().zip(scores).for_each(|(rank, score)| *rank = score as f32);
                 }

@@ -106,7 +106,7 @@ impl Labelled {
         let tested: Vec<usize> = (0..n).filter(|&i| called[i].is_some()).collect();
         let truth: Vec<u32> = tested.iter().map(|&i| self.class[i]).collect();
         let said: Vec<u32> = tested.iter().filter_map(|&i| called[i]).collect();
-        let report = ClassReport::of(&truth, &said, &self.names);
+        let report = ClassReport::new(&truth, &said, &self.names);
         let mut figures = BTreeMap::from([
             ("macro_f1".to_owned(), report.macro_average.f1),
             ("accuracy".to_owned(), report.accuracy),
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn macro_f1_counts_documents_as_often_as_they_are_drawn() {
         let (class, called) = ([0, 0, 1, 1], [0, 1, 1, 1]);
-        let report = ClassReport::of(&class, &called, &["a".into(), "b".into()]);
+        let report = ClassReport::new(&class, &called, &["a".into(), "b".into()]);
         assert!((macro_f1(&[1; 4], &class, &called, 2) - report.macro_average.f1).abs() < 1e-12);
         assert_eq!(macro_f1(&[1, 0, 2, 1], &class, &called, 2), 1.0);
         // A class that is neither there nor called does not count.

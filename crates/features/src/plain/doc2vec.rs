@@ -36,7 +36,7 @@ pub fn train(
     let checkpoint = word2vec::checkpoint(&corpus, words, params, output, ctx)?;
     let mut trainer = Word2vec::new(word2vec::given(&corpus), params, ctx.seed())?;
     word2vec::pass(&mut trainer, &checkpoint, corpus.tokens(), &mut report, ctx)?;
-    let model = Doc2vec::of(trainer, corpus.words.clone(), corpus.counts.clone());
+    let model = Doc2vec::from_trained(trainer, corpus.words.clone(), corpus.counts.clone());
     model.save(output, cutter.spec(), corpus.documents, corpus.fitted_until)?;
     checkpoint.remove()?;
     Ok(report)

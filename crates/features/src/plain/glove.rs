@@ -16,7 +16,7 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
-use inkstone_models::{CooccurrenceParams, GloveParams, Pairs, Training, WordVectors};
+use inkstone_models::{CooccurrenceParams, GloveParams, Pairs, WordVectors};
 
 /// What `train` calls it.
 pub const METHOD: &str = "glove";
@@ -39,7 +39,7 @@ pub fn train(
     ensure!(pairs.count() > 0, "no two words stand near each other: widen --window, or give longer documents");
     let (text, seed) = (Key::of(bytemuck::cast_slice(corpus.numbers())), ctx.seed());
     let what = json!({"cooccurrence": counting, "glove": params, "seed": seed, "words": corpus.words, "text": text});
-    let checkpoint = Checkpoint::of(output, &what)?;
+    let checkpoint = Checkpoint::new(output, &what)?;
     let began = std::time::Instant::now();
     let (mut trained, steps) = (None, pairs.count() * params.epochs);
     ctx.stage(METHOD, "pairs", Some(steps as u64), || {
@@ -51,13 +51,8 @@ pub fn train(
     report.fact("dim", params.dim);
     report.fact("losses", &trained.losses);
     report.fact("pairs_per_second", steps as f64 / began.elapsed().as_secs_f64());
-    let training = Training {
-        method: METHOD.to_owned(),
-        documents: corpus.documents,
-        fitted_until: corpus.fitted_until,
-        params: json!({"cooccurrence": counting, "glove": params, "losses": trained.losses, "seed": ctx.seed()}),
-    };
-    let vectors = WordVectors::new(corpus.words, corpus.counts, params.dim, trained.values, training)?;
+    let settings = json!({"cooccurrence": counting, "glove": params, "losses": trained.losses, "seed": seed});
+    let vectors = corpus.vectors(METHOD, settings, params.dim, trained.values)?;
     vectors.save(output, cutter.spec())?;
     checkpoint.remove()?;
     Ok((vectors, report))

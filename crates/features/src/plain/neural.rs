@@ -11,14 +11,14 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::ngram_eval::{DOCUMENT, names, rows};
-use super::numbered::{Kept, Numbered, Reading};
+use super::numbered::{Numbered, Reading};
 use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Per, Rows, WordRows, write_rows};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::{LanguageKind, LanguageParams, LanguageScorer, LanguageWords, NeuralLanguage};
 use inkstone_models::ngram::{END, MARKS, Score};
-use inkstone_models::{Explanation, ModelFile, ModelHeader, Part, Training, WordVectors};
+use inkstone_models::{Explanation, ModelFile, ModelHeader, Part, WordLimits, WordVectors};
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 20;
@@ -32,35 +32,25 @@ pub(super) fn is_kind(kind: &str) -> bool {
     LanguageKind::of_file(kind).is_some()
 }
 
-/// Which words a language model knows.
-#[derive(Clone, Copy, Debug)]
-pub struct Vocabulary {
-    /// Words that occur less often are `<unk>`.
-    pub min_count: u64,
-    /// Words at the most, the most frequent; 0 keeps all.
-    pub max_words: usize,
-}
-
 /// Trains a language model on all lines and writes it to `output`, its word vectors besides where `vectors` says. An interrupted
 /// training leaves a checkpoint beside the output, from which the same training goes on. The report has `documents`, `tokens`,
 /// `vocabulary`, `unknown_tokens`, `fitted_until`, `parameters`, `epochs`, and the `perplexity` of the held-out documents.
 pub fn train_language(
     lines: &mut Lines,
     cutter: &Cutter,
-    vocabulary: Vocabulary,
+    vocabulary: WordLimits,
     params: &LanguageParams,
     output: &Path,
     ctx: &Ctx,
 ) -> Result<(WordVectors, Report)> {
     params.check()?;
-    let kept = Kept { min_count: vocabulary.min_count, max_words: vocabulary.max_words };
-    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Language, kept, output, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Language, vocabulary, output, ctx)?;
     report.fact("unknown_tokens", corpus.left_out);
     let what = json!({
         "network": params, "seed": ctx.seed(), "words": corpus.words,
         "text": Key::of(bytemuck::cast_slice(corpus.numbers())),
     });
-    let checkpoint = Checkpoint::of(output, &what)?;
+    let checkpoint = Checkpoint::new(output, &what)?;
     let counts = corpus.counts.iter().copied().chain([corpus.documents, corpus.left_out]).collect();
     let words = LanguageWords::new(corpus.words.clone(), counts)?;
     let model = NeuralLanguage::train(corpus.numbers(), words, params, Some(&checkpoint), ctx)?;
@@ -72,15 +62,9 @@ pub fn train_language(
     if let Some(best) = best {
         report.fact("perplexity", best.exp());
     }
-    let training = Training {
-        method: params.kind.name().to_owned(),
-        documents: corpus.documents,
-        fitted_until: corpus.fitted_until,
-        params: json!({"network": params, "parameters": model.parameters(), "epochs": model.epochs()}),
-    };
+    let settings = json!({"network": params, "parameters": model.parameters(), "epochs": model.epochs()});
     let values = model.vectors().to_vec();
-    let vectors = WordVectors::new(corpus.words, corpus.counts, params.vector_dim(), values, training)?;
-    Ok((vectors, report))
+    Ok((corpus.vectors(params.kind.name(), settings, params.vector_dim(), values)?, report))
 }
 
 /// A language model and the cutter that its documents are read with.
@@ -258,7 +242,7 @@ mod tests {
         let ctx = Ctx::new(2, 1).unwrap();
         let mut lines = Lines::of(std::io::Cursor::new(text.to_owned()), LineFormat::Tokens);
         let cutter = Cutter::new(CutSpec::new(LineFormat::Tokens, TokenizerParams::default()), Path::new("")).unwrap();
-        let vocabulary = Vocabulary { min_count: 2, max_words: 0 };
+        let vocabulary = WordLimits { min_count: 2, max_words: 0 };
         train_language(&mut lines, &cutter, vocabulary, params, &dir.join("m"), &ctx)
     }
 

@@ -125,7 +125,7 @@ fn count(
     report.fact("documents", tally.documents);
     report.fact("empty_documents", tally.empty);
     report.fact("tokens", tally.tokens);
-    report.fact("vocabulary", counts.words().len());
+    report.fact("vocabulary", counts.words.len());
     report.fact("marks_left_out", tally.marks);
     report.fact("runs_on_disk", runs);
     Ok((counts, report))

@@ -13,11 +13,13 @@ use chrono::NaiveDateTime;
 use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use serde_json::Value;
 
 use super::{Block, Cutter, Line, Lines};
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
+use inkstone_models::{Training, WordLimits, WordVectors};
 
 pub use phrases::PhraseParams;
 
@@ -32,15 +34,6 @@ const NUMBERS: usize = 1 << 20;
 pub(super) use inkstone_models::{DOCUMENT, END};
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
-
-/// Which words are kept.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
-    /// Words that occur less often are left out.
-    pub min_count: u64,
-    /// Words kept at the most, the most frequent; 0 keeps all.
-    pub max_words: usize,
-}
 
 /// What of a document becomes numbers, and what stands for the words that are not kept.
 #[derive(Clone, Copy, Debug)]
@@ -75,29 +68,14 @@ impl Numbered {
         lines: &mut Lines,
         cutter: &Cutter,
         reading: Reading<'_>,
-        kept: Kept,
+        kept: WordLimits,
         beside: &Path,
         ctx: &Ctx,
     ) -> Result<(Numbered, Report)> {
-        let mut all = All::new(beside)?;
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let documents = lines.documents(&block);
-            let chunks = ctx.install(|| {
-                let chunks = documents.par_chunks(CHUNK).map(|chunk| {
-                    ctx.advance(chunk.len() as u64)?;
-                    Ok(Chunk::of(chunk, cutter, reading))
-                });
-                chunks.collect::<Result<Vec<Chunk>>>()
-            })?;
-            chunks.into_iter().try_for_each(|chunk| all.add(chunk))?;
-            all.documents += documents.len() as u64;
-            all.last = documents.iter().map(|line| line.time).fold(all.last, Option::max);
-        }
-        let mut report = lines.finish()?;
-        report.fact("documents", all.documents);
-        report.fact("tokens", all.counts.iter().sum::<u64>());
-        report.fact("fitted_until", all.last);
+        let (mut all, mut report) = WordNumbers::read(lines, beside, ctx, |documents| {
+            ctx.advance(documents.len() as u64)?;
+            Ok(Chunk::new(documents, cutter, reading))
+        })?;
         if let Reading::Phrases(params) = reading {
             let mut found = 0;
             for _ in 0..params.passes {
@@ -110,6 +88,13 @@ impl Numbered {
         report.fact("vocabulary", numbered.words.len());
         report.fact("kept_tokens", numbered.tokens());
         Ok((numbered, report))
+    }
+
+    /// The word vectors `[words, dim]` that a method has trained on this corpus.
+    pub(super) fn vectors(self, method: &str, params: Value, dim: usize, values: Vec<f32>) -> Result<WordVectors> {
+        let (documents, fitted_until) = (self.documents, self.fitted_until);
+        let training = Training { method: method.to_owned(), documents, fitted_until, params };
+        WordVectors::new(self.words, self.counts, dim, values, training)
     }
 
     /// Occurrences of all kept words.
@@ -135,31 +120,36 @@ impl Numbered {
 
 /// Some documents as numbers of words of their own.
 #[derive(Default)]
-struct Chunk {
+pub(super) struct Chunk {
     words: Vec<Box<str>>,
     numbers: Vec<u32>,
 }
 
 impl Chunk {
-    fn of(lines: &[Line<'_>], cutter: &Cutter, reading: Reading<'_>) -> Chunk {
+    fn new(lines: &[Line<'_>], cutter: &Cutter, reading: Reading<'_>) -> Chunk {
         let mut chunk = Chunk::default();
         let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
         for line in lines {
             if matches!(reading, Reading::Language) {
                 cutter.tokens(&line.whole()).into_iter().for_each(|token| chunk.push(token, &mut known));
-                chunk.numbers.push(END);
+                chunk.mark(END);
                 continue;
             }
             for text in [&line.title, &line.text].into_iter().filter(|text| !text.is_empty()) {
                 cutter.terms(text).iter().for_each(|term| chunk.push(term, &mut known));
-                chunk.numbers.push(END);
+                chunk.mark(END);
             }
-            chunk.numbers.push(DOCUMENT);
+            chunk.mark(DOCUMENT);
         }
         chunk
     }
 
-    fn push(&mut self, word: &str, known: &mut FxHashMap<Box<str>, u32>) {
+    /// Adds one of the numbers above [`LEFT_OUT`].
+    pub(super) fn mark(&mut self, mark: u32) {
+        self.numbers.push(mark);
+    }
+
+    pub(super) fn push(&mut self, word: &str, known: &mut FxHashMap<Box<str>, u32>) {
         let number = known.get(word).copied().unwrap_or_else(|| {
             self.words.push(word.into());
             known.insert(word.into(), self.words.len() as u32 - 1);
@@ -170,19 +160,47 @@ impl Chunk {
 }
 
 /// All documents as numbers of words, in the order in which these came.
-struct All {
+pub(super) struct WordNumbers {
     numbers: FxHashMap<Box<str>, u32>,
     /// Occurrences by number.
-    counts: Vec<u64>,
-    scratch: Scratch,
-    documents: u64,
-    last: Option<NaiveDateTime>,
+    pub(super) counts: Vec<u64>,
+    /// The numbers of all words, with marks between them.
+    pub(super) scratch: Scratch,
+    pub(super) documents: u64,
+    /// The last time of the documents.
+    pub(super) last: Option<NaiveDateTime>,
 }
 
-impl All {
-    fn new(beside: &Path) -> Result<All> {
-        let scratch = Scratch::beside(beside)?;
-        Ok(All { numbers: FxHashMap::default(), counts: Vec::new(), scratch, documents: 0, last: None })
+impl WordNumbers {
+    /// Numbers all lines, some documents at once; the report has `documents`, `tokens` and `fitted_until`.
+    pub(super) fn read(
+        lines: &mut Lines,
+        beside: &Path,
+        ctx: &Ctx,
+        number: impl Fn(&[Line<'_>]) -> Result<Chunk> + Sync,
+    ) -> Result<(WordNumbers, Report)> {
+        let (numbers, scratch) = (FxHashMap::default(), Scratch::beside(beside)?);
+        let mut all = WordNumbers { numbers, counts: Vec::new(), scratch, documents: 0, last: None };
+        let mut block = Block::default();
+        while lines.next_block(&mut block, BLOCK)? {
+            let documents = lines.documents(&block);
+            let chunks = ctx.install(|| documents.par_chunks(CHUNK).map(&number).collect::<Result<Vec<Chunk>>>())?;
+            chunks.into_iter().try_for_each(|chunk| all.add(chunk))?;
+            all.documents += documents.len() as u64;
+            all.last = documents.iter().map(|line| line.time).fold(all.last, Option::max);
+        }
+        let mut report = lines.finish()?;
+        report.fact("documents", all.documents);
+        report.fact("tokens", all.counts.iter().sum::<u64>());
+        report.fact("fitted_until", all.last);
+        Ok((all, report))
+    }
+
+    /// The words by number.
+    pub(super) fn words(&self) -> Vec<Box<str>> {
+        let mut words = vec![Box::default(); self.counts.len()];
+        self.numbers.iter().for_each(|(word, number)| words[*number as usize] = word.clone());
+        words
     }
 
     fn add(&mut self, chunk: Chunk) -> Result<()> {
@@ -207,7 +225,7 @@ impl All {
     }
 
     /// Chooses the words, and keeps the numbers of those.
-    fn kept(self, rule: Kept, reading: Reading<'_>, beside: &Path, ctx: &Ctx) -> Result<Numbered> {
+    fn kept(self, rule: WordLimits, reading: Reading<'_>, beside: &Path, ctx: &Ctx) -> Result<Numbered> {
         let mut kept: Vec<(Box<str>, u32)> =
             self.numbers.into_iter().filter(|(_, i)| self.counts[*i as usize] >= rule.min_count).collect();
         kept.par_sort_unstable_by(|a, b| {
@@ -275,22 +293,22 @@ mod tests {
             let mut lines = Lines::of(Cursor::new(text), LineFormat::Tokens);
             Numbered::read(&mut lines, &cutter, Reading::Terms, kept, &dir.path().join("m"), &ctx)
         };
-        let (numbered, report) = read(Kept { min_count: 2, max_words: 0 }).unwrap();
+        let (numbered, report) = read(WordLimits { min_count: 2, max_words: 0 }).unwrap();
         assert_eq!(numbered.words, ["a", "b"].map(Box::from));
         assert_eq!((&numbered.counts[..], numbered.tokens(), numbered.documents), (&[3, 2][..], 5, 3));
         assert_eq!(numbered.numbers(), [1, 0, 0, END, DOCUMENT, DOCUMENT, 0, 1, END, DOCUMENT]);
         let sequences: Vec<&[u32]> = numbered.sequences().filter(|sequence| !sequence.is_empty()).collect();
         assert_eq!(sequences, [&[1, 0, 0][..], &[0, 1]]);
         assert_eq!(report.facts["tokens"].as_u64(), Some(7));
-        let (numbered, _) = read(Kept { min_count: 1, max_words: 3 }).unwrap();
+        let (numbered, _) = read(WordLimits { min_count: 1, max_words: 3 }).unwrap();
         assert_eq!(numbered.words, ["a", "b", "c"].map(Box::from));
         let mut lines = Lines::of(Cursor::new(text), LineFormat::Tokens);
-        let kept = Kept { min_count: 2, max_words: 0 };
+        let kept = WordLimits { min_count: 2, max_words: 0 };
         let (numbered, _) =
             Numbered::read(&mut lines, &cutter, Reading::Language, kept, &dir.path().join("m"), &ctx).unwrap();
         assert_eq!(numbered.numbers(), [1, 0, 0, 3, 2, 2, 0, 1, 3, 2]);
         assert_eq!((numbered.left_out, numbered.documents), (2, 3));
-        let error = read(Kept { min_count: 3, max_words: 0 }).err().unwrap().to_string();
+        let error = read(WordLimits { min_count: 3, max_words: 0 }).err().unwrap().to_string();
         assert!(error.contains("1 of 4 words occur at least 3 times") && error.contains("--min-count"), "{error}");
     }
 }

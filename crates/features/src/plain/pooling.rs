@@ -8,12 +8,12 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::coverage::{component, coverage};
-use super::numbered::{DOCUMENT, END, Kept, Numbered, Reading};
+use super::numbered::{DOCUMENT, END, Numbered, Reading};
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    Explanation, ModelFile, ModelHeader, PooledText, Pooling, PoolingParams, WordVectors, component_names,
+    Explanation, ModelFile, ModelHeader, PooledText, Pooling, PoolingParams, WordLimits, WordVectors, component_names,
 };
 
 pub const KIND: &str = Pooling::KIND;
@@ -28,7 +28,7 @@ pub fn train(
     beside: &Path,
     ctx: &Ctx,
 ) -> Result<(Pooling, Report)> {
-    let kept = Kept { min_count: 1, max_words: 0 };
+    let kept = WordLimits { min_count: 1, max_words: 0 };
     let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
     // The text's numbers of words as places among the vectors.
     let places: Vec<Option<u32>> = corpus.words.iter().map(|word| vectors.number(word)).collect();

@@ -11,12 +11,12 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::numbered::{Kept, Numbered, Reading};
+use super::numbered::{Numbered, Reading};
 use super::{Cutter, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiParams, Training, WordVectors};
+use inkstone_models::{Cooccurrence, CooccurrenceParams, PairCounter, Ppmi, PpmiParams, WordLimits, WordVectors};
 
 /// What `train` calls it.
 pub const METHOD: &str = "ppmi";
@@ -45,16 +45,10 @@ pub fn train(
     report.fact("dim", params.svd.dim);
     report.fact("singular_values", &found.singular_values);
     report.fact("singular_value_error", found.error);
-    let training = Training {
-        method: METHOD.to_owned(),
-        documents: corpus.documents,
-        fitted_until: corpus.fitted_until,
-        params: json!({
-            "cooccurrence": counting, "ppmi": params, "singular_values": found.singular_values, "error": found.error,
-        }),
-    };
-    let vectors = WordVectors::new(corpus.words, corpus.counts, params.svd.dim, found.rows, training)?;
-    Ok((vectors, report))
+    let settings = json!({
+        "cooccurrence": counting, "ppmi": params, "singular_values": found.singular_values, "error": found.error,
+    });
+    Ok((corpus.vectors(METHOD, settings, params.svd.dim, found.rows)?, report))
 }
 
 /// Counts the pairs of the words of all lines.
@@ -65,7 +59,7 @@ pub(super) fn count(
     beside: &Path,
     ctx: &Ctx,
 ) -> Result<(Numbered, Cooccurrence, Report)> {
-    let kept = Kept { min_count: params.min_count, max_words: params.max_words };
+    let kept = WordLimits { min_count: params.min_count, max_words: params.max_words };
     let (corpus, report) = Numbered::read(lines, cutter, Reading::Terms, kept, beside, ctx)?;
     let counts = PairCounter::count(corpus.words.len(), corpus.sequences(), params, disk::folder_of(beside), ctx)?;
     Ok((corpus, counts, report))

@@ -12,13 +12,12 @@ use serde_json::{Value, json};
 
 use super::classify::Learn;
 use super::classify::corpus::Corpus;
-use super::neural::Vocabulary;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::textnet::{Examples, TextNet, TextNetKind, TextNetParams};
-use inkstone_models::{ClassReport, Explanation, Fields, Goal, ModelFile, ModelHeader, Part, WordVectors};
+use inkstone_models::{ClassReport, Explanation, Fields, Goal, ModelFile, ModelHeader, Part, WordLimits, WordVectors};
 
 /// Documents that a thread takes at once.
 const CHUNK: usize = 64;
@@ -34,7 +33,7 @@ pub(super) fn is_kind(kind: &str) -> bool {
 pub fn train(
     lines: &mut Lines,
     cutter: &Cutter,
-    vocabulary: Vocabulary,
+    vocabulary: WordLimits,
     params: &TextNetParams,
     pretrained: Option<&WordVectors>,
     output: &Path,
@@ -51,7 +50,7 @@ pub fn train(
         "text": Key::of(bytemuck::cast_slice(&documents.concat())), "ends": documents.iter().map(Vec::len).collect::<Vec<_>>(),
         "pretrained": pretrained.map(|vectors| Key::of(bytemuck::cast_slice(vectors.values()))),
     });
-    let checkpoint = Checkpoint::of(output, &what)?;
+    let checkpoint = Checkpoint::new(output, &what)?;
     let vocabulary = words.len();
     let examples = Examples { documents, class: class.clone() };
     let model = TextNet::train(&examples, words, names.clone(), pretrained, params, Some(&checkpoint), ctx)?;
@@ -85,7 +84,7 @@ fn tokens<'t>(fields: &Fields<'t>, cutter: &Cutter) -> Vec<&'t str> {
 fn numbered(
     fields: &[Fields<'_>],
     cutter: &Cutter,
-    vocabulary: Vocabulary,
+    vocabulary: WordLimits,
     most: usize,
     ctx: &Ctx,
 ) -> Result<(Vec<Box<str>>, usize, Vec<Vec<u32>>)> {
@@ -199,7 +198,7 @@ impl Fitted for FittedTextNet {
             });
             parts.collect::<Result<Vec<Vec<f64>>>>()
         })?;
-        let report = ClassReport::of(class, &self.called(&parts.concat()), names);
+        let report = ClassReport::new(class, &self.called(&parts.concat()), names);
         let mut figures = Figures::new();
         if let Value::Object(report) = serde_json::to_value(report)? {
             figures.extend(report);
@@ -233,7 +232,7 @@ mod tests {
 
     fn trained(text: String, params: &TextNetParams, pretrained: Option<&WordVectors>, dir: &Path) -> Result<Report> {
         let cutter = Cutter::new(CutSpec::new(LineFormat::Jsonl, TokenizerParams::default()), Path::new("")).unwrap();
-        let (vocabulary, ctx) = (Vocabulary { min_count: 2, max_words: 0 }, Ctx::new(2, 1).unwrap());
+        let (vocabulary, ctx) = (WordLimits { min_count: 2, max_words: 0 }, Ctx::new(2, 1).unwrap());
         train(&mut lines(text), &cutter, vocabulary, params, pretrained, &dir.join("m"), &ctx)
     }
 

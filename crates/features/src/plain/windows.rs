@@ -7,14 +7,13 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::neural::Vocabulary;
-use super::numbered::{Kept, Numbered, Reading};
+use super::numbered::{Numbered, Reading};
 use super::{Cutter, Lines};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::neural::{WindowParams, rank_windows};
-use inkstone_models::{Training, WordVectors};
+use inkstone_models::{WordLimits, WordVectors};
 
 /// What `train` calls it.
 pub const METHOD: &str = "cw";
@@ -24,26 +23,19 @@ pub const METHOD: &str = "cw";
 pub fn train(
     lines: &mut Lines,
     cutter: &Cutter,
-    vocabulary: Vocabulary,
+    vocabulary: WordLimits,
     params: &WindowParams,
     output: &Path,
     ctx: &Ctx,
 ) -> Result<(WordVectors, Report)> {
     params.check()?;
-    let kept = Kept { min_count: vocabulary.min_count, max_words: vocabulary.max_words };
-    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, output, ctx)?;
+    let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, vocabulary, output, ctx)?;
     let text = Key::of(bytemuck::cast_slice(corpus.numbers()));
     let what = json!({"network": params, "seed": ctx.seed(), "words": corpus.words, "text": text});
-    let checkpoint = Checkpoint::of(output, &what)?;
+    let checkpoint = Checkpoint::new(output, &what)?;
     let (values, epochs) = rank_windows(corpus.numbers(), corpus.words.len(), params, Some(&checkpoint), ctx)?;
     report.fact("epochs", &epochs);
-    let training = Training {
-        method: METHOD.to_owned(),
-        documents: corpus.documents,
-        fitted_until: corpus.fitted_until,
-        params: json!({"network": params, "epochs": epochs}),
-    };
-    let vectors = WordVectors::new(corpus.words, corpus.counts, params.dim, values, training)?;
+    let vectors = corpus.vectors(METHOD, json!({"network": params, "epochs": epochs}), params.dim, values)?;
     vectors.save(output, cutter.spec())?;
     checkpoint.remove()?;
     Ok((vectors, report))

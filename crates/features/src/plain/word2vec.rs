@@ -11,25 +11,28 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::json;
 
-use super::numbered::{Kept, Numbered, PhraseParams, Reading};
+use super::numbered::{Numbered, PhraseParams, Reading};
 use super::{Cutter, Lines};
+use inkstone_base::bounds::flag;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
-use inkstone_models::{Corpus, Training, Word2vec, Word2vecParams, WordVectors};
+use inkstone_models::{Corpus, Word2vec, Word2vecParams, WordLimits, WordVectors};
 
 /// What `train` calls it.
 pub const METHOD: &str = "word2vec";
 
 /// Which words are trained.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, clap::Args)]
 #[serde(default)]
 pub struct WordParams {
-    /// Words that occur less often are left out, as if they were not in the text.
+    /// Leave out words that occur less often.
+    #[arg(long, value_name = "N", default_value_t = WordParams::default().min_count, value_parser = flag::<u64>("feature.words.min_count"))]
     pub min_count: u64,
-    /// Words kept at the most, the most frequent; 0 keeps all.
+    /// Keep at the most this many words, the most frequent; 0 keeps all.
+    #[arg(long, value_name = "N", default_value_t = WordParams::default().max_words, value_parser = flag::<usize>("feature.words.max_words"))]
     pub max_words: usize,
-    /// What is joined to phrases before.
+    #[command(flatten)]
     pub phrases: PhraseParams,
 }
 
@@ -70,15 +73,10 @@ pub(super) fn learn(
     let checkpoint = checkpoint(&corpus, words, params, output, ctx)?;
     let mut trainer = Word2vec::new(given(&corpus), params, ctx.seed())?;
     pass(&mut trainer, &checkpoint, corpus.tokens(), &mut report, ctx)?;
-    let training = Training {
-        method: METHOD.to_owned(),
-        documents: corpus.documents,
-        fitted_until: corpus.fitted_until,
-        params: json!({"words": words, "word2vec": params, "seed": ctx.seed(), "losses": trainer.losses()}),
-    };
+    let settings = json!({"words": words, "word2vec": params, "seed": ctx.seed(), "losses": trainer.losses()});
     let values = trainer.vectors();
     drop(trainer);
-    Ok((WordVectors::new(corpus.words, corpus.counts, params.dim, values, training)?, report, checkpoint))
+    Ok((corpus.vectors(METHOD, settings, params.dim, values)?, report, checkpoint))
 }
 
 impl WordParams {
@@ -90,7 +88,7 @@ impl WordParams {
         output: &Path,
         ctx: &Ctx,
     ) -> Result<(Numbered, Report)> {
-        let kept = Kept { min_count: self.min_count, max_words: self.max_words };
+        let kept = WordLimits { min_count: self.min_count, max_words: self.max_words };
         Numbered::read(lines, cutter, Reading::Phrases(&self.phrases), kept, output, ctx)
     }
 }
@@ -101,7 +99,7 @@ pub(super) fn given(corpus: &Numbered) -> Corpus<'_> {
     Corpus { words, counts, numbers: corpus.numbers(), documents: *documents }
 }
 
-/// That of this training.
+/// The checkpoint of this training.
 pub(super) fn checkpoint(
     corpus: &Numbered,
     words: &WordParams,
@@ -112,13 +110,13 @@ pub(super) fn checkpoint(
     let text = Key::of(bytemuck::cast_slice(corpus.numbers()));
     let vocabulary = Key::of_parts(corpus.words.iter().map(|word| word.as_bytes()));
     let seed = ctx.seed();
-    Checkpoint::of(
+    Checkpoint::new(
         output,
         &json!({"words": words, "word2vec": params, "seed": seed, "vocabulary": vocabulary, "text": text}),
     )
 }
 
-/// Makes the passes that are left, and tells of all.
+/// Makes the passes that are left; the report has `resumed`, `passes` and `dim`.
 pub(super) fn pass(
     trainer: &mut Word2vec<'_>,
     checkpoint: &Checkpoint,

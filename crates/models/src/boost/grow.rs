@@ -13,7 +13,7 @@ use crate::linear::to_probabilities;
 use crate::sparse::Csr;
 use inkstone_base::job::Ctx;
 
-/// What trees learn.
+/// The goal of boosting.
 pub(crate) enum BoostGoal<'a> {
     /// A value.
     Value(&'a [f64]),
@@ -67,15 +67,15 @@ pub(crate) fn grow(
         let (gradients, curvatures) = derivatives(goal, &scores, s, k);
         for c in 0..k {
             ctx.check()?;
-            let of = |all: &[f32]| all[c..].iter().step_by(k).copied().collect::<Vec<f32>>();
+            let of_output = |all: &[f32]| all[c..].iter().step_by(k).copied().collect::<Vec<f32>>();
             let mut tree = Tree::new();
             let reached = tree.fit(
                 &data,
                 data.index.clone(),
                 &every,
                 &binned.cuts,
-                &of(&gradients),
-                &of(&curvatures),
+                &of_output(&gradients),
+                &of_output(&curvatures),
                 &splitter,
                 usize::MAX,
                 params.max_depth,

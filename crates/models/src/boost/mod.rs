@@ -14,44 +14,31 @@ use anyhow::{Result, ensure};
 use forust_ml::gradientbooster::{ContributionsMethod, GradientBooster};
 use forust_ml::tree::Tree;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 pub(crate) use grow::BoostGoal;
 pub(crate) use grow::grow;
 
 use super::sparse::{Csr, Row};
 
-/// Parameters of boosted trees.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct BoostParams {
-    /// Rounds: trees, or trees a class. Default 200.
-    pub trees: usize,
-    /// What of each tree's finding is taken, above 0 to 1. Default 0.1.
-    pub learning_rate: f64,
-    /// Splits from root to leaf at the most. Default 6.
-    pub max_depth: usize,
-    /// Sum of second derivatives that a leaf needs (XGBoost's min_child_weight). Default 1.
-    pub min_leaf_weight: f64,
-    /// L2 penalty on the leaves. Default 1.
-    pub l2: f64,
-    /// Columns that trees may use, those that tell most of the goal; 0 keeps all. Default 2000.
-    pub max_features: usize,
-    /// Memory for the dense columns at the most, in MB. Default 2048.
-    pub memory_mb: usize,
-}
-
-impl Default for BoostParams {
-    fn default() -> BoostParams {
-        BoostParams {
-            trees: 200,
-            learning_rate: 0.1,
-            max_depth: 6,
-            min_leaf_weight: 1.0,
-            l2: 1.0,
-            max_features: 2000,
-            memory_mb: 2048,
-        }
+params! {
+    /// Parameters of boosted trees.
+    pub struct BoostParams {
+        /// Rounds: trees, or trees a class.
+        trees: usize = 200, number("N", "feature.boosted.trees", visible_alias = "n-estimators");
+        /// Share of each tree's finding that is taken, above 0 to 1.
+        learning_rate: f64 = 0.1, number("R", "feature.boosted.learning_rate");
+        /// Splits from root to leaf at the most.
+        max_depth: usize = 6, number("N", "feature.boosted.max_depth");
+        /// Sum of second derivatives that a leaf needs.
+        min_leaf_weight: f64 = 1.0,
+            number("W", "feature.boosted.min_leaf_weight", visible_alias = "min-child-weight");
+        /// L2 penalty on the leaves.
+        l2: f64 = 1.0, number("L", "feature.boosted.l2");
+        /// Terms that trees may use, those that tell most of the goal; 0 keeps all.
+        max_features: usize = 2000,
+            number("N", "feature.boosted.max_features", id = "tree_features", long = "tree-features");
+        /// Memory for these terms at the most, in MB.
+        memory_mb: usize = 2048, number("MB", "feature.boosted.memory_mb");
     }
 }
 
@@ -72,7 +59,6 @@ impl Boosted {
         Boosted { columns, boosters: outputs.into_iter().map(booster).collect() }
     }
 
-    /// Scores a row.
     pub fn outputs(&self) -> usize {
         self.boosters.len()
     }
@@ -98,7 +84,7 @@ impl Boosted {
         out
     }
 
-    /// What each column adds to the score of one output, or to its lead over another: Shapley values over the trees
+    /// The contribution of each column to the score of one output, or to its lead over another: Shapley values over the trees
     /// (Lundberg, Erion and Lee 2018). The first number is the mean score. A column that is not in the row can count too:
     /// its absence is something that the trees have seen.
     pub fn explain(&self, row: Row<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
@@ -121,7 +107,6 @@ impl Boosted {
         Ok(serde_json::to_vec(&(&self.columns, outputs))?)
     }
 
-    /// Reads back [`Boosted::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Boosted> {
         let (columns, outputs): (Vec<u32>, Vec<(f64, Vec<Tree>)>) = serde_json::from_slice(bytes)?;
         for node in outputs.iter().flat_map(|(_, trees)| trees).flat_map(|tree| &tree.nodes) {

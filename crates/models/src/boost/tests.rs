@@ -62,17 +62,18 @@ fn what_tells_nothing_and_what_is_too_large_are_refused() {
     let mut x = Csr::new(1);
     (0..4).for_each(|_| x.push_row([(0, 1.0)]));
     let goal = BoostGoal::Class { class: &[0, 1, 0, 1], classes: 2 };
-    let said = |x: &Csr, goal: &BoostGoal<'_>, params: &BoostParams| {
+    let error_of = |x: &Csr, goal: &BoostGoal<'_>, params: &BoostParams| {
         grow(x, goal, None, params, &ctx).map(|_| ()).unwrap_err().to_string()
     };
-    assert!(said(&x, &goal, &BoostParams::default()).contains("no column tells anything"));
+    assert!(error_of(&x, &goal, &BoostParams::default()).contains("no column tells anything"));
     assert!(
-        said(&x, &goal, &BoostParams { learning_rate: 0.0, ..BoostParams::default() }).contains("learning_rate = 0")
+        error_of(&x, &goal, &BoostParams { learning_rate: 0.0, ..BoostParams::default() })
+            .contains("learning_rate = 0")
     );
     let nan = BoostGoal::Value(&[1.0, f64::NAN, 0.0, 2.0]);
-    assert!(said(&x, &nan, &BoostParams::default()).contains("finite target"));
+    assert!(error_of(&x, &nan, &BoostParams::default()).contains("finite target"));
     let reference = Reference::read();
     let goal = BoostGoal::Class { class: &reference.class, classes: 3 };
-    let message = said(&reference.x, &goal, &BoostParams { memory_mb: 0, ..BoostParams::default() });
+    let message = error_of(&reference.x, &goal, &BoostParams { memory_mb: 0, ..BoostParams::default() });
     assert!(message.contains("memory_mb = 0") && message.contains("lower max_features (now 2000)"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! How often words stand near each other, and what that says of them: counts, positive pointwise mutual information, vectors.
+//! Co-occurrence of words: counts, positive pointwise mutual information, vectors.
 //!
 //! Two words of a document co-occur when at most `window` kept words lie from one to the other; words outside the vocabulary
 //! are taken out first, as word2vec and GloVe do. The matrix is symmetric and its diagonal counts each pair twice, as if every
@@ -14,7 +14,7 @@ pub use ppmi::{Ppmi, PpmiParams};
 
 use super::SparseRows;
 
-/// What a pair at a distance of `d` words counts.
+/// The count of a pair at a distance of `d` words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -26,26 +26,20 @@ pub enum PairWeighting {
     Harmonic,
 }
 
-/// How pairs of words are counted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CooccurrenceParams {
-    /// Words from one to the other at the most. Default 5.
-    pub window: usize,
-    /// What a pair counts by its distance: `uniform` (default) or `harmonic`.
-    pub weighting: PairWeighting,
-    /// Words that occur less often are left out. Default 5.
-    pub min_count: u64,
-    /// Words kept at the most, the most frequent; 0 (default) keeps all.
-    pub max_words: usize,
-    /// Memory for pairs that are not yet sorted, in MB; what is over goes to scratch files. Default 1024. Results do not
-    /// depend on it.
-    pub memory: usize,
-}
-
-impl Default for CooccurrenceParams {
-    fn default() -> CooccurrenceParams {
-        CooccurrenceParams { window: 5, weighting: PairWeighting::Uniform, min_count: 5, max_words: 0, memory: 1024 }
+params! {
+    /// Parameters of the counting of pairs of words.
+    #[derive(Eq)]
+    pub struct CooccurrenceParams {
+        /// Words from one of a pair to the other at the most.
+        window: usize = 5, number("N", "--window");
+        /// What a pair counts: uniform (1) or harmonic (1 / distance, as GloVe).
+        weighting: PairWeighting = PairWeighting::Uniform, choice();
+        /// Leave out words that occur less often.
+        min_count: u64 = 5, number("N", "feature.words.min_count");
+        /// Keep at the most this many words, the most frequent; 0 keeps all.
+        max_words: usize = 0, number("N", "feature.words.max_words");
+        /// Memory for pairs that are not yet sorted, in MB; more goes to scratch files beside the output.
+        memory: usize = 1024, number("MB", "--memory");
     }
 }
 
@@ -53,7 +47,6 @@ impl Default for CooccurrenceParams {
 pub struct Cooccurrence {
     /// Row `i` has the count of word `i` with each word that it met.
     rows: SparseRows,
-    /// Sums of the rows.
     sums: Vec<f64>,
 }
 
@@ -68,7 +61,6 @@ impl Cooccurrence {
         &self.rows
     }
 
-    /// Sum of all counts.
     pub fn total(&self) -> f64 {
         self.sums.iter().sum()
     }

@@ -8,30 +8,22 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::Cooccurrence;
 use crate::svd::{BLOCK, project, truncated};
 use crate::{Csr, NpzWriter, Row, RowsWriter, SparseRows, SvdParams};
 use inkstone_base::job::Ctx;
 
-/// Parameters of PPMI and of its vectors, under the names that they have in hyperwords.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PpmiParams {
-    /// Number of negative samples that the matrix stands for; its logarithm is taken off each cell. Default 1: nothing.
-    pub neg: f64,
-    /// Exponent of the contexts' counts: below 1, rare contexts weigh less. Default 0.75.
-    pub cds: f64,
-    /// Exponent of the singular values in the vectors. Default 0.5.
-    pub eig: f64,
-    /// The decomposition.
-    pub svd: SvdParams,
-}
-
-impl Default for PpmiParams {
-    fn default() -> PpmiParams {
-        PpmiParams { neg: 1.0, cds: 0.75, eig: 0.5, svd: SvdParams::default() }
+params! {
+    /// Parameters of PPMI and of its vectors, under the names that they have in hyperwords.
+    pub struct PpmiParams {
+        /// Negative samples that the matrix stands for; the logarithm is taken off each cell.
+        neg: f64 = 1.0, number("N", "--weight");
+        /// Exponent of the contexts' counts; below 1, rare contexts weigh less.
+        cds: f64 = 0.75, number("X", "--weight");
+        /// Exponent of the singular values in the vectors.
+        eig: f64 = 0.5, number("X", "--weight");
+        svd: SvdParams = SvdParams::default(), command(flatten);
     }
 }
 
@@ -105,7 +97,6 @@ impl Ppmi {
         self.rows.entries()
     }
 
-    /// Word vectors.
     pub fn vectors(&self, params: &PpmiParams, ctx: &Ctx) -> Result<Vectors> {
         params.check()?;
         self.rows.check(params.svd.dim, "words", "contexts")?;

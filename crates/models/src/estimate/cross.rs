@@ -1,4 +1,4 @@
-//! What takes several fits: scores out of fold, calibration on them, and the choice of a penalty.
+//! Work that takes several fits: scores out of fold, calibration on them, and the choice of a penalty.
 
 use anyhow::{Context, Result, ensure};
 
@@ -11,7 +11,6 @@ use inkstone_base::job::Ctx;
 /// Rows that training and test parts can be had of. What is fitted to make them, such as a vocabulary, is fitted on the
 /// training part alone.
 pub trait FoldFeatures: Sync {
-    /// Number of rows.
     fn count(&self) -> usize;
 
     /// The rows that train and those that test, with the same columns. Called inside [`Ctx::install`].
@@ -24,12 +23,12 @@ impl FoldFeatures for Csr {
     }
 
     fn fold(&self, split: &Split) -> Result<(Csr, Csr)> {
-        let of = |rows: &[usize]| {
+        let select = |rows: &[usize]| {
             let mut some = Csr::new(self.cols());
             rows.iter().for_each(|&i| some.push_row(self.row(i).iter()));
             some
         };
-        Ok((of(&split.train), of(&split.test)))
+        Ok((select(&split.train), select(&split.test)))
     }
 }
 
@@ -82,16 +81,17 @@ pub fn calibrate(
             }
             Goal::Values(_) => anyhow::bail!("values have no probabilities to calibrate"),
         };
-        let of: Vec<f64> = inputs.iter().map(|row| row[c]).collect();
+        let scores: Vec<f64> = inputs.iter().map(|row| row[c]).collect();
         let name = goal.names().get(if k == 1 { 1 } else { c }).cloned().unwrap_or_default();
-        let found = Calibrator::fit(form, &of, &so, weights.as_deref()).with_context(|| format!("class {name:?}"))?;
+        let found =
+            Calibrator::fit(form, &scores, &so, weights.as_deref()).with_context(|| format!("class {name:?}"))?;
         calibrators.extend(found);
     }
     estimator.calibrators = calibrators;
     Ok(())
 }
 
-/// What each strength of the penalty reaches out of fold. Call inside [`Ctx::install`].
+/// The out-of-fold score of each strength of the penalty. Call inside [`Ctx::install`].
 pub fn search_penalty(
     x: &impl FoldFeatures,
     goal: &Goal,
@@ -112,11 +112,11 @@ pub fn search_penalty(
             let params = params.clone().with_penalty(alpha);
             let model = fit_part(&trained, goal, weights, &split.train, &params, ctx)
                 .with_context(|| format!("fold {} of {}, alpha = {alpha}", at + 1, splits.len()))?;
-            figures.push(model.guess(&tested).judge(&goal.of(&split.test)).figure());
+            figures.push(model.guess(&tested).judge(&goal.select(&split.test)).figure());
             ctx.check()?;
         }
     }
-    Ok(alphas.iter().zip(figures).map(|(&alpha, figures)| GridPoint::of(alpha, figures)).collect())
+    Ok(alphas.iter().zip(figures).map(|(&alpha, figures)| GridPoint::new(alpha, figures)).collect())
 }
 
 /// Fits an estimator on the rows of a training part.
@@ -129,5 +129,5 @@ fn fit_part(
     ctx: &Ctx,
 ) -> Result<Estimator> {
     let weights: Option<Vec<f64>> = weights.map(|w| rows.iter().map(|&i| w[i]).collect());
-    fit_estimator(trained, &goal.of(rows), weights.as_deref(), params, ctx)
+    fit_estimator(trained, &goal.select(rows), weights.as_deref(), params, ctx)
 }

@@ -55,7 +55,7 @@ impl Fitter<'_> {
         match params.method {
             Method::Ridge => {
                 let model = ridge(x, values, weights, &params.linear, ctx)?;
-                Ok((Scorer::Linear(LinearMap::of(std::slice::from_ref(&model))), vec![model.convergence]))
+                Ok((Scorer::Linear(LinearMap::from_models(std::slice::from_ref(&model))), vec![model.convergence]))
             }
             Method::Boosted => {
                 let trees = grow(x, &BoostGoal::Value(values), weights, &params.boosted, ctx)?;
@@ -161,7 +161,7 @@ fn one(link: Link, model: Linear) -> (Link, Scorer, Vec<Convergence>) {
 
 fn several(link: Link, models: Vec<Linear>) -> (Link, Scorer, Vec<Convergence>) {
     let convergence = models.iter().map(|model| model.convergence).collect();
-    (link, Scorer::Linear(LinearMap::of(&models)), convergence)
+    (link, Scorer::Linear(LinearMap::from_models(&models)), convergence)
 }
 
 /// The log-odds of the second of two classes from the joint scores of both.
@@ -186,10 +186,10 @@ fn class_weights(class: &[u32], classes: usize, weights: Option<&[f64]>, form: C
     if form == ClassWeight::None {
         return weights.map(<[f64]>::to_vec);
     }
-    let of = |i: usize| weights.map_or(1.0, |w| w[i]);
+    let weight = |i: usize| weights.map_or(1.0, |w| w[i]);
     let mut sizes = vec![0.0; classes];
-    class.iter().enumerate().for_each(|(i, &c)| sizes[c as usize] += of(i));
+    class.iter().enumerate().for_each(|(i, &c)| sizes[c as usize] += weight(i));
     let total: f64 = sizes.iter().sum();
-    let balanced = |(i, &c): (usize, &u32)| of(i) * total / (classes as f64 * sizes[c as usize]);
+    let balanced = |(i, &c): (usize, &u32)| weight(i) * total / (classes as f64 * sizes[c as usize]);
     Some(class.iter().enumerate().map(balanced).collect())
 }

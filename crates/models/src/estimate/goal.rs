@@ -1,8 +1,7 @@
-//! What an estimator is asked to meet: one class a row, a set of labels a row, or a value a row.
+//! The goal of an estimator: one class a row, a set of labels a row, or a value a row.
 
 use anyhow::{Result, bail, ensure};
 
-/// The goals of rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Goal {
     /// One class a row.
@@ -24,7 +23,6 @@ pub enum Goal {
 }
 
 impl Goal {
-    /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {
             Goal::Classes { class, .. } => class.len(),
@@ -42,7 +40,7 @@ impl Goal {
     }
 
     /// The goals of some rows.
-    pub fn of(&self, rows: &[usize]) -> Goal {
+    pub fn select(&self, rows: &[usize]) -> Goal {
         match self {
             Goal::Classes { class, names } => {
                 Goal::Classes { class: rows.iter().map(|&i| class[i]).collect(), names: names.clone() }
@@ -54,7 +52,7 @@ impl Goal {
         }
     }
 
-    /// What folds are balanced by: the class; the rarest label of a row; nothing for values.
+    /// The classes by which folds are balanced: the class; the rarest label of a row; none for values.
     pub(crate) fn strata(&self) -> Vec<u32> {
         match self {
             Goal::Classes { class, .. } => class.clone(),

@@ -25,7 +25,6 @@ use super::boost::{BoostParams, Boosted};
 use super::calibration::Calibrator;
 use super::linear::{Convergence, LinearMap, LinearParams, SvmLoss};
 
-/// Which model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -56,7 +55,7 @@ impl Method {
     }
 }
 
-/// What a class counts for.
+/// The weight of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -68,19 +67,16 @@ pub enum ClassWeight {
     Balanced,
 }
 
-/// Parameters of an estimator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EstimatorParams {
-    /// Which model: `ridge`, `logistic` (default), `bayes`, `svm` or `boosted`.
+    /// `ridge`, `logistic` (default), `bayes`, `svm` or `boosted`.
     pub method: Method,
     /// Penalty and solver of `ridge`, `logistic` and `svm`.
     pub linear: LinearParams,
-    /// What a row on the wrong side costs `svm`: `squared-hinge` (default) or `hinge`.
+    /// The cost for `svm` of a row on the wrong side: `squared-hinge` (default) or `hinge`.
     pub svm_loss: SvmLoss,
-    /// For `bayes`.
     pub bayes: BayesParams,
-    /// For `boosted`.
     pub boosted: BoostParams,
     /// `none` (default) or `balanced`.
     pub class_weight: ClassWeight,
@@ -95,7 +91,7 @@ impl EstimatorParams {
     }
 }
 
-/// What a score means.
+/// The meaning of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Link {
@@ -109,7 +105,7 @@ pub enum Link {
     Margin,
 }
 
-/// What is estimated.
+/// The target of an estimator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Task {
@@ -131,14 +127,13 @@ impl Task {
     }
 }
 
-/// What computes the scores.
+/// The model that computes the scores.
 #[derive(Clone, Debug)]
 pub enum Scorer {
     Linear(LinearMap),
     Trees(Arc<Boosted>),
 }
 
-/// A fitted estimator.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     pub method: Method,
@@ -147,45 +142,24 @@ pub struct Estimator {
     pub scorer: Scorer,
     /// One an output, when calibrated.
     pub(crate) calibrators: Vec<Calibrator>,
-    /// How the solvers ended, one for each problem solved.
+    /// The end of the solver of each problem.
     pub convergence: Vec<Convergence>,
 }
 
 impl Estimator {
-    /// Which model it is.
-    pub fn method(&self) -> Method {
-        self.method
-    }
-
-    /// What it estimates.
-    pub fn task(&self) -> &Task {
-        &self.task
-    }
-
-    /// What its scores mean before calibration.
-    pub fn link(&self) -> Link {
-        self.link
-    }
-
-    /// Scores a row.
     pub fn outputs(&self) -> usize {
         match &self.scorer {
-            Scorer::Linear(map) => map.outputs(),
+            Scorer::Linear(map) => map.outputs,
             Scorer::Trees(trees) => trees.outputs(),
         }
     }
 
-    /// Whether its probabilities are calibrated.
+    /// True if its probabilities are calibrated.
     pub fn is_calibrated(&self) -> bool {
         !self.calibrators.is_empty()
     }
 
-    /// How the solvers ended, one for each problem solved; none for models in closed form and trees.
-    pub fn convergence(&self) -> &[Convergence] {
-        &self.convergence
-    }
-
-    /// How the least exact solver ended; as converged where nothing was to be solved step by step.
+    /// The end of the least exact solver; converged where nothing was to be solved step by step.
     pub fn worst_convergence(&self) -> Convergence {
         let exact = Convergence { converged: true, ..Convergence::default() };
         let worse = |a: Convergence, b: &Convergence| if b.gradient > a.gradient || !b.converged { *b } else { a };

@@ -11,7 +11,7 @@ use crate::sparse::{Csr, Row};
 /// The least probability, and the least distance from 1, that calibrated log-odds are taken of: steps can say 0 and 1.
 const LEAST: f64 = 1e-6;
 
-/// What an estimator makes of rows. Columns are classes or labels in the order of their names, or the one value.
+/// The predictions for rows. Columns are classes or labels in the order of their names, or the one value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guess {
     /// `[rows, columns]`: log-odds of each class or label against all else; a support vector machine without calibration
@@ -21,20 +21,19 @@ pub struct Guess {
     pub probabilities: Option<Vec<f64>>,
     /// By row, ascending: the class, or the labels more likely than not; empty for values.
     pub called: Vec<Vec<u32>>,
-    /// Columns.
     pub columns: usize,
 }
 
-/// How good guesses are, by kind of goal.
+/// The figures of predictions, by kind of goal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Judgement {
     /// Of classes.
     Classes {
-        /// What was called.
+        /// The predicted classes.
         #[serde(flatten)]
         report: ClassReport,
-        /// How sure it was; none where there are no probabilities, or a class that the model does not know.
+        /// The figures of the probabilities; none where there are no probabilities, or a class that the model does not know.
         probabilities: Option<ProbabilityReport>,
     },
     /// Of label sets.
@@ -63,12 +62,12 @@ impl Estimator {
         }
     }
 
-    /// What it makes of rows. Call inside `Ctx::install`.
+    /// The predictions for rows. Call inside `Ctx::install`.
     pub fn guess(&self, x: &Csr) -> Guess {
         self.guess_from(&self.scores(x))
     }
 
-    /// What it makes of scores that [`Estimator::scores`] gave.
+    /// The predictions from scores of [`Estimator::scores`].
     pub fn guess_from(&self, scores: &[f64]) -> Guess {
         let k = self.outputs();
         let columns = match &self.task {
@@ -142,7 +141,7 @@ impl Estimator {
         p
     }
 
-    /// What a row's calibrators read: log-odds against all else, or margins.
+    /// The input of a row's calibrators: log-odds against all else, or margins.
     pub(super) fn calibration_inputs(&self, row: &[f64]) -> Vec<f64> {
         if self.link != Link::Joint {
             return row.to_vec();
@@ -171,7 +170,7 @@ impl Estimator {
         }
     }
 
-    /// What each column adds to the score of class or label `of`, or to its lead over class `against`; the first number is
+    /// The contribution of each column to the score of class or label `of`, or to its lead over class `against`; the first number is
     /// what is there without any column. Where classes share one softmax, only a lead over another is a sum of parts.
     ///
     /// A sigmoid on one score keeps the sum a sum, so its parts are those of the calibrated log-odds; other calibrations are
@@ -196,7 +195,7 @@ impl Estimator {
         (sign * (scale * base + offset), parts)
     }
 
-    /// Whether [`Estimator::explain`] takes the calibrated log-odds apart.
+    /// True if [`Estimator::explain`] takes the calibrated log-odds apart.
     pub fn explains_calibrated(&self) -> bool {
         let sigmoid = self.calibrators.iter().all(|by| matches!(by, Calibrator::Sigmoid { .. }));
         self.is_calibrated() && sigmoid && (self.outputs() == 1 || matches!(self.task, Task::Labels(_)))
@@ -207,15 +206,15 @@ impl Guess {
     /// Judges the guesses. `goal` may have more names than the estimator knows, after its own: classes that it never saw.
     pub fn judge(&self, goal: &Goal) -> Judgement {
         match goal {
-            Goal::Values(values) => Judgement::Values(ValueReport::of(values, &self.log_odds)),
-            Goal::Labels { labels, names } => Judgement::Labels(LabelReport::of(labels, &self.called, names)),
+            Goal::Values(values) => Judgement::Values(ValueReport::new(values, &self.log_odds)),
+            Goal::Labels { labels, names } => Judgement::Labels(LabelReport::new(labels, &self.called, names)),
             Goal::Classes { class, names } => {
                 let called: Vec<u32> = self.called.iter().map(|row| row[0]).collect();
                 let known = class.iter().all(|&c| (c as usize) < self.columns);
                 let p = self.probabilities.as_ref().filter(|_| known);
                 Judgement::Classes {
-                    report: ClassReport::of(class, &called, names),
-                    probabilities: p.map(|p| ProbabilityReport::of(class, p, self.columns)),
+                    report: ClassReport::new(class, &called, names),
+                    probabilities: p.map(|p| ProbabilityReport::new(class, p, self.columns)),
                 }
             }
         }

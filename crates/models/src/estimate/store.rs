@@ -67,7 +67,7 @@ impl Estimator {
         let Plain { method, task, link, calibrators, convergence } = plain;
         let estimator = Estimator { method, task, link, scorer, calibrators, convergence };
         let outputs = estimator.outputs();
-        let expected = match estimator.task() {
+        let expected = match &estimator.task {
             Task::Classes(names) if names.len() == 2 => 1,
             Task::Classes(names) | Task::Labels(names) => names.len(),
             Task::Values => 1,

@@ -53,7 +53,7 @@ fn logistic_regression_equals_that_of_scikit_learn() {
         }
         let weights = case["weighted"].as_bool().unwrap().then_some(&reference.weights[..]);
         let model = fitted(&reference.x, &goal, weights, &params, 2);
-        assert!(model.convergence()[0].converged, "{params:?}: {:?}", model.convergence());
+        assert!(model.convergence[0].converged, "{params:?}: {:?}", model.convergence);
         let map = model.linear().unwrap();
         let coef: Vec<Vec<f64>> = read(&case["coef"]);
         for (k, coef) in coef.iter().enumerate() {
@@ -86,7 +86,7 @@ fn support_vectors_reach_the_objective_of_scikit_learn() {
         params.svm_loss = read(&case["loss"]);
         let weights = case["weighted"].as_bool().unwrap().then_some(&reference.weights[..]);
         let model = fitted(&reference.x, &two(&reference), weights, &params, 2);
-        assert!(model.convergence()[0].converged, "{params:?}: {:?}", model.convergence());
+        assert!(model.convergence[0].converged, "{params:?}: {:?}", model.convergence);
         let map = model.linear().unwrap();
         let size = map.weights.iter().chain(&map.intercepts).map(|w| w * w).sum::<f64>();
         let lost = model.scores(&reference.x).into_iter().zip(&reference.up).enumerate().map(|(i, (f, up))| {
@@ -219,22 +219,22 @@ fn labels_are_called_when_likelier_than_not() {
 fn what_cannot_be_learned_is_refused() {
     let reference = Reference::read();
     let ctx = Ctx::new(1, 1).unwrap();
-    let said = |x: &Csr, goal: &Goal, method_: Method| {
+    let error_of = |x: &Csr, goal: &Goal, method_: Method| {
         let error = fit_estimator(x, goal, None, &method(method_), &ctx).map(|_| ()).unwrap_err();
         format!("{error:#}")
     };
     let one = Goal::Classes { class: vec![0; 90], names: names(1) };
-    assert!(said(&reference.x, &one, Method::Logistic).contains("all rows are of one class (\"甲\")"));
+    assert!(error_of(&reference.x, &one, Method::Logistic).contains("all rows are of one class (\"甲\")"));
     let absent = Goal::Classes { class: reference.binary(), names: names(3) };
-    assert!(said(&reference.x, &absent, Method::Bayes).contains("class \"丙\" has 0 rows"));
+    assert!(error_of(&reference.x, &absent, Method::Bayes).contains("class \"丙\" has 0 rows"));
     let empty = Goal::Classes { class: Vec::new(), names: names(2) };
-    assert!(said(&Csr::new(3), &empty, Method::Svm).contains("no rows"));
+    assert!(error_of(&Csr::new(3), &empty, Method::Svm).contains("no rows"));
     let mut values = vec![0.5; 90];
     values[4] = f64::NAN;
-    assert!(said(&reference.x, &Goal::Values(values), Method::Ridge).contains("row 4 has the value NaN"));
-    assert!(said(&reference.x, &two(&reference), Method::Ridge).contains("ridge learns values"));
+    assert!(error_of(&reference.x, &Goal::Values(values), Method::Ridge).contains("row 4 has the value NaN"));
+    assert!(error_of(&reference.x, &two(&reference), Method::Ridge).contains("ridge learns values"));
     let labels = Goal::Labels { labels: vec![vec![0]; 90], names: names(1) };
-    assert!(said(&reference.x, &labels, Method::Logistic).contains("every row has every label"));
+    assert!(error_of(&reference.x, &labels, Method::Logistic).contains("every row has every label"));
     let mut small = method(Method::Boosted);
     small.boosted.memory_mb = 0;
     let error = fit_estimator(&reference.x, &two(&reference), None, &small, &ctx).err().unwrap().to_string();

@@ -12,14 +12,14 @@ use super::params::{FastTextParams, Form};
 /// The word at the end of every line.
 pub const END_OF_LINE: &str = "</s>";
 
-/// Which buckets have rows.
+/// The buckets that have rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Buckets {
     /// All of them, in order.
     All,
-    /// Those that training met, row by row; all others share one row of zeros after them, which counts as any other.
+    /// The buckets that training met, row by row; all others share one row of zeros after them, which counts as any other.
     Seen(FxHashMap<u32, u32>),
-    /// Those that quantisation kept; others are no features.
+    /// The buckets that quantisation kept; others are no features.
     Pruned(FxHashMap<u32, u32>),
 }
 
@@ -41,7 +41,7 @@ pub struct Dictionary {
     supervised: bool,
 }
 
-/// What a feature stands for.
+/// The meaning of a feature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Feature<'t> {
     Word(&'t str),
@@ -69,11 +69,11 @@ impl Dictionary {
         let kept = words.len();
         words.append(&mut labels);
         let (names, counts) = words.into_iter().unzip();
-        Dictionary::of(names, counts, kept, tokens, Buckets::All, params)
+        Dictionary::from_parts(names, counts, kept, tokens, Buckets::All, params)
     }
 
-    /// What a file has.
-    pub(super) fn of(
+    /// The dictionary from the numbers of a file.
+    pub(super) fn from_parts(
         names: Vec<Box<str>>,
         counts: Vec<u64>,
         words: usize,
@@ -106,12 +106,10 @@ impl Dictionary {
         &self.names[self.words..]
     }
 
-    /// Occurrences of the words.
     pub fn word_counts(&self) -> &[u64] {
         &self.counts[..self.words]
     }
 
-    /// Occurrences of the labels.
     pub fn label_counts(&self) -> &[u64] {
         &self.counts[self.words..]
     }
@@ -238,14 +236,14 @@ impl Dictionary {
         }
     }
 
-    /// Whether it is that of a supervised model.
+    /// True if it is that of a supervised model.
     pub(super) fn is_supervised(&self) -> bool {
         self.supervised
     }
 }
 
 impl Feature<'_> {
-    /// How it is shown; `tokens` are those of the text.
+    /// The name of the feature as shown; `tokens` are those of the text.
     pub(super) fn name(&self, tokens: &[&str]) -> String {
         match *self {
             Feature::Word(word) => word.to_owned(),

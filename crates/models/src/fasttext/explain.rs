@@ -1,4 +1,4 @@
-//! Which words and n-grams gave a label its score.
+//! The words and n-grams that gave a label its score.
 
 use anyhow::{Context, Result};
 
@@ -50,16 +50,16 @@ impl FastText {
             detail: vec![("count", count), ("weight", weight)],
         };
         let terms: Vec<Part> = terms.into_iter().map(part).collect();
-        let of = match against {
+        let lead = match against {
             Some(other) => format!("{} over {}", names[label], names[other]),
             None => names[label].to_owned(),
         };
         let score = terms.iter().map(|part| part.value).sum();
         let formula = format!("{formula} = sum of count x weight / {} features", features.len());
-        Ok(Explanation { of: Some(of), formula, score, terms, ..Explanation::default() }.largest_first())
+        Ok(Explanation { of: Some(lead), formula, score, terms, ..Explanation::default() }.largest_first())
     }
 
-    /// What each word gave to a component of the text's vector (default: the one that it lies farthest out on).
+    /// The contribution of each word to a component of the text's vector (default: the one that it lies farthest out on).
     fn explain_component(&self, tokens: &[&str], of: Option<&str>) -> Result<Explanation> {
         let names = component_names(self.params.dim);
         let vector = self.sentence_vector(tokens);

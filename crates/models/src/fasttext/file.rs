@@ -29,7 +29,7 @@ const RATE_UPDATES: i32 = 100;
 /// Values that are read at once.
 const PIECE: usize = 1 << 16;
 
-/// Whether a file begins as fastText's do.
+/// True if a file begins as fastText's do.
 pub fn is_fasttext(path: &Path) -> Result<bool> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut start = Vec::new();
@@ -159,11 +159,11 @@ impl FastText {
         let quantised = bytes.flag("the output matrix is quantised")? && quantised;
         let output = matrix(&mut bytes, quantised).context("the output matrix")?;
         ensure!(bytes.at == length, "{} bytes follow its end at byte {}", length - bytes.at, bytes.at);
-        FastText::of(params, dictionary, input, output)
+        FastText::from_parts(params, dictionary, input, output)
     }
 
     /// The model of one of our own files.
-    pub fn of_model(file: &ModelFile) -> Result<FastText> {
+    pub fn from_file(file: &ModelFile) -> Result<FastText> {
         file.expect(FastText::KIND, FastText::VERSION)?;
         file.verify()?;
         let bytes = file.bytes("model")?;
@@ -370,7 +370,7 @@ fn dictionary(bytes: &mut Bytes<impl BufRead>, params: &FastTextParams, seen: bo
         ensure!(map.len() as i64 == pruned, "a bucket has two rows");
         if seen { Buckets::Seen(map) } else { Buckets::Pruned(map) }
     };
-    Ok((Dictionary::of(names, counts, words, tokens, buckets, params)?, pruned >= 0))
+    Ok((Dictionary::from_parts(names, counts, words, tokens, buckets, params)?, pruned >= 0))
 }
 
 fn matrix(bytes: &mut Bytes<impl BufRead>, quantised: bool) -> Result<Matrix> {
@@ -403,7 +403,7 @@ fn quantiser(bytes: &mut Bytes<impl BufRead>) -> Result<Quantiser> {
     let mut number = || bytes.count("a size of the quantiser");
     let (dim, parts, width, last) = (number()?, number()?, number()?, number()?);
     ensure!((1..=1 << 20).contains(&dim), "byte {at}: a quantiser of {dim} values cannot be");
-    let quantiser = Quantiser::of(dim, width, bytes.floats(dim * 256)?).with_context(|| format!("byte {at}"))?;
+    let quantiser = Quantiser::new(dim, width, bytes.floats(dim * 256)?).with_context(|| format!("byte {at}"))?;
     let rest = dim - (quantiser.parts() - 1) * width;
     ensure!(
         parts == quantiser.parts() && last == rest,

@@ -10,7 +10,7 @@ const WIDTH: usize = 16;
 
 /// A matrix with padded rows.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct WeightTable {
     rows: usize,
     dim: usize,
     /// Values of a padded row.
@@ -18,10 +18,10 @@ pub(super) struct Table {
     values: Vec<f32>,
 }
 
-impl Table {
-    pub(super) fn zeros(rows: usize, dim: usize) -> Table {
+impl WeightTable {
+    pub(super) fn zeros(rows: usize, dim: usize) -> WeightTable {
         let stride = dim.next_multiple_of(WIDTH);
-        Table { rows, dim, stride, values: vec![0.0; rows * stride] }
+        WeightTable { rows, dim, stride, values: vec![0.0; rows * stride] }
     }
 
     pub(super) fn rows(&self) -> usize {

@@ -1,10 +1,10 @@
-//! What is minimised, and its gradients: one step of stochastic gradient descent on the output matrix.
+//! Losses and their gradients: one step of stochastic gradient descent on the output matrix.
 //!
 //! With h the hidden vector and w the rows of the output matrix: softmax minimises `-ln(exp(w_t h) / sum exp(w_i h))`; the
 //! others sum logistic losses `ln(1 + exp(-s w_i h))`, s = 1 for what is right and -1 for what is not: ova over all labels, ns
 //! over the target and outputs drawn by the square root of their counts, hs over the nodes from the target to the root.
 
-use super::kernels::{Table, dot, exchange};
+use super::kernels::{WeightTable, dot, exchange};
 use super::tree::Tree;
 use super::{FastTextParams, Loss};
 use crate::alias::Alias;
@@ -12,13 +12,13 @@ use crate::random::Random;
 
 /// The output matrix and what it is trained for.
 pub(super) struct Output {
-    pub(super) weights: Table,
-    objective: Objective,
+    pub(super) weights: WeightTable,
+    objective: OutputLoss,
     /// Products of all rows, for softmax.
     scores: Vec<f32>,
 }
 
-enum Objective {
+enum OutputLoss {
     Softmax,
     Ova,
     Ns { negative: usize, drawn: Alias },
@@ -29,12 +29,12 @@ impl Output {
     /// All zeros, as fastText begins.
     pub(super) fn new(counts: &[u64], params: &FastTextParams) -> Output {
         let objective = match params.loss {
-            Loss::Softmax => Objective::Softmax,
-            Loss::Ova => Objective::Ova,
-            Loss::Hs => Objective::Hs(Tree::new(counts)),
-            Loss::Ns => Objective::Ns { negative: params.negative, drawn: by_root(counts) },
+            Loss::Softmax => OutputLoss::Softmax,
+            Loss::Ova => OutputLoss::Ova,
+            Loss::Hs => OutputLoss::Hs(Tree::new(counts)),
+            Loss::Ns => OutputLoss::Ns { negative: params.negative, drawn: by_root(counts) },
         };
-        Output { weights: Table::zeros(counts.len(), params.dim), objective, scores: vec![0.0; counts.len()] }
+        Output { weights: WeightTable::zeros(counts.len(), params.dim), objective, scores: vec![0.0; counts.len()] }
     }
 
     /// Takes a step: changes the rows, adds what the hidden vector is to change by to `grad`, and gives the loss before it.
@@ -50,38 +50,45 @@ impl Output {
         draw: &mut Random,
     ) -> f32 {
         let Output { weights, objective, scores } = self;
-        let mut told = Told { product: 1.0, sum: 0.0 };
+        let mut loss = LogLoss { product: 1.0, sum: 0.0 };
         match objective {
-            Objective::Softmax => return softmax(weights, scores, target, hidden, grad, lr),
-            Objective::Ova => {
+            OutputLoss::Softmax => return softmax(weights, scores, target, hidden, grad, lr),
+            OutputLoss::Ova => {
                 for row in 0..weights.rows() as u32 {
-                    logistic(weights.row_mut(row), labels.contains(&row), hidden, grad, lr, &mut told);
+                    logistic(weights.row_mut(row), labels.contains(&row), hidden, grad, lr, &mut loss);
                 }
             }
-            Objective::Hs(tree) => {
+            OutputLoss::Hs(tree) => {
                 for &(node, right) in tree.path(target) {
-                    logistic(weights.row_mut(node), right, hidden, grad, lr, &mut told);
+                    logistic(weights.row_mut(node), right, hidden, grad, lr, &mut loss);
                 }
             }
-            Objective::Ns { negative, drawn } => {
-                logistic(weights.row_mut(target), true, hidden, grad, lr, &mut told);
+            OutputLoss::Ns { negative, drawn } => {
+                logistic(weights.row_mut(target), true, hidden, grad, lr, &mut loss);
                 if weights.rows() > 1 {
                     for _ in 0..*negative {
                         let mut other = drawn.draw(draw);
                         while other == target {
                             other = drawn.draw(draw);
                         }
-                        logistic(weights.row_mut(other), false, hidden, grad, lr, &mut told);
+                        logistic(weights.row_mut(other), false, hidden, grad, lr, &mut loss);
                     }
                 }
             }
         }
-        told.loss()
+        loss.loss()
     }
 }
 
 #[inline(always)]
-fn softmax(weights: &mut Table, scores: &mut [f32], target: u32, hidden: &[f32], grad: &mut [f32], lr: f32) -> f32 {
+fn softmax(
+    weights: &mut WeightTable,
+    scores: &mut [f32],
+    target: u32,
+    hidden: &[f32],
+    grad: &mut [f32],
+    lr: f32,
+) -> f32 {
     let mut most = f32::NEG_INFINITY;
     for (row, score) in (0..).zip(&mut *scores) {
         *score = dot(weights.row(row), hidden);
@@ -101,22 +108,22 @@ fn softmax(weights: &mut Table, scores: &mut [f32], target: u32, hidden: &[f32],
 }
 
 #[inline(always)]
-fn logistic(row: &mut [f32], right: bool, hidden: &[f32], grad: &mut [f32], lr: f32, told: &mut Told) {
+fn logistic(row: &mut [f32], right: bool, hidden: &[f32], grad: &mut [f32], lr: f32, loss: &mut LogLoss) {
     let x = dot(row, hidden);
     let small = (-x.abs()).exp();
     let p = if x < 0.0 { small / (1.0 + small) } else { 1.0 / (1.0 + small) };
     let by = lr * (f32::from(u8::from(right)) - p);
     exchange(grad, row, by, hidden);
-    told.decision(if right { p } else { 1.0 - p }, if right { x } else { -x });
+    loss.decision(if right { p } else { 1.0 - p }, if right { x } else { -x });
 }
 
 /// A sum of logistic losses, with one logarithm for all of them.
-struct Told {
+struct LogLoss {
     product: f64,
     sum: f64,
 }
 
-impl Told {
+impl LogLoss {
     /// A decision of probability p, which is the sigmoid of x.
     #[inline(always)]
     fn decision(&mut self, p: f32, x: f32) {
@@ -148,10 +155,10 @@ mod tests {
         let params = FastTextParams { loss, dim: 3, negative: 2, ..FastTextParams::supervised() };
         let mut output = Output::new(&[9, 4, 4, 1], &params);
         (0..).zip(rows).for_each(|(row, values)| output.weights.set(row, *values));
-        let mut vectors = Table::zeros(2, 3);
+        let mut vectors = WeightTable::zeros(2, 3);
         vectors.set(0, hidden);
         let (hidden, mut grad) = (vectors.row(0).to_vec(), vectors.row(1).to_vec());
-        let found = output.step(2, &[0, 2], &hidden, &mut grad, lr, &mut Random::of([1, 1, 1]));
+        let found = output.step(2, &[0, 2], &hidden, &mut grad, lr, &mut Random::new([1, 1, 1]));
         vectors.row_mut(1).copy_from_slice(&grad);
         let grad = vectors.values()[3..].try_into().unwrap();
         (f64::from(found), grad, output.weights.values())
@@ -192,7 +199,7 @@ mod tests {
     #[test]
     fn outputs_are_drawn_by_the_root_of_their_counts() {
         let alias = by_root(&[16, 4, 1, 1]);
-        let mut draw = Random::of([3, 0, 0]);
+        let mut draw = Random::new([3, 0, 0]);
         let mut hits = [0.0f64; 4];
         (0..80_000).for_each(|_| hits[alias.draw(&mut draw) as usize] += 1.0 / 80_000.0);
         for (hit, expected) in hits.iter().zip([0.5, 0.25, 0.125, 0.125]) {

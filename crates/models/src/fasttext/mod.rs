@@ -63,7 +63,7 @@ impl FastText {
         WordVectors::new(words, counts, self.params.dim, self.word_vectors(), training)
     }
 
-    fn of(params: FastTextParams, dictionary: Dictionary, input: Matrix, output: Matrix) -> Result<FastText> {
+    fn from_parts(params: FastTextParams, dictionary: Dictionary, input: Matrix, output: Matrix) -> Result<FastText> {
         let supervised = params.form == Form::Supervised;
         let (counts, what) = match supervised {
             true => (dictionary.label_counts(), "labels"),
@@ -83,17 +83,15 @@ impl FastText {
         Ok(FastText { params, dictionary, input, output, tree })
     }
 
-    /// What it was trained with.
     pub fn params(&self) -> &FastTextParams {
         &self.params
     }
 
-    /// Its words and labels.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
 
-    /// Whether it predicts labels.
+    /// True if it predicts labels.
     pub fn is_supervised(&self) -> bool {
         self.dictionary.is_supervised()
     }
@@ -103,7 +101,7 @@ impl FastText {
         self.dictionary.trained_rows()
     }
 
-    /// Whether its matrices are codes of a product quantiser.
+    /// True if its matrices are codes of a product quantiser.
     pub fn is_quantised(&self) -> bool {
         self.input.is_quantised()
     }

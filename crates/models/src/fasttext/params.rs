@@ -1,9 +1,9 @@
-//! What a fastText model is trained with, under fastText's names and in the order of its file.
+//! Parameters of fastText models, under fastText's names and in the order of its file.
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-/// What is learned of the text. Numbers are those of the file.
+/// The task of a model. Numbers are those of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -16,7 +16,7 @@ pub enum Form {
     Supervised = 3,
 }
 
-/// What is minimised. Numbers are those of the file.
+/// The loss. Numbers are those of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -32,61 +32,38 @@ pub enum Loss {
     Ova = 4,
 }
 
-/// Parameters of a fastText model; the defaults are fastText's for unsupervised vectors.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FastTextParams {
-    /// What is learned.
-    pub form: Form,
-    /// What is minimised.
-    pub loss: Loss,
-    /// Values of a vector.
-    pub dim: usize,
-    /// Words on each side of a word, at the most.
-    pub window: usize,
-    /// Passes over the text.
-    pub epochs: usize,
-    /// Words that occur less often have no vector of their own.
-    pub min_count: u64,
-    /// Labels that occur less often are left out.
-    pub min_count_label: u64,
-    /// Outputs drawn against each right one, for negative sampling.
-    pub negative: usize,
-    /// Words in a row that are a feature together, at the most; for supervised models.
-    pub word_ngrams: usize,
-    /// Places that n-grams are hashed into.
-    pub bucket: u32,
-    /// Shortest character n-gram, in characters.
-    pub minn: usize,
-    /// Longest character n-gram; 0: none.
-    pub maxn: usize,
-    /// Words more frequent than this share are passed over at times; for unsupervised models.
-    pub sample: f64,
-    /// Rate of learning at the start; it falls to 0 along a straight line. Not in fastText's file.
-    pub lr: f32,
-    /// What a label begins with, in files of tokens and in fastText's file.
-    pub label: String,
-}
-
-impl Default for FastTextParams {
-    fn default() -> Self {
-        FastTextParams {
-            form: Form::Skipgram,
-            loss: Loss::Ns,
-            dim: 100,
-            window: 5,
-            epochs: 5,
-            min_count: 5,
-            min_count_label: 0,
-            negative: 5,
-            word_ngrams: 1,
-            bucket: 2_000_000,
-            minn: 3,
-            maxn: 6,
-            sample: 1e-4,
-            lr: 0.05,
-            label: "__label__".to_owned(),
-        }
+params! {
+    /// Parameters of a fastText model; the defaults and flags are fastText's for unsupervised vectors.
+    pub struct FastTextParams {
+        form: Form = Form::Skipgram, arg(skip);
+        /// ns (negative sampling), hs (hierarchical softmax) or softmax.
+        loss: Loss = Loss::Ns, choice(value_name = "LOSS");
+        /// Dimensions.
+        dim: usize = 100, number("N", "feature.fasttext.dim");
+        /// Words on each side, at the most.
+        window: usize = 5, number("N", "feature.fasttext.window", visible_alias = "ws");
+        /// Passes over the text.
+        epochs: usize = 5, number("N", "feature.fasttext.epochs", visible_alias = "epoch");
+        /// Leave out words that occur less often.
+        min_count: u64 = 5, number("N", "feature.words.min_count");
+        /// For supervised models: leave out labels that occur less often.
+        min_count_label: u64 = 0, arg(skip);
+        /// Words drawn against each right one.
+        negative: usize = 5, number("N", "feature.fasttext.negative", visible_alias = "neg");
+        /// For supervised models: words in a row that are a feature together, at the most.
+        word_ngrams: usize = 1, arg(skip = 1usize);
+        /// Places that n-grams are hashed into.
+        bucket: u32 = 2_000_000, number("N", "feature.fasttext.bucket");
+        /// Shortest character n-gram; the bounds of a word count. For Chinese 1 or 2.
+        minn: usize = 3, number("N", "feature.fasttext.minn");
+        /// Longest character n-gram; 0: none. For Chinese 2 or 3.
+        maxn: usize = 6, number("N", "feature.fasttext.maxn");
+        /// Words more frequent than this share are passed over at times.
+        sample: f64 = 1e-4, number("T", "feature.fasttext.sample", visible_alias = "t");
+        /// Rate of learning at the start; it falls to 0.
+        lr: f32 = 0.05, number("R", "feature.fasttext.lr");
+        /// What labels begin with in files of tokens or text, and in fastText's file.
+        label: String = "__label__".to_owned(), arg(skip = "__label__");
     }
 }
 
@@ -104,7 +81,7 @@ impl FastTextParams {
         }
     }
 
-    /// Whether there are n-grams at all.
+    /// True if there are n-grams at all.
     pub(super) fn hashes(&self) -> bool {
         self.maxn > 0 || (self.form == Form::Supervised && self.word_ngrams > 1)
     }

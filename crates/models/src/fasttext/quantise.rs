@@ -2,7 +2,6 @@
 
 use anyhow::{Result, ensure};
 use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
 
 use super::dictionary::{Buckets, END_OF_LINE};
 use super::matrix::Matrix;
@@ -10,23 +9,18 @@ use super::quantiser::Quantiser;
 use super::{Dictionary, FastText};
 use inkstone_base::job::Ctx;
 
-/// How a model is quantised.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct QuantiseParams {
-    /// Words and n-grams that are kept, those of the longest vectors; 0 keeps all.
-    pub cutoff: usize,
-    /// Values of a part, which one code stands for.
-    pub dsub: usize,
-    /// Whether the lengths of vectors have codes of their own.
-    pub qnorm: bool,
-    /// Whether the output matrix is quantised too; it needs 256 labels.
-    pub qout: bool,
-}
-
-impl Default for QuantiseParams {
-    fn default() -> Self {
-        QuantiseParams { cutoff: 0, dsub: 2, qnorm: false, qout: false }
+params! {
+    /// Parameters of quantisation.
+    #[cfg_attr(feature = "clap", command(next_help_heading = "Quantisation"))]
+    pub struct QuantiseParams {
+        /// Words and n-grams that are kept, those of the longest vectors; 0 keeps all.
+        cutoff: usize = 0, number("N", "--count", requires = "quantize");
+        /// Values that one code stands for.
+        dsub: usize = 2, number("N", "--dim", requires = "quantize");
+        /// Give the lengths of vectors codes of their own.
+        qnorm: bool = false, arg(long, requires = "quantize");
+        /// Quantise the labels' vectors too.
+        qout: bool = false, arg(long, requires = "quantize");
     }
 }
 
@@ -46,7 +40,7 @@ impl FastText {
         } else {
             self.output.clone()
         };
-        FastText::of(self.params.clone(), dictionary, input, output)
+        FastText::from_parts(self.params.clone(), dictionary, input, output)
     }
 
     /// The rows that stay, in order: the end of the line, and those of the longest vectors.
@@ -81,7 +75,7 @@ impl FastText {
                 Buckets::Pruned(map.iter().filter_map(|(&bucket, row)| Some((bucket, *places.get(row)?))).collect())
             }
         };
-        Dictionary::of(names, counts, words, d.tokens, buckets, &self.params)
+        Dictionary::from_parts(names, counts, words, d.tokens, buckets, &self.params)
     }
 }
 

@@ -29,8 +29,8 @@ pub(super) struct Quantiser {
 }
 
 impl Quantiser {
-    /// What a file has.
-    pub(super) fn of(dim: usize, width: usize, centroids: Vec<f32>) -> Result<Quantiser> {
+    /// The quantiser from the numbers of a file.
+    pub(super) fn new(dim: usize, width: usize, centroids: Vec<f32>) -> Result<Quantiser> {
         ensure!(dim > 0 && (1..=dim).contains(&width), "a quantiser of {dim} values in parts of {width} cannot be");
         ensure!(centroids.len() == dim * CENTROIDS, "{} values are no centroids of {dim}", centroids.len());
         Ok(Quantiser { dim, width, centroids })
@@ -81,7 +81,7 @@ impl Quantiser {
                 let column = |rows: &[usize]| -> Vec<f32> {
                     rows.iter().flat_map(|row| &x[row * dim + from..row * dim + to]).copied().collect()
                 };
-                let mut draw = Random::of([seed, part as u64, 0]);
+                let mut draw = Random::new([seed, part as u64, 0]);
                 let mut order: Vec<usize> = (0..n).collect();
                 draw.shuffle(&mut order);
                 order.truncate(POINTS);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::kernels::{Table, add, add_scaled, scale};
+use super::kernels::{WeightTable, add, add_scaled, scale};
 use super::loss::Output;
 use super::matrix::Matrix;
 use super::{Dictionary, FastText, FastTextParams, Form, Loss};
@@ -21,7 +21,7 @@ const BLOCK: usize = 256;
 /// Documents as numbers: each has the number of its labels, these, and the rows of its features.
 pub struct Samples<'a> {
     numbers: &'a [u32],
-    /// Where each begins, and where the last ends.
+    /// The offset of each sample, and the end of the last.
     starts: &'a [usize],
 }
 
@@ -31,7 +31,6 @@ impl<'a> Samples<'a> {
         Samples { numbers, starts }
     }
 
-    /// All numbers.
     pub fn numbers(&self) -> &'a [u32] {
         self.numbers
     }
@@ -66,7 +65,7 @@ pub fn train_supervised(
 
 /// Learns labels from rows as they stand.
 pub(super) fn learn(
-    input: &mut Table,
+    input: &mut WeightTable,
     counts: &[u64],
     samples: &Samples<'_>,
     params: &FastTextParams,
@@ -82,14 +81,14 @@ pub(super) fn learn(
     ctx.advance((losses.len() * samples.len()) as u64)?;
     let total = (samples.len() * params.epochs) as f64;
     for epoch in losses.len()..params.epochs {
-        let mut draw = Random::of([ctx.seed(), epoch as u64, 0]);
+        let mut draw = Random::new([ctx.seed(), epoch as u64, 0]);
         let mut loss = 0.0;
         for from in (0..samples.len()).step_by(BLOCK) {
             let documents = from..samples.len().min(from + BLOCK);
             let done = epoch * samples.len() + from;
             let lr = params.lr * (1.0 - done as f64 / total) as f32;
             let here = block_of(input, &mut output, samples, documents.clone(), params, lr, &mut draw);
-            told(here, epoch, params, lr)?;
+            check_loss(here, epoch, params, lr)?;
             loss += here;
             ctx.advance(documents.len() as u64)?;
         }
@@ -101,7 +100,7 @@ pub(super) fn learn(
 
 /// Learns some documents; gives the sum of their losses.
 fn block_of(
-    input: &mut Table,
+    input: &mut WeightTable,
     output: &mut Output,
     samples: &Samples<'_>,
     documents: Range<usize>,
@@ -109,7 +108,7 @@ fn block_of(
     lr: f32,
     draw: &mut Random,
 ) -> f64 {
-    let blank = Table::zeros(2, params.dim);
+    let blank = WeightTable::zeros(2, params.dim);
     let (mut hidden, mut grad) = (blank.row(0).to_vec(), blank.row(1).to_vec());
     wide(
         #[inline(always)]
@@ -135,8 +134,12 @@ fn block_of(
     )
 }
 
-/// What an interrupted training of the same left: the losses of its epochs, and its tables.
-pub(super) fn resumed(checkpoint: Option<&Checkpoint>, input: &mut Table, output: &mut Output) -> Result<Vec<f64>> {
+/// The state that an interrupted training of the same left: the losses of its epochs, and its tables.
+pub(super) fn resumed(
+    checkpoint: Option<&Checkpoint>,
+    input: &mut WeightTable,
+    output: &mut Output,
+) -> Result<Vec<f64>> {
     let Some(file) = checkpoint.map(Checkpoint::read).transpose()?.flatten() else { return Ok(Vec::new()) };
     input.fill(file.numbers("input")?)?;
     output.weights.fill(file.numbers("output")?)?;
@@ -146,7 +149,7 @@ pub(super) fn resumed(checkpoint: Option<&Checkpoint>, input: &mut Table, output
 /// An epoch has ended: says so, and keeps the state.
 pub(super) fn passed(
     checkpoint: Option<&Checkpoint>,
-    input: &Table,
+    input: &WeightTable,
     output: &Output,
     losses: &[f64],
     params: &FastTextParams,
@@ -160,8 +163,8 @@ pub(super) fn passed(
     checkpoint.write(json!(losses), &sections)
 }
 
-/// Fails when training went astray.
-pub(super) fn told(loss: f64, epoch: usize, params: &FastTextParams, lr: f32) -> Result<()> {
+/// Fails when the loss is no finite number.
+pub(super) fn check_loss(loss: f64, epoch: usize, params: &FastTextParams, lr: f32) -> Result<()> {
     ensure!(
         loss.is_finite(),
         "training went astray in epoch {} of {} at a rate of learning of {lr}: the loss is {loss}; lower --lr (now {})",
@@ -178,7 +181,7 @@ pub(super) fn begin(
     params: &FastTextParams,
     pretrained: Option<&WordVectors>,
     ctx: &Ctx,
-) -> Result<Table> {
+) -> Result<WeightTable> {
     if let Some(vectors) = pretrained {
         ensure!(
             vectors.dim() == params.dim,
@@ -187,14 +190,14 @@ pub(super) fn begin(
             params.dim
         );
     }
-    let mut input = Table::zeros(dictionary.rows(), params.dim);
+    let mut input = WeightTable::zeros(dictionary.rows(), params.dim);
     let bound = 1.0 / params.dim as f32;
     for row in 0..dictionary.trained_rows() as u32 {
         let known = dictionary.words().get(row as usize).and_then(|word| pretrained?.vector(word));
         match known {
             Some(vector) => input.set(row, vector.iter().copied()),
             None => {
-                let mut draw = Random::of([ctx.seed(), u64::MAX, u64::from(row)]);
+                let mut draw = Random::new([ctx.seed(), u64::MAX, u64::from(row)]);
                 input.set(row, (0..params.dim).map(|_| (2.0 * draw.unit() - 1.0) * bound));
             }
         }
@@ -209,11 +212,11 @@ pub(super) fn begin(
 pub(super) fn finished(
     params: FastTextParams,
     dictionary: Dictionary,
-    input: &Table,
+    input: &WeightTable,
     output: &Output,
 ) -> Result<FastText> {
-    let dense = |table: &Table| Matrix::Dense { rows: table.rows(), dim: params.dim, values: table.values() };
+    let dense = |table: &WeightTable| Matrix::Dense { rows: table.rows(), dim: params.dim, values: table.values() };
     let (input, output) = (dense(input), dense(&output.weights));
     debug_assert!(params.form == Form::Supervised || params.loss != Loss::Ova);
-    FastText::of(params, dictionary, input, output)
+    FastText::from_parts(params, dictionary, input, output)
 }

@@ -101,20 +101,20 @@ fn files_are_written_as_they_were_read() {
 fn a_damaged_file_is_refused_with_its_place() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("m.bin");
-    let said = |bytes: &[u8]| {
+    let error_of = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
         format!("{:#}", FastText::open(&path).unwrap_err())
     };
     for file in ["softmax.bin", "quantised.ftz"] {
         let whole = std::fs::read(folder().join(file)).unwrap();
         for cut in (8..whole.len()).step_by(97) {
-            let error = said(&whole[..cut]);
+            let error = error_of(&whole[..cut]);
             assert!(error.contains("m.bin") && error.contains("ends") || error.contains("byte"), "{cut}: {error}");
         }
         let changed = |at: usize, value: i32| {
             let mut bytes = whole.clone();
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
-            said(&bytes)
+            error_of(&bytes)
         };
         assert!(changed(0, 1).contains("does not begin"));
         assert!(changed(4, 99).contains("version 99"));
@@ -122,7 +122,7 @@ fn a_damaged_file_is_refused_with_its_place() {
         assert!(changed(8, 5).contains("the input matrix is"), "{}", changed(8, 5));
         assert!(changed(32, 9).contains("byte 32: there is no loss 9"), "{}", changed(32, 9));
         assert!(changed(64, i32::MAX).contains("are not 2147483647"), "{}", changed(64, i32::MAX));
-        assert!(said(&[&whole[..], b"x"].concat()).contains("1 bytes follow"));
+        assert!(error_of(&[&whole[..], b"x"].concat()).contains("1 bytes follow"));
     }
 }
 

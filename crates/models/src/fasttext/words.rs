@@ -5,9 +5,9 @@
 
 use anyhow::Result;
 
-use super::kernels::{Table, add, scale};
+use super::kernels::{WeightTable, add, scale};
 use super::loss::Output;
-use super::supervised::{begin, finished, passed, resumed, told};
+use super::supervised::{begin, check_loss, finished, passed, resumed};
 use super::{Dictionary, FastText, FastTextParams, Form};
 use crate::checkpoint::Checkpoint;
 use crate::random::Random;
@@ -27,7 +27,7 @@ pub fn train_words<'a, S: Iterator<Item = &'a [u32]>>(
     ctx: &Ctx,
 ) -> Result<(FastText, Vec<f64>)> {
     let params = params.clone().checked()?;
-    let rows = Rows::of(&mut dictionary);
+    let rows = WordRows::new(&mut dictionary);
     let mut input = begin(&dictionary, &params, None, ctx)?;
     let counts = dictionary.word_counts().to_vec();
     let words: u64 = counts.iter().sum();
@@ -38,7 +38,7 @@ pub fn train_words<'a, S: Iterator<Item = &'a [u32]>>(
     let (mut done, mut block) = (words * losses.len() as u64, Vec::new());
     ctx.advance(done)?;
     for epoch in losses.len()..params.epochs {
-        let mut draw = Random::of([ctx.seed(), epoch as u64, 0]);
+        let mut draw = Random::new([ctx.seed(), epoch as u64, 0]);
         let (mut loss, mut steps) = (0.0, 0);
         let mut sequences = sequences().peekable();
         let mut open = 0u64;
@@ -54,7 +54,7 @@ pub fn train_words<'a, S: Iterator<Item = &'a [u32]>>(
             }
             let lr = params.lr * (1.0 - done as f64 / total) as f32;
             let (here, n) = learner.block(&mut input, &block, lr, &mut draw);
-            told(here, epoch, &params, lr)?;
+            check_loss(here, epoch, &params, lr)?;
             loss += here;
             steps += n;
             done += open;
@@ -76,13 +76,13 @@ fn kept(frequency: f64, sample: f64) -> f64 {
 }
 
 /// The rows of all words.
-struct Rows {
+struct WordRows {
     starts: Vec<u32>,
     rows: Vec<u32>,
 }
 
-impl Rows {
-    fn of(dictionary: &mut Dictionary) -> Rows {
+impl WordRows {
+    fn new(dictionary: &mut Dictionary) -> WordRows {
         let words: Vec<Box<str>> = dictionary.words().to_vec();
         let (mut starts, mut rows) = (vec![0], Vec::new());
         for word in &words {
@@ -91,7 +91,7 @@ impl Rows {
             dictionary.meet(&mut rows[from..]);
             starts.push(rows.len() as u32);
         }
-        Rows { starts, rows }
+        WordRows { starts, rows }
     }
 
     #[inline(always)]
@@ -102,14 +102,14 @@ impl Rows {
 
 struct Learner<'a> {
     output: Output,
-    rows: Rows,
+    rows: WordRows,
     params: &'a FastTextParams,
 }
 
 impl Learner<'_> {
     /// Learns sequences that end with `u32::MAX`; gives the sum of the losses and their number.
-    fn block(&mut self, input: &mut Table, block: &[u32], lr: f32, draw: &mut Random) -> (f64, u64) {
-        let blank = Table::zeros(2, self.params.dim);
+    fn block(&mut self, input: &mut WeightTable, block: &[u32], lr: f32, draw: &mut Random) -> (f64, u64) {
+        let blank = WeightTable::zeros(2, self.params.dim);
         let (mut hidden, mut grad) = (blank.row(0).to_vec(), blank.row(1).to_vec());
         let skipgram = self.params.form == Form::Skipgram;
         wide(
@@ -146,7 +146,7 @@ impl Learner<'_> {
     #[inline(always)]
     fn step(
         &mut self,
-        input: &mut Table,
+        input: &mut WeightTable,
         words: impl Iterator<Item = u32> + Clone,
         targets: impl Iterator<Item = u32>,
         lr: f32,

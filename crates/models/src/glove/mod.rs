@@ -11,32 +11,25 @@ mod pairs;
 mod train;
 
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
 
 pub use pairs::Pairs;
 
 /// Parts of the words, and of the contexts.
 const PARTS: usize = 8;
 
-/// Parameters of GloVe; the names are those of the authors' program.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GloveParams {
-    /// Values of a vector. Default 100.
-    pub dim: usize,
-    /// Passes over all pairs. Default 15.
-    pub epochs: usize,
-    /// Initial rate of learning. Default 0.05.
-    pub lr: f64,
-    /// The count from which pairs weigh alike. Default 100; 10 suits corpora of some tens of MB.
-    pub x_max: f64,
-    /// Exponent of the weights below. Default 0.75.
-    pub alpha: f64,
-}
-
-impl Default for GloveParams {
-    fn default() -> GloveParams {
-        GloveParams { dim: 100, epochs: 15, lr: 0.05, x_max: 100.0, alpha: 0.75 }
+params! {
+    /// Parameters of GloVe; the names are those of the authors' program.
+    pub struct GloveParams {
+        /// Values of a vector.
+        dim: usize = 100, number("N", "feature.glove.dim");
+        /// Passes over all pairs.
+        epochs: usize = 15, number("N", "feature.glove.epochs");
+        /// Initial rate of learning of AdaGrad.
+        lr: f64 = 0.05, number("X", "feature.glove.lr");
+        /// The count from which pairs weigh alike.
+        x_max: f64 = 100.0, number("X", "feature.glove.x_max");
+        /// Exponent of the weights of rarer pairs.
+        alpha: f64 = 0.75, number("X", "feature.glove.alpha");
     }
 }
 

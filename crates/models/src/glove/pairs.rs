@@ -26,20 +26,20 @@ pub(super) struct Pair {
 }
 
 /// A pair as it lies in the file.
-type Stored = [u32; 4];
+type StoredPair = [u32; 4];
 
 /// All pairs in shuffled blocks.
 pub struct Pairs {
     words: usize,
     map: Option<Mmap>,
-    /// Where each block begins, `[PARTS, PARTS]`, and where the last ends.
+    /// The offset of each block, `[PARTS, PARTS]`, and the end of the last.
     starts: Vec<usize>,
 }
 
 impl Pairs {
     /// Deals counted pairs into blocks; scratch files are made in `folder`.
     pub fn new(counts: &Cooccurrence, params: &GloveParams, folder: &Path, ctx: &Ctx) -> Result<Pairs> {
-        let mut dealt: Vec<(Scratch, Vec<Stored>)> = (0..PARTS * PARTS)
+        let mut dealt: Vec<(Scratch, Vec<StoredPair>)> = (0..PARTS * PARTS)
             .map(|_| Ok((Scratch::within(folder)?, Vec::with_capacity(HELD))))
             .collect::<Result<_>>()?;
         let (mut word, rows) = (0, counts.rows());
@@ -61,20 +61,20 @@ impl Pairs {
                 word += 1;
             }
         }
-        let mut whole = Scratch::within(folder)?;
+        let mut all = Scratch::within(folder)?;
         let mut starts = vec![0];
         for (stream, (mut scratch, held)) in (0..).zip(dealt) {
             ctx.check()?;
             scratch.write(bytemuck::cast_slice(&held))?;
             let map = scratch.map()?;
-            let mut block: Vec<Stored> = disk::numbers(map.as_ref()).to_vec();
+            let mut block: Vec<StoredPair> = disk::numbers(map.as_ref()).to_vec();
             let mut random = ChaCha8Rng::seed_from_u64(ctx.seed());
             random.set_stream(stream);
             block.shuffle(&mut random);
-            whole.write(bytemuck::cast_slice(&block))?;
+            all.write(bytemuck::cast_slice(&block))?;
             starts.push(starts.last().copied().unwrap_or(0) + block.len());
         }
-        Ok(Pairs { words: word as usize, map: whole.map()?, starts })
+        Ok(Pairs { words: word as usize, map: all.map()?, starts })
     }
 
     pub(super) fn words(&self) -> usize {
@@ -89,7 +89,7 @@ impl Pairs {
     /// The pairs of a part of the words with a part of the contexts.
     pub(super) fn block(&self, words: usize, contexts: usize) -> impl Iterator<Item = Pair> {
         let block = words * PARTS + contexts;
-        let all: &[Stored] = disk::numbers(self.map.as_ref());
+        let all: &[StoredPair] = disk::numbers(self.map.as_ref());
         all[self.starts[block]..self.starts[block + 1]].iter().map(|&[word, context, log, weight]| Pair {
             word,
             context,

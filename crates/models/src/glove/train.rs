@@ -28,7 +28,6 @@ const CHECK: usize = 1 << 14;
 const INITIAL: u64 = 1 << 32;
 const ORDER: u64 = 1 << 33;
 
-/// What training gives.
 pub struct Trained {
     /// `[words, dim]`, row by row.
     pub values: Vec<f32>,
@@ -37,7 +36,7 @@ pub struct Trained {
 }
 
 /// A part of the words or of the contexts.
-struct Part {
+struct WordPart {
     /// Values of a vector, filled up to whole lanes.
     stride: usize,
     /// For each word its vector, then the accumulated squares of its gradients.
@@ -46,9 +45,9 @@ struct Part {
     biases: Vec<[f32; 2]>,
 }
 
-impl Part {
+impl WordPart {
     /// Uniform within half of `1 / dim` around zero, as the authors' program; squares begin at 1.
-    fn new(size: usize, dim: usize, seed: u64, stream: u64) -> Part {
+    fn new(size: usize, dim: usize, seed: u64, stream: u64) -> WordPart {
         let stride = dim.next_multiple_of(LANES);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(INITIAL + stream);
@@ -60,20 +59,20 @@ impl Part {
             row[stride..].fill(1.0);
             bias[0] = draw();
         }
-        Part { stride, vectors, biases }
+        WordPart { stride, vectors, biases }
     }
 
     #[inline(always)]
-    fn row(&mut self, place: u32) -> Row<'_> {
+    fn row(&mut self, place: u32) -> WordRow<'_> {
         let row = &mut self.vectors[place as usize * 2 * self.stride..][..2 * self.stride];
         let (values, squares) = row.split_at_mut(self.stride);
         let bias = &mut self.biases[place as usize];
-        Row { values: values.as_chunks_mut().0, squares: squares.as_chunks_mut().0, bias }
+        WordRow { values: values.as_chunks_mut().0, squares: squares.as_chunks_mut().0, bias }
     }
 }
 
-/// What a part has of one word.
-struct Row<'a> {
+/// The state of one word in a part.
+struct WordRow<'a> {
     values: &'a mut [[f32; LANES]],
     squares: &'a mut [[f32; LANES]],
     bias: &'a mut [f32; 2],
@@ -84,8 +83,8 @@ impl Pairs {
     pub fn train(&self, params: &GloveParams, checkpoint: Option<&Checkpoint>, ctx: &Ctx) -> Result<Trained> {
         params.check()?;
         let size = |part: usize| (self.words() + PARTS - 1 - part) / PARTS;
-        let side = |from: u64| -> Vec<Part> {
-            (0..PARTS).map(|part| Part::new(size(part), params.dim, ctx.seed(), from + part as u64)).collect()
+        let side = |from: u64| -> Vec<WordPart> {
+            (0..PARTS).map(|part| WordPart::new(size(part), params.dim, ctx.seed(), from + part as u64)).collect()
         };
         let (mut words, mut contexts) = (side(0), side(PARTS as u64));
         let mut losses: Vec<f64> = Vec::new();
@@ -105,7 +104,7 @@ impl Pairs {
                 contexts.rotate_left(turn);
                 let turned = ctx.install(|| {
                     let blocks = words.par_iter_mut().zip(&mut contexts).enumerate().with_max_len(1);
-                    let block = |(w, (words, contexts)): (usize, (&mut Part, &mut Part))| {
+                    let block = |(w, (words, contexts)): (usize, (&mut WordPart, &mut WordPart))| {
                         pass(self.block(w, (w + turn) % PARTS), words, contexts, params.lr as f32, ctx)
                     };
                     blocks.map(block).collect::<Result<Vec<f64>, Cancelled>>()
@@ -134,23 +133,23 @@ impl Pairs {
         }
         let dim = params.dim;
         let value = |word: usize| {
-            let of = |parts: &[Part]| {
+            let vector = |parts: &[WordPart]| {
                 let part = &parts[word % PARTS];
                 part.vectors[word / PARTS * 2 * part.stride..][..dim].to_vec()
             };
-            of(&words).into_iter().zip(of(&contexts)).map(|(w, c)| w + c)
+            vector(&words).into_iter().zip(vector(&contexts)).map(|(w, c)| w + c)
         };
         Ok(Trained { values: (0..self.words()).flat_map(value).collect(), losses })
     }
 }
 
 /// The numbers of all parts, one after the other.
-fn joined(parts: &[Part], of: impl Fn(&Part) -> &[f32]) -> Vec<f32> {
-    parts.iter().flat_map(|part| of(part).iter().copied()).collect()
+fn joined(parts: &[WordPart], numbers: impl Fn(&WordPart) -> &[f32]) -> Vec<f32> {
+    parts.iter().flat_map(|part| numbers(part).iter().copied()).collect()
 }
 
 /// Takes up the numbers that a checkpoint has of all parts.
-fn fill(parts: &mut [Part], file: &ModelFile, [vectors, biases]: [&str; 2]) -> Result<()> {
+fn fill(parts: &mut [WordPart], file: &ModelFile, [vectors, biases]: [&str; 2]) -> Result<()> {
     let (mut vectors, mut biases) = (file.numbers::<f32>(vectors)?, file.numbers::<f32>(biases)?);
     for part in parts {
         for (numbers, rest) in [(&mut part.vectors[..], &mut vectors), (part.biases.as_flattened_mut(), &mut biases)] {
@@ -165,8 +164,8 @@ fn fill(parts: &mut [Part], file: &ModelFile, [vectors, biases]: [&str; 2]) -> R
 /// A pass over a block; gives its loss.
 fn pass(
     pairs: impl Iterator<Item = Pair>,
-    words: &mut Part,
-    contexts: &mut Part,
+    words: &mut WordPart,
+    contexts: &mut WordPart,
     lr: f32,
     ctx: &Ctx,
 ) -> Result<f64, Cancelled> {
@@ -190,7 +189,7 @@ fn pass(
 
 /// A step on one pair; gives its loss before the step.
 #[inline(always)]
-fn step(word: Row<'_>, context: Row<'_>, pair: Pair, lr: f32) -> f32 {
+fn step(word: WordRow<'_>, context: WordRow<'_>, pair: Pair, lr: f32) -> f32 {
     let mut sums = [0.0f32; LANES];
     for (w, c) in word.values.iter().zip(context.values.iter()) {
         for ((sum, w), c) in sums.iter_mut().zip(w).zip(c) {
@@ -222,8 +221,8 @@ fn step(word: Row<'_>, context: Row<'_>, pair: Pair, lr: f32) -> f32 {
 mod tests {
     use super::*;
 
-    /// What the step minimises, in f64.
-    fn loss(word: &Part, context: &Part, pair: Pair) -> f64 {
+    /// The loss that the step minimises, in f64.
+    fn loss(word: &WordPart, context: &WordPart, pair: Pair) -> f64 {
         let dot: f64 = (0..word.stride).map(|i| f64::from(word.vectors[i]) * f64::from(context.vectors[i])).sum();
         let off = dot + f64::from(word.biases[0][0]) + f64::from(context.biases[0][0]) - f64::from(pair.log);
         0.5 * f64::from(pair.weight) * off * off
@@ -233,7 +232,7 @@ mod tests {
     fn a_step_goes_along_the_finite_differences_of_the_loss() {
         let pair = Pair { word: 0, context: 0, log: 1.5, weight: 0.7 };
         let part = |stream| {
-            let mut part = Part::new(1, 5, 3, stream);
+            let mut part = WordPart::new(1, 5, 3, stream);
             // Larger than initial values, so that differences are seen.
             part.vectors[..5].iter_mut().for_each(|v| *v *= 8.0);
             part

@@ -24,7 +24,7 @@ pub use walk::{InduceWalk, InducedFold, InducedTone, induce_walk};
 
 use inkstone_text::DfLimit;
 
-/// What a word is tested by.
+/// The test of a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -37,22 +37,16 @@ pub enum Statistic {
     Odds,
 }
 
-/// Which words enter a lexicon induced from returns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct InduceParams {
-    /// `mean` (default) or `odds`.
-    pub statistic: Statistic,
-    /// Documents that a word must be in: a whole number counts them, a number with a point is their share. Default 0.005.
-    pub min_df: DfLimit,
-    /// Share of the kept words that may be there by chance. Default 0.1.
-    pub fdr: f64,
-    /// Words kept on each side at the most, the most certain; 0 (default) keeps all that pass.
-    pub max_words: usize,
-}
-
-impl Default for InduceParams {
-    fn default() -> InduceParams {
-        InduceParams { statistic: Statistic::Mean, min_df: DfLimit::Share(0.005), fdr: 0.1, max_words: 0 }
+defaults! {
+    /// The rules for words that enter a lexicon induced from returns.
+    pub struct InduceParams {
+        /// `mean` (default) or `odds`.
+        statistic: Statistic = Statistic::Mean,
+        /// Documents that a word must be in: a whole number counts them, a number with a point is their share.
+        min_df: DfLimit = DfLimit::Share(0.005),
+        /// Share of the kept words that may be there by chance.
+        fdr: f64 = 0.1,
+        /// Words kept on each side at the most, the most certain; 0 (default) keeps all that pass.
+        max_words: usize = 0,
     }
 }

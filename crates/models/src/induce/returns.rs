@@ -241,16 +241,16 @@ mod tests {
 
     #[test]
     fn what_cannot_be_tested_says_why() {
-        let said = |labels: &[f64], params| run(labels, LabelForm::Raw, params).unwrap_err().to_string();
-        let one = said(&[0.1; 8], all(Statistic::Mean));
+        let error_of = |labels: &[f64], params| run(labels, LabelForm::Raw, params).unwrap_err().to_string();
+        let one = error_of(&[0.1; 8], all(Statistic::Mean));
         assert!(one.contains("all 8 documents are equal"), "{one}");
-        let up = said(&[0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.1], all(Statistic::Odds));
+        let up = error_of(&[0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.1, 0.1], all(Statistic::Odds));
         assert!(up.contains("are above 0") && up.contains("abnormal"), "{up}");
-        let rare = said(&LABELS, InduceParams { min_df: DfLimit::Count(9), ..all(Statistic::Mean) });
+        let rare = error_of(&LABELS, InduceParams { min_df: DfLimit::Count(9), ..all(Statistic::Mean) });
         assert!(rare.contains("min_df") && rare.contains("the most frequent in 8"), "{rare}");
         let mut labels = LABELS;
         labels[2] = f64::NAN;
-        assert!(said(&labels, all(Statistic::Mean)).contains("the return of document 2 is NaN"));
+        assert!(error_of(&labels, all(Statistic::Mean)).contains("the return of document 2 is NaN"));
         assert!(run(&[], LabelForm::Raw, all(Statistic::Mean)).unwrap_err().to_string().contains("no document"));
     }
 }

@@ -3,7 +3,6 @@
 use anyhow::{Result, ensure};
 use chrono::NaiveDateTime;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::{InducedLexicon, InducedWord, fdr};
@@ -11,27 +10,19 @@ use super::{InducedLexicon, InducedWord, fdr};
 /// Added to each count, so that a word which is near one side only has a finite weight (Turney and Littman).
 const SMOOTHING: f64 = 0.01;
 
-/// What a lexicon is grown from, and which words enter it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SeedParams {
-    /// Good words.
-    pub positive: Vec<String>,
-    /// Bad words.
-    pub negative: Vec<String>,
-    /// Terms to each side of a seed that are near it. Default 10.
-    pub window: usize,
-    /// Times that a word must stand near seeds. Default 10.
-    pub min_count: u64,
-    /// Share of the kept words that may be there by chance. Default 0.1.
-    pub fdr: f64,
-    /// Words kept on each side at the most, the most certain; 0 (default) keeps all that pass.
-    pub max_words: usize,
-}
-
-impl Default for SeedParams {
-    fn default() -> SeedParams {
-        SeedParams { positive: Vec::new(), negative: Vec::new(), window: 10, min_count: 10, fdr: 0.1, max_words: 0 }
+defaults! {
+    /// The seeds of a lexicon, and the rules for words that enter it.
+    pub struct SeedParams {
+        positive: Vec<String> = Vec::new(),
+        negative: Vec<String> = Vec::new(),
+        /// Terms to each side of a seed that are near it.
+        window: usize = 10,
+        /// Times that a word must stand near seeds.
+        min_count: u64 = 10,
+        /// Share of the kept words that may be there by chance.
+        fdr: f64 = 0.1,
+        /// Words kept on each side at the most, the most certain; 0 (default) keeps all that pass.
+        max_words: usize = 0,
     }
 }
 
@@ -54,7 +45,6 @@ impl SeedParams {
 pub struct Seeds {
     /// Times near a good and near a bad seed.
     near: FxHashMap<Box<str>, [u64; 2]>,
-    /// Seeds that were met.
     met: FxHashSet<Box<str>>,
     documents: u64,
     last_seen: Option<NaiveDateTime>,
@@ -217,12 +207,12 @@ mod tests {
 
     #[test]
     fn seeds_that_lead_nowhere_are_named() {
-        let said = |params: SeedParams| seeds(&TEXTS).lexicon(&params).unwrap_err().to_string();
-        let absent = said(SeedParams { negative: vec!["暴雷".into()], ..params() });
+        let error_of = |params: SeedParams| seeds(&TEXTS).lexicon(&params).unwrap_err().to_string();
+        let absent = error_of(SeedParams { negative: vec!["暴雷".into()], ..params() });
         assert!(absent.contains("none of the 1 negative seeds (暴雷 ...)") && absent.contains("tokenize"), "{absent}");
-        assert!(said(SeedParams { negative: Vec::new(), ..params() }).contains("no negative seeds"));
-        assert!(said(SeedParams { negative: vec!["增长".into()], ..params() }).contains("keep each on one side"));
-        assert!(said(SeedParams { window: 0, ..params() }).contains("window = 0"));
+        assert!(error_of(SeedParams { negative: Vec::new(), ..params() }).contains("no negative seeds"));
+        assert!(error_of(SeedParams { negative: vec!["增长".into()], ..params() }).contains("keep each on one side"));
+        assert!(error_of(SeedParams { window: 0, ..params() }).contains("window = 0"));
         assert!(Seeds::default().lexicon(&params()).unwrap_err().to_string().contains("no documents"));
     }
 }

@@ -1,6 +1,6 @@
 //! Keywords and key sentences of one document: TextRank, or frequency against rarity elsewhere (TF-IDF).
 //!
-//! Takes a document's words in order, with those marked that may be keywords ([`Words`]); gives a score for each. A score
+//! Takes a document's words in order, with those marked that may be keywords ([`Candidates`]); gives a score for each. A score
 //! depends on its document alone with TextRank, and on a table of inverse document frequencies ([`Idf`]) as well with
 //! TF-IDF. Which words may be keywords (part of speech, length, stopwords) is for the caller to say.
 
@@ -16,4 +16,4 @@ mod tests;
 pub use sentences::rank_sentences;
 pub use textrank::{Ranking, Rule, TextRankParams, textrank};
 pub use tfidf::Idf;
-pub use words::{Keyword, Words};
+pub use words::{Candidates, Keyword};

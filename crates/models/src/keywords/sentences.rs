@@ -4,10 +4,10 @@
 //! candidates; no edge where that divides by 0, between sentences of one word.
 
 use super::graph::Graph;
-use super::{TextRankParams, Words};
+use super::{Candidates, TextRankParams};
 
 /// Scores of a document's sentences. `bounds` says where each ends, as the number of the document's places before its end.
-pub fn rank_sentences(words: &Words<'_>, bounds: &[usize], params: &TextRankParams) -> Vec<f64> {
+pub fn rank_sentences(words: &Candidates<'_>, bounds: &[usize], params: &TextRankParams) -> Vec<f64> {
     let mut rest = words.places();
     let mut before = 0;
     // The distinct words of each sentence, ascending, and the logarithm of its length.
@@ -65,7 +65,7 @@ mod tests {
             document.extend(sentence.split(' ').map(|word| (word != "的").then(|| (word.into(), "n"))));
             bounds.push(document.len());
         }
-        let words = Words::new(document);
+        let words = Candidates::new(document);
         let params = TextRankParams { tolerance: 1e-13, max_iterations: 1000, ..TextRankParams::default() };
         let ranks = rank_sentences(&words, &bounds, &params);
         // Equal weights 1 / (ln 3 + ln 2): the first is the hub of a star with two leaves.
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn sentences_that_share_nothing_or_are_one_word_stand_alone() {
-        let words = Words::new(["增长", "增长", "回购", "分红"].map(|word| Some((word.into(), "n"))));
+        let words = Candidates::new(["增长", "增长", "回购", "分红"].map(|word| Some((word.into(), "n"))));
         let ranks = rank_sentences(&words, &[1, 2, 2, 4], &TextRankParams::default());
         assert_eq!(ranks, [1.0 - 0.85; 4]);
     }

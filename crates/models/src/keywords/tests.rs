@@ -29,12 +29,12 @@ fn reference() -> Reference {
 }
 
 /// The words of two characters and more, with these parts of speech; all of them when `tags` is empty.
-fn candidates<'t>(words: impl IntoIterator<Item = (&'t str, &'t str)>, tags: &[&str]) -> Words<'t> {
+fn candidates<'t>(words: impl IntoIterator<Item = (&'t str, &'t str)>, tags: &[&str]) -> Candidates<'t> {
     let candidate = |(word, tag): (&'t str, &'t str)| {
         let wanted = tags.is_empty() || tags.contains(&tag);
         (wanted && word.trim().chars().count() >= 2).then(|| (Cow::from(word), tag))
     };
-    Words::new(words.into_iter().map(candidate))
+    Candidates::new(words.into_iter().map(candidate))
 }
 
 /// The same keywords with the same scores; equal scores may stand in either order.
@@ -114,7 +114,7 @@ fn a_lone_word_is_a_keyword_and_the_window_counts_places() {
         |window| textrank(&candidates(far, &[]), &TextRankParams { window, ..TextRankParams::default() }).scores();
     assert_eq!(scores(2), [1.0 - 0.85; 2]);
     assert!(scores(3).iter().all(|score| (score - 1.0).abs() < 1e-5));
-    let empty = Words::new([None]);
+    let empty = Candidates::new([None]);
     assert!(textrank(&empty, &TextRankParams::default()).scores().is_empty());
     let message = |params: TextRankParams| params.validate().unwrap_err().to_string();
     assert!(message(TextRankParams { window: 1, ..TextRankParams::default() }).contains("--window 2"));
@@ -125,7 +125,7 @@ proptest! {
     #[test]
     fn ranks_are_positive_and_sum_to_their_number_where_no_word_is_alone(places in prop::collection::vec(prop::option::of(0usize..6), 2..60)) {
         const NAMES: [&str; 6] = ["增长", "利润", "回购", "分红", "订单", "公告"];
-        let words = Words::new(places.iter().map(|place| place.map(|i| (NAMES[i].into(), "n"))));
+        let words = Candidates::new(places.iter().map(|place| place.map(|i| (NAMES[i].into(), "n"))));
         let params = TextRankParams { window: 60, tolerance: 1e-12, max_iterations: 2000, ..TextRankParams::default() };
         let scores = textrank(&words, &params).scores();
         prop_assert!(scores.iter().all(|&score| score >= 1.0 - 0.85));

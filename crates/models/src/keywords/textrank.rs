@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::Words;
+use super::Candidates;
 use super::graph::{Graph, Until};
 use crate::{Explanation, Part};
 
@@ -24,25 +24,18 @@ pub enum Rule {
     Jieba,
 }
 
-/// Parameters of TextRank.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TextRankParams {
-    /// `paper` (default) or `jieba`.
-    pub rule: Rule,
-    /// Words fewer than so many places apart are neighbours. Default: 5, four words on either side. No effect on sentences.
-    pub window: usize,
-    /// Share of a score that comes from neighbours, 0 to 1 exclusive. Default: 0.85.
-    pub damping: f64,
-    /// Scores are refined until none moves by more. Default: 1e-6.
-    pub tolerance: f64,
-    /// Sweeps at the most. Default: 100.
-    pub max_iterations: usize,
-}
-
-impl Default for TextRankParams {
-    fn default() -> TextRankParams {
-        TextRankParams { rule: Rule::Paper, window: 5, damping: 0.85, tolerance: 1e-6, max_iterations: 100 }
+defaults! {
+    pub struct TextRankParams {
+        /// `paper` (default) or `jieba`.
+        rule: Rule = Rule::Paper,
+        /// Words fewer than so many places apart are neighbours: with 5, four words on either side. No effect on sentences.
+        window: usize = 5,
+        /// Share of a score that comes from neighbours, 0 to 1 exclusive.
+        damping: f64 = 0.85,
+        /// Scores are refined until none moves by more.
+        tolerance: f64 = 1e-6,
+        /// Sweeps at the most.
+        max_iterations: usize = 100,
     }
 }
 
@@ -76,12 +69,12 @@ pub struct Ranking {
     rule: Rule,
     /// By candidate; a negative number for one that has no place in the ranking.
     ranks: Vec<f64>,
-    /// What is taken from a rank, and what the difference is then divided by.
+    /// The number that is taken from a rank, and the divisor of the difference.
     scale: (f64, f64),
 }
 
 /// Ranks the candidates of a document.
-pub fn textrank(words: &Words<'_>, params: &TextRankParams) -> Ranking {
+pub fn textrank(words: &Candidates<'_>, params: &TextRankParams) -> Ranking {
     let own = params.rule == Rule::Jieba;
     let mut pairs: FxHashMap<(u32, u32), u32> = FxHashMap::default();
     let places = words.places();
@@ -128,8 +121,8 @@ impl Ranking {
         (rank - self.scale.0) / self.scale.1
     }
 
-    /// Which neighbours gave a word its score; none when it is no candidate or not ranked.
-    pub fn explain(&self, words: &Words<'_>, word: &str) -> Option<Explanation> {
+    /// The neighbours that gave a word its score; none when it is no candidate or not ranked.
+    pub fn explain(&self, words: &Candidates<'_>, word: &str) -> Option<Explanation> {
         let node = words.number(word).filter(|&node| self.ranks[node] >= 0.0)?;
         let score = self.scaled(self.ranks[node]);
         let part = |&(other, weight): &(u32, f64)| {

@@ -5,30 +5,30 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use rustc_hash::FxHashMap;
 
-use super::Words;
+use super::Candidates;
 use crate::{Explanation, Part, Vectorizer};
 use inkstone_text::{Counter, VocabularyParams};
 
-/// How rare words are: inverse document frequencies, natural logarithms.
+/// Inverse document frequencies of words, natural logarithms.
 #[derive(Clone, Debug)]
 pub struct Idf {
-    of: FxHashMap<Box<str>, f64>,
+    by_word: FxHashMap<Box<str>, f64>,
     unknown: f64,
 }
 
 impl Idf {
-    /// Those of a fitted model; a word outside its vocabulary counts as one that is in no document.
+    /// The frequencies of a fitted model; a word outside its vocabulary counts as one that is in no document.
     pub fn of_model(model: &Vectorizer) -> Result<Idf> {
         ensure!(
             model.params().has_idf(),
             "a {} model does not say how rare words are; give one of train tfidf",
             model.params().name()
         );
-        let of = (0..).zip(model.terms()).map(|(column, term)| (term.clone(), model.idf(column)));
-        Ok(Idf { of: of.collect(), unknown: model.idf_of_unknown() })
+        let by_word = (0..).zip(model.terms()).map(|(column, term)| (term.clone(), model.idf(column)));
+        Ok(Idf { by_word: by_word.collect(), unknown: model.idf_of_unknown() })
     }
 
-    /// Those of counted documents by the smooth formula, `ln((1 + n) / (1 + df)) + 1`.
+    /// The frequencies of counted documents by the smooth formula, `ln((1 + n) / (1 + df)) + 1`.
     pub fn of_counts(counter: &Counter) -> Result<Idf> {
         let vocabulary = counter.build(&VocabularyParams::ALL)?;
         ensure!(
@@ -38,13 +38,13 @@ impl Idf {
         );
         let n = vocabulary.documents as f64;
         let idf = |df: u64| ((1.0 + n) / (1.0 + df as f64)).ln() + 1.0;
-        let of = vocabulary.words.into_iter().map(|(word, frequency)| (word, idf(frequency.documents))).collect();
-        Ok(Idf { of, unknown: idf(0) })
+        let by_word = vocabulary.words.into_iter().map(|(word, frequency)| (word, idf(frequency.documents))).collect();
+        Ok(Idf { by_word, unknown: idf(0) })
     }
 
     /// A table in jieba's form, `word idf` a line; a word that it lacks counts as its median word.
     pub fn of_table(text: &str, file: &Path) -> Result<Idf> {
-        let mut of: FxHashMap<Box<str>, f64> = FxHashMap::default();
+        let mut by_word: FxHashMap<Box<str>, f64> = FxHashMap::default();
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
             let mut fields = line.split_whitespace();
@@ -53,27 +53,27 @@ impl Idf {
                 anyhow::bail!("{}:{number}: {line:?} is no word and its idf with a space between", file.display());
             };
             ensure!(idf.is_finite(), "{}:{number}: {line:?}: an idf is a finite number", file.display());
-            of.insert(word.into(), idf);
+            by_word.insert(word.into(), idf);
         }
-        let mut sorted: Vec<f64> = of.values().copied().collect();
+        let mut sorted: Vec<f64> = by_word.values().copied().collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let unknown = sorted.get(sorted.len() / 2).with_context(|| format!("{} has no words", file.display()))?;
-        Ok(Idf { unknown: *unknown, of })
+        Ok(Idf { unknown: *unknown, by_word })
     }
 
     fn get(&self, word: &str) -> f64 {
-        self.of.get(word).copied().unwrap_or(self.unknown)
+        self.by_word.get(word).copied().unwrap_or(self.unknown)
     }
 
     /// The score of each candidate of a document.
-    pub fn scores(&self, words: &Words<'_>) -> Vec<f64> {
+    pub fn scores(&self, words: &Candidates<'_>) -> Vec<f64> {
         let all = words.counts().iter().sum::<u64>() as f64;
         let scores = words.words().iter().zip(words.counts());
         scores.map(|(word, &count)| count as f64 * (self.get(word) / all)).collect()
     }
 
-    /// Where a candidate's score comes from; none when the word is no candidate.
-    pub fn explain(&self, words: &Words<'_>, word: &str) -> Option<Explanation> {
+    /// The explanation of a candidate's score; none when the word is no candidate.
+    pub fn explain(&self, words: &Candidates<'_>, word: &str) -> Option<Explanation> {
         let number = words.number(word)?;
         let score = self.scores(words)[number];
         let detail = vec![
@@ -81,7 +81,8 @@ impl Idf {
             ("candidates", words.counts().iter().sum::<u64>() as f64),
             ("idf", self.get(word)),
         ];
-        let known = if self.of.contains_key(word) { "" } else { "; the word is unknown and has the idf of such words" };
+        let known =
+            if self.by_word.contains_key(word) { "" } else { "; the word is unknown and has the idf of such words" };
         Some(Explanation {
             of: Some(word.to_owned()),
             formula: format!("score = count / candidates x idf{known}"),
@@ -98,8 +99,8 @@ mod tests {
     use crate::{Analyzer, Fields, TermCounts, VectorizerParams};
     use inkstone_text::DfLimit;
 
-    fn words(text: &str) -> Words<'_> {
-        Words::new(text.split(' ').map(|word| Some((word.into(), "n"))))
+    fn words(text: &str) -> Candidates<'_> {
+        Candidates::new(text.split(' ').map(|word| Some((word.into(), "n"))))
     }
 
     fn counted(documents: &[&str]) -> Counter {

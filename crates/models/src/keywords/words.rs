@@ -6,20 +6,20 @@ use rustc_hash::FxHashMap;
 
 /// The candidates of a document, by number in the order of their first occurrence.
 #[derive(Clone, Debug, Default)]
-pub struct Words<'t> {
+pub struct Candidates<'t> {
     words: Vec<Cow<'t, str>>,
     tags: Vec<&'t str>,
     counts: Vec<u64>,
-    /// What stands at each place of the document; none where a word is no candidate.
+    /// The candidate at each place of the document; none where a word is no candidate.
     places: Vec<Option<u32>>,
 }
 
-impl<'t> Words<'t> {
+impl<'t> Candidates<'t> {
     /// Takes the document's words in order: a candidate with its part of speech, or none for a word that only keeps others
     /// apart. A word keeps the part of speech of its first occurrence.
-    pub fn new(document: impl IntoIterator<Item = Option<(Cow<'t, str>, &'t str)>>) -> Words<'t> {
+    pub fn new(document: impl IntoIterator<Item = Option<(Cow<'t, str>, &'t str)>>) -> Candidates<'t> {
         let mut numbers: FxHashMap<Cow<'t, str>, u32> = FxHashMap::default();
-        let mut words = Words::default();
+        let mut words = Candidates::default();
         for word in document {
             let number = word.map(|(word, tag)| {
                 let number = match numbers.get(&word) {
@@ -46,7 +46,7 @@ impl<'t> Words<'t> {
         &self.words
     }
 
-    /// How often each occurs.
+    /// Occurrences of each.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -77,12 +77,10 @@ impl<'t> Words<'t> {
 /// A keyword of a document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Keyword<'w> {
-    /// The word.
     pub word: &'w str,
     /// Its part of speech; empty when nothing is known of it.
     pub tag: &'w str,
-    /// How often it occurs as a candidate.
+    /// Occurrences of a word as a candidate.
     pub count: u64,
-    /// Its score.
     pub score: f64,
 }

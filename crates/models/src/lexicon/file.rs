@@ -31,7 +31,6 @@ impl Lexicon {
         write_model(path, &header, &[("entries", &names), ("roles", &roles), ("words", &pack_strings(self.words()))])
     }
 
-    /// Reads a model.
     pub fn read(file: &ModelFile) -> Result<Lexicon> {
         file.expect(Lexicon::KIND, Lexicon::VERSION)?;
         file.verify()?;
@@ -42,7 +41,7 @@ impl Lexicon {
         ensure!(names.len() == roles.len(), "the lexicon has {} entries and {} roles", names.len(), roles.len());
         let entries: FxHashMap<String, Role> = names.into_iter().map(str::to_owned).zip(roles).collect();
         let words = file.strings("words")?.into_iter().map(str::to_owned).collect();
-        Ok(Lexicon::of(entries, words, params, Vec::new(), file.header().fitted_until))
+        Ok(Lexicon::from_parts(entries, words, params, Vec::new(), file.header().fitted_until))
     }
 }
 

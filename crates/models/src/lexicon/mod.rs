@@ -8,7 +8,7 @@
 //!
 //! Four habits of such text are read as what they state. A reversal takes the event that it is about with it: 终止 回购 is
 //! bad news alone, 终止 减持 good news alone. An event that a document calls off or denies stays so when it is named again.
-//! What is said of a risk (需求 下滑 风险) is a possibility, and counts for nothing unless it is grave (退市, 违约). Headed
+//! A statement about a risk (需求 下滑 风险) is a possibility, and counts for nothing unless it is grave (退市, 违约). Headed
 //! warnings and disclaimers are passed over.
 
 mod clause;
@@ -37,7 +37,7 @@ use user::{Side, UserLists};
 /// Counts up when a change of this module's code changes a tone.
 const VERSION: u32 = 2;
 
-/// What a tone is a share of.
+/// The denominator of a tone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -49,46 +49,30 @@ pub enum ToneScale {
     PerToken,
 }
 
-/// Parameters of a lexicon.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LexiconParams {
-    /// Whether the built-in tone words are used. Negations and degree words always are. Default true.
-    pub builtin: bool,
-    /// Files of further positive words, in any usual shape and encoding: a word a line, word and weight, a table with a header
-    /// (`shapes.rs` lists them). A word of the user's replaces the built-in one.
-    pub positive: Vec<PathBuf>,
-    /// Files of further negative words.
-    pub negative: Vec<PathBuf>,
-    /// Files that hold both sides, told apart by the sign of the weight or by a column of polarities.
-    pub signed: Vec<PathBuf>,
-    /// Tokens before a tone word in which a negation turns it. Default 4.
-    pub negation_window: usize,
-    /// Tokens before a tone word in which a degree word weighs it. Default 3.
-    pub degree_window: usize,
-    /// `balance` (default) or `per-token`.
-    pub scale: ToneScale,
-    /// Whether warnings and disclaimers that open as such (风险提示：, 免责声明：) are passed over. They need their punctuation
-    /// and line ends as tokens. Default true.
-    pub skip_boilerplate: bool,
-}
-
-impl Default for LexiconParams {
-    fn default() -> LexiconParams {
-        LexiconParams {
-            builtin: true,
-            positive: Vec::new(),
-            negative: Vec::new(),
-            signed: Vec::new(),
-            negation_window: 4,
-            degree_window: 3,
-            scale: ToneScale::Balance,
-            skip_boilerplate: true,
-        }
+params! {
+    /// Parameters of a lexicon. Lists of words are files in any usual shape and encoding (see `shapes`).
+    pub struct LexiconParams {
+        /// Use the given lists alone, not the tone words that come with the program.
+        builtin: bool = true, arg(long = "no-builtin", action = clap::ArgAction::SetFalse);
+        /// A list of positive words. May be given several times.
+        positive: Vec<PathBuf> = Vec::new(), arg(long, value_name = "FILE");
+        /// A list of negative words. May be given several times.
+        negative: Vec<PathBuf> = Vec::new(), arg(long, value_name = "FILE");
+        /// A list of both sides, told apart by sign or by a column of polarities, such as train lexicon writes.
+        signed: Vec<PathBuf> = Vec::new(), arg(long, value_name = "FILE");
+        /// Tokens before a tone word in which a negation turns it.
+        negation_window: usize = 4, number("N", "feature.lexicon.negation_window");
+        /// Tokens before a tone word in which a degree word weighs it.
+        degree_window: usize = 3, number("N", "feature.lexicon.degree_window");
+        /// What a tone is a share of: balance, (P - N) / (P + N), or per-token.
+        scale: ToneScale = ToneScale::Balance, choice();
+        /// True if warnings and disclaimers that open as such (风险提示：, 免责声明：) are passed over. They need their punctuation
+        /// and line ends as tokens.
+        skip_boilerplate: bool = true, arg(skip = true);
     }
 }
 
-/// What an entry does.
+/// The effect of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 enum Role {
     /// Adds its weight: above 0 to the positive side, below 0 to the negative one.
@@ -107,7 +91,7 @@ enum Role {
     Neutral,
 }
 
-/// How a tone word acts on its neighbours.
+/// The effect of a tone word on its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     /// Not at all.
@@ -128,7 +112,7 @@ impl Kind {
     }
 }
 
-/// How far boilerplate reaches.
+/// The reach of boilerplate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Extent {
     /// To the end of the sentence, and over the numbered sentences behind it: a warning of risks.
@@ -180,10 +164,10 @@ impl Lexicon {
         let (lists, fitted_until) = (user.reports.clone(), user.fitted_until());
         builder.replace_by(user.roles());
         let (entries, words) = builder.finish();
-        Ok(Lexicon::of(entries, words, params.clone(), lists, fitted_until))
+        Ok(Lexicon::from_parts(entries, words, params.clone(), lists, fitted_until))
     }
 
-    fn of(
+    fn from_parts(
         entries: FxHashMap<String, Role>,
         words: Vec<String>,
         params: LexiconParams,
@@ -224,7 +208,7 @@ impl Lexicon {
         Key::of_json(&(VERSION, negation_window, degree_window, scale, skip_boilerplate, entries))
     }
 
-    /// What was read from each of the user's lists.
+    /// The report on each of the user's lists.
     pub fn lists(&self) -> &[ListReport] {
         &self.lists
     }

@@ -64,7 +64,7 @@ pub(super) fn read(text: &str) -> Result<Shaped> {
         }
     }
     let Some(&(first, header)) = content.first() else { return Ok(shaped) };
-    if let Some(table) = Table::of(header) {
+    if let Some(table) = ListTable::from_header(header) {
         table.read(text, first, &mut shaped)?;
         return Ok(shaped);
     }
@@ -116,7 +116,7 @@ fn parted(line: &str) -> (&str, Option<&str>) {
 }
 
 /// A table with a header: which column is what.
-struct Table {
+struct ListTable {
     delimiter: u8,
     word: usize,
     weight: Option<usize>,
@@ -124,9 +124,9 @@ struct Table {
     names: Vec<String>,
 }
 
-impl Table {
+impl ListTable {
     /// The table that a header opens; none when it names no column of words beside another.
-    fn of(header: &str) -> Option<Table> {
+    fn from_header(header: &str) -> Option<ListTable> {
         let delimiter = if header.contains('\t') { b'\t' } else { b',' };
         let names: Vec<String> = header
             .split(char::from(delimiter))
@@ -135,7 +135,7 @@ impl Table {
         // The Dalian ontology has strength and polarity twice, the second for a second emotion: the first counts.
         let find = |known: &[&str]| names.iter().position(|name| known.contains(&name.as_str()));
         let word = find(&WORD).filter(|_| names.len() > 1)?;
-        Some(Table { delimiter, word, weight: find(&WEIGHT), polarity: find(&POLARITY), names })
+        Some(ListTable { delimiter, word, weight: find(&WEIGHT), polarity: find(&POLARITY), names })
     }
 
     fn read(&self, text: &str, header: usize, shaped: &mut Shaped) -> Result<()> {
@@ -159,7 +159,7 @@ impl Table {
         let field = |row: &csv::StringRecord, column: Option<usize>| -> String {
             column.and_then(|column| row.get(column)).unwrap_or_default().to_owned()
         };
-        let signs = Signs::of(rows.iter().map(|(_, row)| field(row, self.polarity)), &self.names)?;
+        let signs = Signs::new(rows.iter().map(|(_, row)| field(row, self.polarity)), &self.names)?;
         shaped.polarity = self.polarity.map(|column| self.names[column].clone());
         shaped.shape = match (self.weight, self.polarity) {
             (None, None) => "table of words",
@@ -191,7 +191,7 @@ impl Table {
     }
 }
 
-/// What the numbers of a polarity column mean.
+/// The meaning of the numbers of a polarity column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Signs {
     /// 1 and -1; 0 is neutral. Also columns of words.
@@ -201,7 +201,7 @@ enum Signs {
 }
 
 impl Signs {
-    fn of(values: impl Iterator<Item = String>, names: &[String]) -> Result<Signs> {
+    fn new(values: impl Iterator<Item = String>, names: &[String]) -> Result<Signs> {
         let (mut zero, mut two, mut minus) = (None, false, false);
         for (at, value) in values.enumerate() {
             match value.as_str() {

@@ -24,15 +24,14 @@ pub struct Tone {
 pub struct Hit {
     /// Index of its first token.
     pub token: usize,
-    /// Number of its tokens.
     pub tokens: usize,
     /// The entry.
     pub word: String,
-    /// What it adds: above 0 to the positive side, below 0 to the negative one; negation, degree and burden included.
+    /// The weight that it adds: above 0 to the positive side, below 0 to the negative one; negation, degree and burden included.
     pub weight: f32,
-    /// Whether negation turned its sign.
+    /// True if negation turned its sign.
     pub negated: bool,
-    /// Whether it is a movement of something of which less is better.
+    /// True if it is a movement of something of which less is better.
     pub burden: bool,
     /// The factor of its degree word; 1 without one.
     pub degree: f32,
@@ -71,15 +70,15 @@ impl Lexicon {
         let (mut at, mut read, mut opening, mut warned) = (0, 0, true, false);
         while at < tokens.len() {
             match mark_of(tokens[at]) {
-                Mark::None => {}
-                Mark::Blank => {
+                Boundary::None => {}
+                Boundary::Blank => {
                     at += 1;
                     continue;
                 }
                 mark => {
                     weigh(&self.params, tokens, &mut clause, &mut lost, &mut hit);
-                    warned = warned && mark != Mark::Line;
-                    opening = mark != Mark::Clause || (opening && is_bracket(tokens[at]));
+                    warned = warned && mark != Boundary::Line;
+                    opening = mark != Boundary::Clause || (opening && is_bracket(tokens[at]));
                     at += 1;
                     continue;
                 }
@@ -114,11 +113,11 @@ impl Lexicon {
     }
 }
 
-/// Where boilerplate that goes on at token `at` ends.
+/// The end of boilerplate that goes on at token `at`.
 fn end_of(tokens: &[&str], at: usize, extent: Extent) -> usize {
     let ends = |token: &&str| match mark_of(token) {
-        Mark::Line => true,
-        Mark::Sentence => extent == Extent::Sentences,
+        Boundary::Line => true,
+        Boundary::Sentence => extent == Extent::Sentences,
         _ => false,
     };
     tokens.iter().skip(at).position(ends).map_or(tokens.len(), |i| at + i)
@@ -134,9 +133,9 @@ fn is_bracket(token: &str) -> bool {
     matches!(token, "（" | "）" | "(" | ")")
 }
 
-/// What a token ends.
+/// The part of a text that a token ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum Boundary {
     None,
     Blank,
     Clause,
@@ -144,13 +143,13 @@ enum Mark {
     Line,
 }
 
-fn mark_of(token: &str) -> Mark {
+fn mark_of(token: &str) -> Boundary {
     match token {
-        "。" | "！" | "？" | "!" | "?" | "……" => Mark::Sentence,
-        "，" | "," | "；" | ";" | "：" | ":" | "（" | "）" | "(" | ")" => Mark::Clause,
-        _ if token.contains('\n') => Mark::Line,
-        _ if token.trim().is_empty() => Mark::Blank,
-        _ => Mark::None,
+        "。" | "！" | "？" | "!" | "?" | "……" => Boundary::Sentence,
+        "，" | "," | "；" | ";" | "：" | ":" | "（" | "）" | "(" | ")" => Boundary::Clause,
+        _ if token.contains('\n') => Boundary::Line,
+        _ if token.trim().is_empty() => Boundary::Blank,
+        _ => Boundary::None,
     }
 }
 

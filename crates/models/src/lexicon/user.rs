@@ -14,16 +14,13 @@ use inkstone_base::encoding::decode_whole;
 /// Refused lines that a report names at the most.
 const NAMED: usize = 20;
 
-/// What was read from a word list.
+/// The report on a word list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ListReport {
-    /// The file.
     pub file: PathBuf,
-    /// Its encoding.
     pub encoding: &'static str,
     /// Its shape, in words.
     pub shape: &'static str,
-    /// Words that it gave.
     pub words: usize,
     /// Lines set aside, by reason.
     pub refused: BTreeMap<&'static str, usize>,
@@ -33,7 +30,7 @@ pub struct ListReport {
     pub fitted_until: Option<NaiveDateTime>,
 }
 
-/// Which sides a file holds.
+/// The sides that a file holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Positive,
@@ -51,14 +48,13 @@ pub(super) struct UserLists {
 struct Word {
     /// Above 0 for a good word.
     weight: f32,
-    /// Whether it is one word, not a phrase.
+    /// True if it is one word, not a phrase.
     one: bool,
-    /// Where it stands: number of the file, number of the line.
+    /// Number of the file, number of the line.
     at: (usize, usize),
 }
 
 impl UserLists {
-    /// Reads a list.
     pub(super) fn read(&mut self, path: &Path, side: Side) -> Result<()> {
         let name = path.display();
         let bytes = std::fs::read(path).with_context(|| format!("cannot read the word list {name}"))?;
@@ -190,7 +186,7 @@ mod tests {
         Lexicon::new(&params, dir.path())
     }
 
-    fn said(files: &[(&str, &[u8], &str)]) -> String {
+    fn error_of(files: &[(&str, &[u8], &str)]) -> String {
         format!("{:#}", lexicon(files).unwrap_err())
     }
 
@@ -226,8 +222,8 @@ mod tests {
                 .unwrap();
         let weights = ["走强", "走弱", "暴雷", "爆发"].map(|word| weight(&found, word));
         assert_eq!(weights, [Some(3.0), Some(-2.0), Some(-4.5), Some(1.5)]);
-        assert!(said(&[("t.csv", table.as_bytes(), "positive")]).contains("\"极性\": name it under signed"));
-        assert!(said(&[("p.txt", "走强 1\n".as_bytes(), "signed")]).contains("holds one side"));
+        assert!(error_of(&[("t.csv", table.as_bytes(), "positive")]).contains("\"极性\": name it under signed"));
+        assert!(error_of(&[("p.txt", "走强 1\n".as_bytes(), "signed")]).contains("holds one side"));
     }
 
     #[test]
@@ -243,31 +239,35 @@ mod tests {
         ];
         assert_eq!((list.words, list.refused_lines.as_slice()), (4, &refused[..]));
         assert_eq!(list.refused["stands before"], 1);
-        let broken = said(&[("p.txt", "走强\n走弱\t高\n回暖\t低\n".as_bytes(), "positive")]);
+        let broken = error_of(&[("p.txt", "走强\n走弱\t高\n回暖\t低\n".as_bytes(), "positive")]);
         assert!(broken.contains("2 of the 3 lines") && broken.contains("line 2"), "{broken}");
     }
 
     #[test]
     fn a_word_on_both_sides_is_named_with_its_places() {
-        let error =
-            said(&[("good.txt", "走强\n爆发\n".as_bytes(), "positive"), ("bad.txt", "爆发\n".as_bytes(), "negative")]);
+        let error = error_of(&[
+            ("good.txt", "走强\n爆发\n".as_bytes(), "positive"),
+            ("bad.txt", "爆发\n".as_bytes(), "negative"),
+        ]);
         assert!(error.contains("\"爆发\" is a positive word at") && error.contains("good.txt:2"), "{error}");
         assert!(error.contains("bad.txt:1") && error.contains("remove it from one"), "{error}");
     }
 
     #[test]
     fn what_is_no_list_is_refused() {
-        assert!(said(&[("x.xlsx", b"PK\x03\x04...", "positive")]).contains("save it as CSV"));
-        assert!(said(&[("x.bin", b"\x81\x20\xff\xff\x80\x80\xff\xfe\x81", "positive")]).contains("save it as UTF-8"));
+        assert!(error_of(&[("x.xlsx", b"PK\x03\x04...", "positive")]).contains("save it as CSV"));
         assert!(
-            said(&[(
+            error_of(&[("x.bin", b"\x81\x20\xff\xff\x80\x80\xff\xfe\x81", "positive")]).contains("save it as UTF-8")
+        );
+        assert!(
+            error_of(&[(
                 "half.txt",
                 "\u{feff}走强\n".as_bytes().iter().chain(b"\xff\n").copied().collect::<Vec<u8>>().as_slice(),
                 "positive"
             )])
             .contains("line 2 is not UTF-8")
         );
-        assert!(said(&[("empty.txt", b"# \n", "positive")]).contains("hold none"));
+        assert!(error_of(&[("empty.txt", b"# \n", "positive")]).contains("hold none"));
     }
 
     #[test]

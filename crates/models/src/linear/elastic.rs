@@ -62,7 +62,7 @@ pub fn elastic_net(
     Ok((fit.finish(), convergence))
 }
 
-/// Where the fit stands.
+/// The state of the fit.
 struct Fit<'a> {
     x: &'a Csr,
     transposed: Csr,
@@ -126,8 +126,8 @@ impl<'a> Fit<'a> {
     }
 
     fn penalty(&self, weights: &[f64]) -> f64 {
-        let of = |w: &f64| self.l1 * w.abs() + 0.5 * self.l2 * w * w;
-        weights[..self.x.cols() * self.k].iter().map(of).sum()
+        let penalty = |w: &f64| self.l1 * w.abs() + 0.5 * self.l2 * w * w;
+        weights[..self.x.cols() * self.k].iter().map(penalty).sum()
     }
 
     /// The loss's and the L2 part's, `[columns + 1, outputs]`.
@@ -151,8 +151,8 @@ impl<'a> Fit<'a> {
 
     /// The sum of the absolute values of the least subgradient.
     fn violation(&self, gradient: &[f64]) -> f64 {
-        let of = |(at, (&g, &w)): (usize, (&f64, &f64))| off(g, w, self.l1_of(at));
-        gradient.iter().zip(&self.weights).enumerate().map(of).sum()
+        let violation = |(at, (&g, &w)): (usize, (&f64, &f64))| off(g, w, self.l1_of(at));
+        gradient.iter().zip(&self.weights).enumerate().map(violation).sum()
     }
 
     /// Goes along the step as far as the objective falls enough; false when it falls nowhere.
@@ -191,7 +191,7 @@ impl<'a> Fit<'a> {
     }
 }
 
-/// How far a weight is from rest, given the slope of all but the L1 part.
+/// The distance of a weight from rest, given the slope of all but the L1 part.
 fn off(slope: f64, w: f64, l1: f64) -> f64 {
     if w == 0.0 { (slope.abs() - l1).max(0.0) } else { (slope + l1 * w.signum()).abs() }
 }
@@ -201,7 +201,7 @@ struct Model<'a> {
     fit: &'a Fit<'a>,
     gradient: &'a [f64],
     ctx: &'a Ctx,
-    rows: Rows,
+    rows: RowModel,
     /// Weights to be moved, class by class.
     active: Vec<usize>,
     /// Their curvatures.
@@ -210,8 +210,8 @@ struct Model<'a> {
     step: Vec<f64>,
 }
 
-/// What the model knows of rows.
-struct Rows {
+/// The quadratic model row by row.
+struct RowModel {
     /// Output by output, `[outputs, rows]`.
     cells: Vec<Cell>,
     /// The mean of a row's moves under its probabilities.
@@ -236,7 +236,7 @@ impl<'a> Model<'a> {
             let (c, i) = (at / n, at % n);
             Cell { p: fit.p[i * k + c], pull: fit.s[i] * fit.p[i * k + c], moved: 0.0 }
         };
-        let rows = Rows { cells: (0..n * k).map(cell).collect(), mean: vec![0.0; n] };
+        let rows = RowModel { cells: (0..n * k).map(cell).collect(), mean: vec![0.0; n] };
         // Intercepts first, since all else leans on them.
         let by_class = |c: usize| (0..=fit.x.cols()).rev().map(move |j| j * k + c);
         let active: Vec<usize> = (0..k)
@@ -276,7 +276,7 @@ impl<'a> Model<'a> {
     }
 }
 
-impl Rows {
+impl RowModel {
     /// The rows in which a weight's column has a value, None for the intercept, which has 1 in all; and the weight's output.
     fn column<'f>(fit: &'f Fit<'_>, at: usize) -> (Option<Row<'f>>, usize) {
         let (j, c) = (at / fit.k, at % fit.k);
@@ -284,31 +284,30 @@ impl Rows {
     }
 
     fn curvature(&self, fit: &Fit<'_>, at: usize) -> f64 {
-        let (column, c) = Rows::column(fit, at);
+        let (column, c) = RowModel::column(fit, at);
         let cells = &self.cells[c * self.mean.len()..][..self.mean.len()];
-        let of = |cell: &Cell| cell.pull * (1.0 - cell.p);
+        let curvature = |cell: &Cell| cell.pull * (1.0 - cell.p);
         match column {
-            Some(column) => column.iter().map(|(i, v)| f64::from(v).powi(2) * of(&cells[i as usize])).sum(),
-            None => cells.iter().map(of).sum(),
+            Some(column) => column.iter().map(|(i, v)| f64::from(v).powi(2) * curvature(&cells[i as usize])).sum(),
+            None => cells.iter().map(curvature).sum(),
         }
     }
 
     /// By how much the step so far changes a weight's slope.
     fn pulled(&self, fit: &Fit<'_>, at: usize) -> f64 {
-        let (column, c) = Rows::column(fit, at);
+        let (column, c) = RowModel::column(fit, at);
         let cells = &self.cells[c * self.mean.len()..][..self.mean.len()];
-        let of = |cell: &Cell, mean: f64| cell.pull * (cell.moved - mean);
+        let slope = |cell: &Cell, mean: f64| cell.pull * (cell.moved - mean);
         match column {
             Some(column) => {
-                column.iter().map(|(i, v)| f64::from(v) * of(&cells[i as usize], self.mean[i as usize])).sum()
+                column.iter().map(|(i, v)| f64::from(v) * slope(&cells[i as usize], self.mean[i as usize])).sum()
             }
-            None => cells.iter().zip(&self.mean).map(|(cell, &mean)| of(cell, mean)).sum(),
+            None => cells.iter().zip(&self.mean).map(|(cell, &mean)| slope(cell, mean)).sum(),
         }
     }
 
-    /// Moves a weight.
     fn shift(&mut self, fit: &Fit<'_>, at: usize, by: f64) {
-        let (column, c) = Rows::column(fit, at);
+        let (column, c) = RowModel::column(fit, at);
         let n = self.mean.len();
         let (cells, means) = (&mut self.cells[c * n..][..n], &mut self.mean);
         let shift = |cell: &mut Cell, mean: &mut f64, by: f64| {

@@ -14,13 +14,13 @@ pub struct LinearMap {
     pub outputs: usize,
     /// `[columns, outputs]`.
     pub weights: Vec<f64>,
-    /// What a row of zeros gets, by output.
+    /// The scores of a row of zeros, by output.
     pub(crate) intercepts: Vec<f64>,
 }
 
 impl LinearMap {
     /// Puts single models side by side; all have the same columns.
-    pub fn of(models: &[Linear]) -> LinearMap {
+    pub fn from_models(models: &[Linear]) -> LinearMap {
         let outputs = models.len();
         let columns = models.first().map_or(0, |model| model.weights.len());
         let mut weights = vec![0.0; columns * outputs];
@@ -28,11 +28,6 @@ impl LinearMap {
             weights[k..].iter_mut().step_by(outputs).zip(&model.weights).for_each(|(to, from)| *to = *from);
         }
         LinearMap { outputs, weights, intercepts: models.iter().map(|model| model.intercept).collect() }
-    }
-
-    /// Scores a row.
-    pub fn outputs(&self) -> usize {
-        self.outputs
     }
 
     /// Columns that a row may have.
@@ -45,7 +40,7 @@ impl LinearMap {
         self.weights[column as usize * self.outputs + output]
     }
 
-    /// What a row of zeros gets in an output.
+    /// The score of a row of zeros in an output.
     pub fn intercept(&self, output: usize) -> f64 {
         self.intercepts[output]
     }
@@ -58,12 +53,12 @@ impl LinearMap {
         out
     }
 
-    /// What each column of a row adds to the score of one output, or to its lead over another (`against`); the first
+    /// The contribution of each column of a row to the score of one output, or to its lead over another (`against`); the first
     /// number is what is there without any column.
     pub fn explain(&self, row: Row<'_>, output: usize, against: Option<usize>) -> (f64, Vec<(u32, f64)>) {
-        let over = |of: &dyn Fn(usize) -> f64| of(output) - against.map_or(0.0, of);
-        let part = |(j, value): (u32, f32)| (j, f64::from(value) * over(&|k| self.weight(j, k)));
-        (over(&|k| self.intercepts[k]), row.iter().map(part).collect())
+        let lead = |value: &dyn Fn(usize) -> f64| value(output) - against.map_or(0.0, value);
+        let part = |(j, value): (u32, f32)| (j, f64::from(value) * lead(&|k| self.weight(j, k)));
+        (lead(&|k| self.intercepts[k]), row.iter().map(part).collect())
     }
 }
 

@@ -27,45 +27,36 @@ pub use softmax::softmax;
 pub(crate) use softmax::{log_sum_exp, to_probabilities};
 pub use svm::{SvmLoss, svm};
 
-/// Parameters of the solvers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LinearParams {
-    /// Strength of the penalty, above 0; for logistic and support vector machines 1/C. Default 1.
-    pub alpha: f64,
-    /// Share of the L1 part in the penalty of logistic regression: 0 (default) is L2 alone, 1 is L1 alone.
-    pub l1_ratio: f64,
-    /// Relative size of the gradient at which the solver stops. Default 1e-8.
-    pub tolerance: f64,
-    /// Products with the matrix at the most. Default 2000.
-    pub max_iterations: usize,
-}
-
-impl Default for LinearParams {
-    fn default() -> LinearParams {
-        LinearParams { alpha: 1.0, l1_ratio: 0.0, tolerance: 1e-8, max_iterations: 2000 }
+defaults! {
+    pub struct LinearParams {
+        /// Strength of the penalty, above 0; for logistic and support vector machines 1/C.
+        alpha: f64 = 1.0,
+        /// Share of the L1 part in the penalty of logistic regression: 0 (default) is L2 alone, 1 is L1 alone.
+        l1_ratio: f64 = 0.0,
+        /// Relative size of the gradient at which the solver stops.
+        tolerance: f64 = 1e-8,
+        /// Products with the matrix at the most.
+        max_iterations: usize = 2000,
     }
 }
 
-/// How a solver ended.
+/// The end of a solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Convergence {
     /// Products with the matrix that were needed.
     pub iterations: usize,
     /// The gradient's length at the end, relative to that at the start.
     pub gradient: f64,
-    /// Whether the tolerance was reached.
+    /// True if the tolerance was reached.
     pub converged: bool,
 }
 
-/// A fitted linear model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Linear {
     /// One weight a column.
     pub weights: Vec<f64>,
-    /// What a row of zeros gets.
+    /// The score of a row of zeros.
     pub intercept: f64,
-    /// How the solver ended.
     pub convergence: Convergence,
 }
 
@@ -82,7 +73,7 @@ impl Linear {
         scores
     }
 
-    /// What each column of a row adds to its value, the largest first. The sum plus the intercept is [`Linear::score`].
+    /// The contribution of each column of a row to its value, the largest first. The sum plus the intercept is [`Linear::score`].
     pub fn explain(&self, row: Row<'_>) -> Vec<(u32, f64)> {
         let mut parts: Vec<(u32, f64)> =
             row.iter().map(|(j, value)| (j, f64::from(value) * self.weights[j as usize])).collect();
@@ -91,7 +82,7 @@ impl Linear {
     }
 }
 
-/// What both solvers ask of their input.
+/// Checks the input of all solvers.
 fn check(x: &Csr, targets: usize, weights: Option<&[f64]>, params: &LinearParams) -> Result<()> {
     ensure!(x.rows() == targets, "{} rows of features, but {targets} targets", x.rows());
     ensure!(x.rows() > 0, "a linear model cannot be fitted on no rows");

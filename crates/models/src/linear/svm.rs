@@ -14,7 +14,7 @@ use super::{Convergence, Linear, LinearParams};
 use crate::sparse::Csr;
 use inkstone_base::job::Ctx;
 
-/// What a row on the wrong side costs.
+/// The cost of a row on the wrong side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -22,7 +22,7 @@ pub enum SvmLoss {
     /// The square of how far it is from the right side.
     #[default]
     SquaredHinge,
-    /// How far it is from the right side.
+    /// The distance from the right side.
     Hinge,
 }
 
@@ -98,13 +98,13 @@ pub fn svm(
         }
         if top - bottom <= shrink_goal {
             // What was passed over has its say before the end is believed.
-            let whole = active.len() == all.len();
+            let all_active = active.len() == all.len();
             convergence.gradient = gap(x, &sign, &cost, &softness, &dual, (&w, b), loss);
             if convergence.gradient <= params.tolerance {
                 convergence.converged = true;
                 break;
             }
-            if whole {
+            if all_active {
                 shrink_goal *= 0.1;
             }
             active.clone_from(&all);

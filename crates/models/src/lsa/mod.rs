@@ -15,7 +15,6 @@ use super::svd::{project, truncated};
 use super::{Analyzer, Fields, Row, SparseRows, SvdParams, Vectorizer};
 use inkstone_base::job::Ctx;
 
-/// A fitted model.
 #[derive(Clone, Debug)]
 pub struct Lsa {
     vectorizer: Vectorizer,
@@ -50,12 +49,10 @@ impl Lsa {
         &self.vectorizer
     }
 
-    /// Number of dimensions.
     pub fn dim(&self) -> usize {
         self.params.dim
     }
 
-    /// Names of the dimensions.
     pub fn components(&self) -> Vec<String> {
         component_names(self.dim())
     }
@@ -215,14 +212,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_decomposed_says_why_and_what_to_do() {
-        let said = |docs: &[&str], dim| {
+        let error_of = |docs: &[&str], dim| {
             let docs: Vec<String> = docs.iter().map(|doc| doc.to_string()).collect();
             fit(&docs, dim, 1).map(|_| String::new()).unwrap_or_else(|error| format!("{error:#}"))
         };
-        assert!(said(&[], 2).contains("no vocabulary"));
-        let one = said(&["增长 回购"], 2);
+        assert!(error_of(&[], 2).contains("no vocabulary"));
+        let one = error_of(&["增长 回购"], 2);
         assert!(one.contains("1 documents with 2 terms") && one.contains("--dim from 1 to 1"), "{one}");
-        let alike = said(&["增长 回购", "增长 回购", "减持"], 3);
+        let alike = error_of(&["增长 回购", "增长 回购", "减持"], 3);
         assert!(alike.contains("rank 2") && alike.contains("--dim from 1 to 2"), "{alike}");
     }
 }

@@ -18,13 +18,13 @@ pub struct Bleu {
     pub score: f64,
     /// Percentages of sequences of 1 to 4 tokens that stand in the reference, smoothed.
     pub precisions: [f64; ORDER],
-    /// What a text shorter than its reference is multiplied by.
+    /// The brevity penalty: the factor of a text shorter than its reference.
     pub brevity: f64,
 }
 
-/// What is counted over the pairs of a corpus.
+/// The counts over the pairs of a corpus.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+struct NgramMatches {
     found: [u64; ORDER],
     all: [u64; ORDER],
     written: u64,
@@ -33,7 +33,7 @@ struct Counts {
 
 /// BLEU of a corpus: pairs of what was written and its reference, as tokens.
 pub fn corpus_bleu<'t, T: AsRef<str> + 't>(pairs: impl IntoIterator<Item = (&'t [T], &'t [T])>) -> Bleu {
-    let mut counts = Counts::default();
+    let mut counts = NgramMatches::default();
     for (written, reference) in pairs {
         counts.add(written, reference);
     }
@@ -42,12 +42,12 @@ pub fn corpus_bleu<'t, T: AsRef<str> + 't>(pairs: impl IntoIterator<Item = (&'t 
 
 /// BLEU of one text against its reference.
 pub fn sentence_bleu<T: AsRef<str>>(written: &[T], reference: &[T]) -> Bleu {
-    let mut counts = Counts::default();
+    let mut counts = NgramMatches::default();
     counts.add(written, reference);
     counts.bleu(true)
 }
 
-impl Counts {
+impl NgramMatches {
     fn add<T: AsRef<str>>(&mut self, written: &[T], reference: &[T]) {
         self.written += written.len() as u64;
         self.reference += reference.len() as u64;

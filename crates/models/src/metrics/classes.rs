@@ -18,7 +18,6 @@ pub struct Average {
 /// The figures of one class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassFigures {
-    /// Its name.
     pub label: String,
     /// Share of the rows called so that are so.
     pub precision: f64,
@@ -33,7 +32,7 @@ pub struct ClassFigures {
 }
 
 impl ClassFigures {
-    pub(super) fn of(label: &str, hits: Hits) -> ClassFigures {
+    pub(super) fn new(label: &str, hits: Hits) -> ClassFigures {
         ClassFigures {
             label: label.to_owned(),
             precision: hits.precision(),
@@ -48,7 +47,6 @@ impl ClassFigures {
 /// A report on predicted classes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassReport {
-    /// Rows.
     pub documents: u64,
     /// Share of rows called rightly.
     pub accuracy: f64,
@@ -72,7 +70,7 @@ pub struct ClassReport {
 impl ClassReport {
     /// Compares called with true classes, both numbers of `names`. A class that is neither there nor called has its line
     /// of zeros, but does not enter the macro average.
-    pub fn of(truth: &[u32], called: &[u32], names: &[String]) -> ClassReport {
+    pub fn new(truth: &[u32], called: &[u32], names: &[String]) -> ClassReport {
         let k = names.len();
         let mut confusion = vec![vec![0u64; k]; k];
         for (&t, &c) in truth.iter().zip(called) {
@@ -98,7 +96,7 @@ impl ClassReport {
             micro_average: Hits::pooled(&hits),
             weighted_average: Hits::average(hits.iter().map(|&h| (h.support(), h))),
             mcc: ratio(right * n - dot(&row, &column), (rows * columns).sqrt()),
-            classes: names.iter().zip(&hits).map(|(name, &h)| ClassFigures::of(name, h)).collect(),
+            classes: names.iter().zip(&hits).map(|(name, &h)| ClassFigures::new(name, h)).collect(),
             confusion,
         }
     }

@@ -8,7 +8,6 @@ use super::{Hits, ratio};
 /// A report on predicted sets of labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabelReport {
-    /// Rows.
     pub documents: u64,
     /// Share of rows whose labels were met exactly (scikit-learn's accuracy of several labels).
     pub exact: f64,
@@ -23,13 +22,12 @@ pub struct LabelReport {
     /// Mean weighted by the rows of each label.
     #[serde(rename = "weighted")]
     pub weighted_average: Average,
-    /// Label by label.
     pub labels: Vec<ClassFigures>,
 }
 
 impl LabelReport {
     /// Compares predicted with true sets, both ascending numbers of `names`.
-    pub fn of(truth: &[Vec<u32>], called: &[Vec<u32>], names: &[String]) -> LabelReport {
+    pub fn new(truth: &[Vec<u32>], called: &[Vec<u32>], names: &[String]) -> LabelReport {
         let mut hits = vec![Hits::default(); names.len()];
         for (truth, called) in truth.iter().zip(called) {
             for &t in truth {
@@ -52,7 +50,7 @@ impl LabelReport {
             micro_average: Hits::pooled(&hits),
             macro_average: Hits::average(hits.iter().map(|&h| (1.0, h))),
             weighted_average: Hits::average(hits.iter().map(|&h| (h.support(), h))),
-            labels: names.iter().zip(&hits).map(|(name, &h)| ClassFigures::of(name, h)).collect(),
+            labels: names.iter().zip(&hits).map(|(name, &h)| ClassFigures::new(name, h)).collect(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How good predictions are: reports on classes, on sets of labels and on values, as scikit-learn defines their figures.
+//! Measures of predictions: reports on classes, on sets of labels and on values, as scikit-learn defines their figures.
 //!
 //! What divides by zero is 0 in precision, recall and F1 (scikit-learn's `zero_division=0`) and `None` where a measure has no
 //! meaning (an area under the curve of one class). Logarithms are natural. Probabilities are rows of one number a class.
@@ -94,7 +94,7 @@ mod tests {
     fn class_reports_equal_those_of_scikit_learn() {
         for case in Reference::read().all["reports"].as_array().unwrap() {
             let (truth, called): (Vec<u32>, Vec<u32>) = (read(&case["truth"]), read(&case["called"]));
-            let report = ClassReport::of(&truth, &called, &names(4));
+            let report = ClassReport::new(&truth, &called, &names(4));
             assert!(near(report.accuracy, read(&case["accuracy"])) && near(report.mcc, read(&case["mcc"])));
             assert!(same(report.macro_average, read(&case["macro"])), "{report:?}");
             assert!(same(report.weighted_average, read(&case["weighted"])));
@@ -107,7 +107,7 @@ mod tests {
     fn probability_reports_equal_those_of_scikit_learn() {
         for case in Reference::read().all["probabilities"].as_array().unwrap() {
             let p: Vec<Vec<f64>> = read(&case["p"]);
-            let report = ProbabilityReport::of(&read::<Vec<u32>>(&case["truth"]), &p.concat(), read(&case["classes"]));
+            let report = ProbabilityReport::new(&read::<Vec<u32>>(&case["truth"]), &p.concat(), read(&case["classes"]));
             assert!(near(report.log_loss, read(&case["log_loss"])), "{}", report.log_loss);
             assert!(near(report.brier, read(&case["brier"])), "{}", report.brier);
             assert!(near(report.auc.unwrap(), read(&case["auc"])));
@@ -123,7 +123,7 @@ mod tests {
             let rows: Vec<Vec<u32>> = read(&of[name]);
             rows.iter().map(|row| (0..).zip(row).filter(|(_, has)| **has == 1).map(|(l, _)| l).collect()).collect()
         };
-        let report = LabelReport::of(&sets("truth"), &sets("called"), &names(5));
+        let report = LabelReport::new(&sets("truth"), &sets("called"), &names(5));
         assert!(same(report.micro_average, read(&of["micro"])));
         assert!(same(report.macro_average, read(&of["macro"])));
         assert!(same(report.weighted_average, read(&of["weighted"])));
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(area_under_curve(&[0.1, 0.5, 0.5, 0.9], &[false, false, true, true]), Some(0.875));
         assert_eq!(r_squared(&[1.0, 2.0, 3.0], &[1.0, 2.0, 3.0]), Some(1.0));
         assert_eq!(r_squared(&[2.0, 2.0, 2.0], &[1.0, 2.0, 3.0]), Some(0.0));
-        let report = ValueReport::of(&[1.0, 2.0, 4.0], &[1.0, 3.0, 3.0]);
+        let report = ValueReport::new(&[1.0, 2.0, 4.0], &[1.0, 3.0, 3.0]);
         assert_eq!((report.documents, report.mse, report.mae), (3, 2.0 / 3.0, 2.0 / 3.0));
     }
 
@@ -147,7 +147,7 @@ mod tests {
     fn a_reliability_table_sums_up_to_the_calibration_error() {
         // Two rows at 0.15 of which none is so, two at 0.95 of which one is: (0.15 + 0.45) / 2.
         let p = [0.85, 0.15, 0.85, 0.15, 0.05, 0.95, 0.05, 0.95];
-        let report = ProbabilityReport::of(&[0, 0, 1, 0], &p, 2);
+        let report = ProbabilityReport::new(&[0, 0, 1, 0], &p, 2);
         let bins: Vec<(f64, u64, f64)> =
             report.reliability.iter().map(|b| (b.from, b.documents, b.frequency)).collect();
         assert_eq!(bins, [(0.1, 2, 0.0), (0.9, 2, 0.5)]);
@@ -157,6 +157,6 @@ mod tests {
     #[test]
     fn an_area_needs_every_class() {
         let p = [0.5, 0.3, 0.2, 0.1, 0.8, 0.1];
-        assert_eq!(ProbabilityReport::of(&[0, 1], &p, 3).auc, None);
+        assert_eq!(ProbabilityReport::new(&[0, 1], &p, 3).auc, None);
     }
 }

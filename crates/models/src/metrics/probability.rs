@@ -1,4 +1,4 @@
-//! How far probabilities can be trusted: log loss, Brier score, area under the curve, and the reliability table.
+//! Measures of probabilities: log loss, Brier score, area under the curve, and the reliability table.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,6 @@ pub struct ProbabilityReport {
 pub struct Bin {
     /// Lowest probability of the bin; it reaches to the next bin's.
     pub from: f64,
-    /// Rows in it.
     pub documents: u64,
     /// Their mean probability.
     pub probability: f64,
@@ -38,7 +37,7 @@ pub struct Bin {
 
 impl ProbabilityReport {
     /// Judges probabilities `[rows, classes]` against the true classes.
-    pub fn of(truth: &[u32], probabilities: &[f64], classes: usize) -> ProbabilityReport {
+    pub fn new(truth: &[u32], probabilities: &[f64], classes: usize) -> ProbabilityReport {
         let rows = || truth.iter().zip(probabilities.chunks(classes));
         let n = truth.len().max(1) as f64;
         let log_loss =

@@ -28,7 +28,7 @@ pub struct Rouge {
 }
 
 impl Overlap {
-    fn of(common: u64, written: usize, reference: usize) -> Overlap {
+    fn new(common: u64, written: usize, reference: usize) -> Overlap {
         let precision = common as f64 / written.max(1) as f64;
         let recall = common as f64 / reference.max(1) as f64;
         let f1 = if common == 0 { 0.0 } else { 2.0 * precision * recall / (precision + recall) };
@@ -46,10 +46,10 @@ impl Overlap {
 pub fn rouge<T: AsRef<str>>(written: &[T], reference: &[T]) -> Rouge {
     let by = |order: usize| {
         let count = |tokens: &[T]| (tokens.len() + 1).saturating_sub(order);
-        Overlap::of(common(written, reference, order), count(written), count(reference))
+        Overlap::new(common(written, reference, order), count(written), count(reference))
     };
     let longest = longest_common(written, reference);
-    Rouge { rouge1: by(1), rouge2: by(2), rouge_l: Overlap::of(longest, written.len(), reference.len()) }
+    Rouge { rouge1: by(1), rouge2: by(2), rouge_l: Overlap::new(longest, written.len(), reference.len()) }
 }
 
 /// The mean over summaries, each kind and share by itself; 0 of none.

@@ -7,23 +7,18 @@ use inkstone_base::stats::{mean, pearson, spearman};
 /// A report on predicted values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ValueReport {
-    /// Rows.
     pub documents: u64,
-    /// Mean squared error.
     pub mse: f64,
-    /// Mean absolute error.
     pub mae: f64,
     /// Share of the variance that is explained; below 0 when worse than the mean, `None` when the truth does not vary.
     pub r2: Option<f64>,
-    /// Pearson's correlation.
     pub pearson: Option<f64>,
-    /// Spearman's correlation.
     pub spearman: Option<f64>,
 }
 
 impl ValueReport {
     /// Compares fitted with true values.
-    pub fn of(truth: &[f64], fitted: &[f64]) -> ValueReport {
+    pub fn new(truth: &[f64], fitted: &[f64]) -> ValueReport {
         let pearson = pearson(fitted, truth);
         ValueReport {
             documents: truth.len() as u64,
@@ -44,7 +39,6 @@ pub(crate) fn r_squared(fitted: &[f64], y: &[f64]) -> Option<f64> {
     (all > 0.0).then(|| 1.0 - left / all)
 }
 
-/// Spearman's correlation.
 pub(crate) fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     let correlation = spearman(a, b);
     (!correlation.is_nan()).then_some(correlation)

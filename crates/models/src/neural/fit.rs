@@ -21,29 +21,21 @@ use inkstone_base::job::Ctx;
 /// Numbers of a gradient that a thread sums at once.
 const NUMBERS: usize = 1 << 14;
 
-/// How a network is trained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FitParams {
-    /// Passes over the examples at the most. Default 5.
-    pub epochs: usize,
-    /// Examples a step: predicted words, windows or documents. Default 256.
-    pub batch: usize,
-    /// Rate of learning, of Adam's steps. Default 0.001.
-    pub lr: f64,
-    /// Euclidean length that the gradient of a batch is shortened to; 0 never. Default 5.
-    pub clip: f64,
-    /// Epochs in a row without a better loss on held-out documents after which training ends; each goes back to the best
-    /// weights and halves the rate. Default 2.
-    pub patience: usize,
-    /// Share of the documents that is held out for this, of language models the last ones; 0: none, and all epochs are run.
-    /// Default 0.05.
-    pub held_out_share: f64,
-}
-
-impl Default for FitParams {
-    fn default() -> FitParams {
-        FitParams { epochs: 5, batch: 256, lr: 1e-3, clip: 5.0, patience: 2, held_out_share: 0.05 }
+params! {
+    /// Parameters of the training of a network.
+    pub struct FitParams {
+        /// Passes over the text at the most.
+        epochs: usize = 5, number("N", "feature.textnet.fit.epochs", help_heading = "Training");
+        /// Examples a step: predicted words, windows or documents.
+        batch: usize = 256, number("N", "feature.textnet.fit.batch", help_heading = "Training");
+        /// Rate of learning, of Adam's steps.
+        lr: f64 = 1e-3, number("X", "feature.textnet.fit.lr", help_heading = "Training");
+        /// Length that the gradient of a batch is shortened to; 0 never.
+        clip: f64 = 5.0, number("X", "feature.textnet.fit.clip", help_heading = "Training");
+        /// Epochs in a row without a better loss on held-out documents that end the training; each halves the rate.
+        patience: usize = 2, number("N", "feature.textnet.fit.patience", help_heading = "Training");
+        /// Share of the documents, the last ones, held out to see when to stop; 0 runs all epochs.
+        held_out_share: f64 = 0.05, number("SHARE", "feature.textnet.fit.held_out_share", help_heading = "Training");
     }
 }
 
@@ -61,12 +53,10 @@ impl FitParams {
     }
 }
 
-/// What an epoch brought.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochFigures {
     /// From 1.
     pub epoch: usize,
-    /// Rate of learning.
     pub lr: f64,
     /// Mean loss of an example while its weights were changing.
     pub loss: f64,
@@ -74,9 +64,9 @@ pub struct EpochFigures {
     pub held_out: Option<f64>,
 }
 
-/// What is trained.
+/// A network that can be trained.
 pub(crate) trait Network: Sync {
-    /// What one graph works on.
+    /// The input of one graph.
     type Piece: Send + Sync;
 
     /// Batches of an epoch.
@@ -104,9 +94,9 @@ pub(crate) trait Network: Sync {
     fn held_out(&self, weights: &Weights, ctx: &Ctx) -> Result<Option<f64>>;
 }
 
-/// Where training stands after an epoch.
+/// The state of training after an epoch.
 #[derive(Clone)]
-pub(crate) struct State {
+pub(crate) struct FitState {
     pub weights: Weights,
     pub best: Weights,
     pub(crate) best_loss: Option<f64>,
@@ -127,7 +117,7 @@ struct Figures {
     epochs: Vec<EpochFigures>,
 }
 
-impl State {
+impl FitState {
     /// Takes up what an interrupted training of the same left.
     fn resume(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let Some(file) = checkpoint.read()? else { return Ok(()) };
@@ -141,7 +131,7 @@ impl State {
 
     fn keep(&self, checkpoint: &Checkpoint) -> Result<()> {
         let ((moments, steps), (best_moments, best_steps)) = (self.weights.memory(), self.best.memory());
-        let State { best_loss, worse, lr, ref epochs, .. } = *self;
+        let FitState { best_loss, worse, lr, ref epochs, .. } = *self;
         let state = json!(Figures { steps, best_steps, best_loss, worse, lr, epochs: epochs.clone() });
         let values =
             |weights: &Weights| weights.all.iter().flat_map(|w| w.values.iter().copied()).collect::<Vec<f32>>();
@@ -174,7 +164,7 @@ pub(crate) fn fit<N: Network>(
     ctx: &Ctx,
 ) -> Result<(Weights, Vec<EpochFigures>)> {
     let (best, lr) = (weights.clone(), params.lr);
-    let mut state = State { weights, best, best_loss: None, worse: 0, lr, epochs: Vec::new() };
+    let mut state = FitState { weights, best, best_loss: None, worse: 0, lr, epochs: Vec::new() };
     if let Some(checkpoint) = checkpoint {
         state.resume(checkpoint)?;
     }
@@ -202,7 +192,7 @@ fn draws(seed: u64, epoch: usize, batch: usize) -> ChaCha8Rng {
     rng
 }
 
-fn epoch<N: Network>(network: &N, state: &mut State, params: &FitParams, ctx: &Ctx) -> Result<()> {
+fn epoch<N: Network>(network: &N, state: &mut FitState, params: &FitParams, ctx: &Ctx) -> Result<()> {
     let number = state.epochs.len() + 1;
     let order = network.order(&mut draws(ctx.seed(), number, u32::MAX as usize));
     let (mut sum, mut seen, mut carried) = (0.0, 0usize, Vec::new());

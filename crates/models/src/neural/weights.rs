@@ -18,7 +18,6 @@ const EPSILON: f32 = 1e-8;
 /// Rows that a thread steps at once.
 const ROWS: usize = 64;
 
-/// One matrix of weights.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Weight {
     /// Its section's name in files.
@@ -26,25 +25,24 @@ pub(crate) struct Weight {
     pub dim: usize,
     /// `[rows, dim]`, row by row.
     pub values: Vec<f32>,
-    /// Whether training leaves it as it is.
+    /// True if training leaves it as it is.
     pub fixed: bool,
     moments: [Vec<f32>; 2],
 }
 
 impl Weight {
     /// Takes numbers, `[rows, dim]` row by row.
-    pub(crate) fn of(name: &'static str, dim: usize, values: Vec<f32>) -> Weight {
+    pub(crate) fn new(name: &'static str, dim: usize, values: Vec<f32>) -> Weight {
         Weight { name, dim, values, fixed: false, moments: [Vec::new(), Vec::new()] }
     }
 
-    /// All zero.
     pub(crate) fn zeros(name: &'static str, rows: usize, dim: usize) -> Weight {
-        Weight::of(name, dim, vec![0.0; rows * dim])
+        Weight::new(name, dim, vec![0.0; rows * dim])
     }
 
     /// Evenly drawn from -bound to bound.
     pub(crate) fn uniform(name: &'static str, rows: usize, dim: usize, bound: f32, rng: &mut ChaCha8Rng) -> Weight {
-        Weight::of(name, dim, (0..rows * dim).map(|_| rng.random_range(-bound..bound)).collect())
+        Weight::new(name, dim, (0..rows * dim).map(|_| rng.random_range(-bound..bound)).collect())
     }
 
     /// Evenly drawn so that sums over `inputs` and gradients over `rows` keep their size (Glorot and Bengio 2010).
@@ -64,7 +62,7 @@ impl Weight {
             "section {name} has {} numbers, and {rows} x {dim} are needed; train the model again",
             values.len()
         );
-        Ok(Weight::of(name, dim, values.to_vec()))
+        Ok(Weight::new(name, dim, values.to_vec()))
     }
 }
 
@@ -81,7 +79,7 @@ impl Weights {
         Weights { all, steps: 0 }
     }
 
-    /// How many numbers there are to learn.
+    /// Number of parameters to learn.
     pub(crate) fn count(&self) -> usize {
         self.all.iter().filter(|weight| !weight.fixed).map(|weight| weight.values.len()).sum()
     }
@@ -157,7 +155,7 @@ impl Weights {
         }
     }
 
-    /// What a checkpoint holds besides the values: the moments by weight, and the steps.
+    /// The state of a checkpoint besides the values: the moments by weight, and the steps.
     pub(crate) fn memory(&self) -> (Vec<f32>, i32) {
         let moments = self.all.iter().flat_map(|weight| {
             let zeros = if weight.moments[0].is_empty() { 2 * weight.values.len() } else { 0 };
@@ -182,14 +180,14 @@ impl Weights {
     }
 }
 
-/// What a graph reads of one weight.
+/// The part of one weight that a graph reads.
 pub(crate) struct Leaf {
     tensor: Tensor,
     /// The rows of the weight that it has, ascending; none for all.
     rows: Option<Vec<u32>>,
 }
 
-/// What a graph reads of all weights.
+/// The parts of all weights that a graph reads.
 pub(crate) struct Leaves(Vec<Leaf>);
 
 impl Leaves {
@@ -199,8 +197,8 @@ impl Leaves {
         Leaves(tensors.iter().map(|tensor| Leaf { tensor: tensor.clone(), rows: None }).collect())
     }
 
-    /// All that is there of a weight.
-    pub(crate) fn whole(&self, weight: usize) -> &Tensor {
+    /// The matrix of a weight, as far as it is there.
+    pub(crate) fn matrix(&self, weight: usize) -> &Tensor {
         &self.0[weight].tensor
     }
 
@@ -255,10 +253,10 @@ mod tests {
 
     #[test]
     fn a_step_touches_the_rows_that_were_read_and_goes_down_by_the_rate() {
-        let mut weights = Weights::new(vec![Weight::of("w", 2, vec![1.0; 6]), Weight::of("b", 1, vec![0.5])]);
+        let mut weights = Weights::new(vec![Weight::new("w", 2, vec![1.0; 6]), Weight::new("b", 1, vec![0.5])]);
         let leaves = weights.leaves(vec![Some(vec![0, 2]), None]).unwrap();
         let rows = leaves.rows(0, &[2, 2]).unwrap();
-        let loss = (rows.sum_all().unwrap() + leaves.whole(1).sum_all().unwrap()).unwrap();
+        let loss = (rows.sum_all().unwrap() + leaves.matrix(1).sum_all().unwrap()).unwrap();
         let gradients = leaves.gradients(&loss).unwrap();
         assert_eq!(gradients, [vec![0.0, 0.0, 2.0, 2.0], vec![1.0]]);
         weights.step(&leaves, &gradients, 0.1);

@@ -8,7 +8,6 @@ use candle_core::Tensor;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::{Deserialize, Serialize};
 
 use super::fit::{EpochFigures, FitParams, Network, fit};
 use super::relu;
@@ -25,24 +24,17 @@ const PIECE: usize = 128;
 /// Bound of the vectors that training begins with.
 const START: f32 = 0.1;
 
-/// Parameters of the ranking of windows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct WindowParams {
-    /// Values of a word vector. Default 50.
-    pub dim: usize,
-    /// Words on each side of the middle one. Default 5.
-    pub window: usize,
-    /// Units of the hidden layer. Default 100.
-    pub hidden: usize,
-    /// How it is trained. Nothing is held out.
-    pub fit: FitParams,
-}
-
-impl Default for WindowParams {
-    fn default() -> WindowParams {
-        let fit = FitParams { batch: 1024, held_out_share: 0.0, ..FitParams::default() };
-        WindowParams { dim: 50, window: 5, hidden: 100, fit }
+params! {
+    /// Parameters of the ranking of windows.
+    pub struct WindowParams {
+        /// Values of a word vector.
+        dim: usize = 50, number("N", "--dim");
+        /// Words on each side of the middle one.
+        window: usize = 5, number("N", "--window");
+        /// Units of the hidden layer.
+        hidden: usize = 100, number("N", "--dim");
+        /// Training. Nothing is held out.
+        fit: FitParams = FitParams { batch: 1024, held_out_share: 0.0, ..FitParams::default() }, arg(skip);
     }
 }
 
@@ -89,7 +81,7 @@ struct Windows<'a> {
 }
 
 /// Some windows, then the same with another middle word: `[2, windows, width]`.
-struct Piece {
+struct WindowPiece {
     words: Vec<u32>,
 }
 
@@ -111,7 +103,7 @@ impl Windows<'_> {
 }
 
 impl Network for Windows<'_> {
-    type Piece = Piece;
+    type Piece = WindowPiece;
 
     fn batches(&self) -> usize {
         self.length()
@@ -127,7 +119,7 @@ impl Network for Windows<'_> {
         order
     }
 
-    fn batch(&self, order: &[u32], number: usize, _: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<Piece> {
+    fn batch(&self, order: &[u32], number: usize, _: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<WindowPiece> {
         let places = (0..self.params.fit.batch).map(|stream| stream * self.length() + order[number] as usize);
         let places: Vec<usize> =
             places.filter(|&p| self.numbers.get(p).is_some_and(|&word| word < self.words)).collect();
@@ -142,25 +134,25 @@ impl Network for Windows<'_> {
                 *middle = drawn + u32::from(drawn >= *middle);
             }
             words.extend(other);
-            Piece { words }
+            WindowPiece { words }
         };
         places.chunks(PIECE).map(piece).collect()
     }
 
-    fn reads(&self, pieces: &[Piece]) -> Vec<Option<Vec<u32>>> {
+    fn reads(&self, pieces: &[WindowPiece]) -> Vec<Option<Vec<u32>>> {
         vec![Some(distinct(pieces.iter().flat_map(|piece| piece.words.iter().copied()))), None, None, None]
     }
 
-    fn loss(&self, leaves: &Leaves, piece: &Piece) -> Result<(Tensor, Vec<f32>)> {
+    fn loss(&self, leaves: &Leaves, piece: &WindowPiece) -> Result<(Tensor, Vec<f32>)> {
         let (width, n) = (self.params.width(), self.size(piece));
         let x = leaves.rows(VECTORS, &piece.words)?.reshape((2 * n, width * self.params.dim))?;
-        let inner = x.matmul(&leaves.whole(HIDDEN).t()?)?.broadcast_add(leaves.whole(BIAS))?.tanh()?;
-        let scores = inner.matmul(&leaves.whole(SCORE).t()?)?;
+        let inner = x.matmul(&leaves.matrix(HIDDEN).t()?)?.broadcast_add(leaves.matrix(BIAS))?.tanh()?;
+        let scores = inner.matmul(&leaves.matrix(SCORE).t()?)?;
         let margin = (scores.narrow(0, n, n)? - scores.narrow(0, 0, n)?)?;
         Ok((relu(&(margin + 1.0)?)?.sum_all()?, Vec::new()))
     }
 
-    fn size(&self, piece: &Piece) -> usize {
+    fn size(&self, piece: &WindowPiece) -> usize {
         piece.words.len() / self.params.width() / 2
     }
 

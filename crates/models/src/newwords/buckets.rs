@@ -16,20 +16,20 @@ use inkstone_base::disk;
 /// As a power of 2; about the square root of the places of a large corpus.
 const BUCKETS: u32 = 10;
 
-/// Which bucket holds what begins with the first two characters of `place`.
+/// The bucket of what begins with the first two characters of `place`.
 pub(super) fn bucket_of(place: Place) -> usize {
     let two = (place >> 96) as u32;
     (two.wrapping_mul(0x9E37_79B1) >> (u32::BITS - BUCKETS)) as usize
 }
 
 /// Places as they come in.
-pub(super) struct Buckets {
+pub(super) struct PlaceBuckets {
     held: Vec<Vec<Place>>,
     /// Places held, and how many may be.
     count: usize,
     limit: usize,
     spilled: Option<Spill>,
-    /// How often each character stands at a place.
+    /// The number of places at which each character stands.
     characters: Vec<u64>,
     places: u64,
 }
@@ -41,10 +41,10 @@ struct Spill {
     ranges: Vec<Vec<Range<usize>>>,
 }
 
-impl Buckets {
+impl PlaceBuckets {
     /// Holds up to `limit` places in memory.
-    pub(super) fn new(limit: usize) -> Buckets {
-        Buckets {
+    pub(super) fn new(limit: usize) -> PlaceBuckets {
+        PlaceBuckets {
             held: vec![Vec::new(); 1 << BUCKETS],
             count: 0,
             limit: limit.max(1),
@@ -93,7 +93,6 @@ impl Buckets {
         Ok(())
     }
 
-    /// Ends the intake.
     pub(super) fn finish(mut self) -> Result<Filled> {
         let spilled = match self.spilled.take() {
             None => None,
@@ -110,14 +109,13 @@ impl Buckets {
 pub(super) struct Filled {
     held: Vec<Vec<Place>>,
     spilled: Option<(Mmap, Vec<Vec<Range<usize>>>)>,
-    /// How often each character stands at a place.
+    /// The number of places at which each character stands.
     pub(super) characters: Vec<u64>,
     /// Places in all.
     pub(super) places: u64,
 }
 
 impl Filled {
-    /// Number of buckets.
     pub(super) fn len(&self) -> usize {
         self.held.len()
     }

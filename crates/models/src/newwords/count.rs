@@ -6,7 +6,7 @@
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
-use super::buckets::{Buckets, bucket_of};
+use super::buckets::{PlaceBuckets, bucket_of};
 use super::grams::{self, DIGIT, LONGEST, Place, before, character, is_letter, prefix};
 use inkstone_base::job::{Cancelled, Ctx};
 
@@ -31,7 +31,7 @@ impl Gram {
 
 /// Takes in text and counts its n-grams.
 pub struct GramCounter {
-    buckets: Buckets,
+    buckets: PlaceBuckets,
     max_len: usize,
     min_count: u64,
 }
@@ -44,7 +44,6 @@ pub struct Places {
 }
 
 impl Places {
-    /// Takes in a text.
     pub fn read(&mut self, text: &str) {
         grams::places(text, &mut self.run, &mut self.places);
     }
@@ -59,7 +58,7 @@ impl GramCounter {
             "words of up to {max_len} characters cannot be looked for: --max-len is 2 to {LONGEST}"
         );
         ensure!(min_count >= 2, "a word is something that comes back: --min-count is 2 at the least");
-        Ok(GramCounter { buckets: Buckets::new(memory / size_of::<Place>()), max_len, min_count })
+        Ok(GramCounter { buckets: PlaceBuckets::new(memory / size_of::<Place>()), max_len, min_count })
     }
 
     /// Adds text in any order: the counts are the same.
@@ -93,7 +92,6 @@ impl GramCounter {
 
 /// The frequent n-grams of a corpus.
 pub struct Grams {
-    /// Sorted within each bucket.
     pub(super) buckets: Vec<Vec<Gram>>,
     characters: Vec<u64>,
     /// Places in all.
@@ -103,7 +101,7 @@ pub struct Grams {
 }
 
 impl Grams {
-    /// How often the first `len` characters of `key` occur; 0 for what is not frequent.
+    /// The count of the first `len` characters of `key`; 0 for what is not frequent.
     pub(super) fn count(&self, key: Place, len: usize) -> u64 {
         if len == 1 {
             return self.characters[usize::from(character(key, 0))];

@@ -17,7 +17,7 @@ pub(super) type Place = u128;
 /// Stands for any digit beside a run.
 pub(super) const DIGIT: u16 = 1;
 
-/// Whether a word may hold this character.
+/// True if a word may hold this character.
 fn code(c: char) -> Option<u16> {
     match c {
         '\u{4E00}'..='\u{9FFF}' | '\u{3400}'..='\u{4DBF}' | 'a'..='z' | 'A'..='Z' => Some(c as u16),
@@ -25,7 +25,7 @@ fn code(c: char) -> Option<u16> {
     }
 }
 
-/// Whether this is a Latin letter; a run of them is never cut.
+/// True if this is a Latin letter; a run of them is never cut.
 pub(super) fn is_letter(code: u16) -> bool {
     (DIGIT + 1..0x80).contains(&code)
 }
@@ -64,7 +64,6 @@ pub(super) fn prefix(place: Place, len: usize) -> Place {
     place & !(Place::MAX >> (CHARACTER * len as u32))
 }
 
-/// The character at `i`.
 pub(super) fn character(place: Place, i: usize) -> u16 {
     (place >> (Place::BITS - CHARACTER * (i as u32 + 1))) as u16
 }
@@ -88,7 +87,7 @@ pub(super) fn text(place: Place, len: usize) -> String {
 mod tests {
     use super::*;
 
-    fn of(text_: &str) -> Vec<(String, char)> {
+    fn gram_texts(text_: &str) -> Vec<(String, char)> {
         let mut out = Vec::new();
         places(text_, &mut Vec::new(), &mut out);
         let shown = |place: &Place| {
@@ -101,7 +100,7 @@ mod tests {
     #[test]
     fn places_know_seven_characters_and_the_one_before() {
         let expected = [("云启智联公司拟", '|'), ("启智联公司拟回", '云'), ("智联公司拟回购", '启')];
-        let found = of("云启智联公司拟回购");
+        let found = gram_texts("云启智联公司拟回购");
         assert_eq!(found[..3], expected.map(|(t, c)| (t.to_owned(), c)));
         assert_eq!(found[8], ("购".to_owned(), '回'));
     }
@@ -110,7 +109,7 @@ mod tests {
     fn marks_and_digits_end_runs_and_letters_are_never_cut() {
         // Digits are one neighbour, whichever they are.
         const DIGITS: char = '\u{1}';
-        let found: Vec<(String, char)> = of("买CXO概念2份，ETF");
+        let found: Vec<(String, char)> = gram_texts("买CXO概念2份，ETF");
         let expected =
             [("ETF", '|'), ("份", DIGITS), ("买CXO概念#", '|'), ("CXO概念#", '买'), ("概念#", 'O'), ("念#", '概')];
         let mut found: Vec<(&str, char)> = found.iter().map(|(t, c)| (t.as_str(), *c)).collect();

@@ -13,46 +13,29 @@ mod rules;
 mod select;
 
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
 
 pub use count::{GramCounter, Grams, Places};
 pub use select::{NewWord, Selection, select};
 
-/// Parameters of new-word discovery.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NewWordParams {
-    /// Characters of the longest word, 2 to 6. Default: 5.
-    pub max_len: usize,
-    /// Words that occur less often are left out. Default: 10.
-    pub min_count: u64,
-    /// Words in fewer documents are left out: what one document repeats is its own matter. Default: 3.
-    pub min_documents: u64,
-    /// Least PMI of the weakest cut, in nats. Default: 4.
-    pub min_pmi: f64,
-    /// Least entropy of the neighbours on either side, in nats. Default: 1.
-    pub min_entropy: f64,
-    /// Whether compounds of two and more dictionary words are kept (业绩 + 预告): as words of their own they hide their
-    /// parts. Default: false.
-    pub compounds: bool,
-    /// Words kept at the most, those with the highest score; 0 keeps all. Default: 0.
-    pub top: usize,
-    /// Memory for counting in MiB; what exceeds it goes to the disk. Default: 1024.
-    pub memory_mb: usize,
-}
-
-impl Default for NewWordParams {
-    fn default() -> NewWordParams {
-        NewWordParams {
-            max_len: 5,
-            min_count: 10,
-            min_documents: 3,
-            min_pmi: 4.0,
-            min_entropy: 1.0,
-            compounds: false,
-            top: 0,
-            memory_mb: 1024,
-        }
+params! {
+    /// Parameters of new-word discovery.
+    pub struct NewWordParams {
+        /// Characters of the longest word, 2 to 6.
+        max_len: usize = 5, number("N", "--max-len");
+        /// Leave out words that occur less often.
+        min_count: u64 = 10, number("N", "--count");
+        /// Leave out words in fewer documents.
+        min_documents: u64 = 3, number("N", "--count");
+        /// Least pointwise mutual information of a word's weakest cut, in nats.
+        min_pmi: f64 = 4.0, number("NATS", "--threshold");
+        /// Least entropy of the characters on either side of a word, in nats.
+        min_entropy: f64 = 1.0, number("NATS", "--threshold");
+        /// Keep compounds of dictionary words (业绩预告) as well.
+        compounds: bool = false, arg(long);
+        /// Keep at the most this many words, those with the highest score; 0 keeps all.
+        top: usize = 0, number("N", "--count");
+        /// Memory for counting in MiB; what exceeds it goes to the disk.
+        memory_mb: usize = 1024, number("MIB", "--memory", long = "memory");
     }
 }
 

@@ -22,7 +22,6 @@ const WITHIN: f64 = 0.8;
 /// A new word and its figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NewWord {
-    /// The word.
     pub word: String,
     /// Occurrences.
     pub count: u64,
@@ -32,15 +31,15 @@ pub struct NewWord {
     pub pmi: f64,
     /// The weakest cut, with a space between.
     pub weakest_cut: String,
-    /// How often the two sides of that cut occur.
+    /// Counts of the two sides of that cut.
     pub counts_of_parts: [u64; 2],
     /// Entropy of the characters before it, nats.
     pub left_entropy: f64,
     /// Entropy of the characters after it, nats.
     pub right_entropy: f64,
-    /// What words are ordered by: `(pmi + 2 x the lower entropy) x log10(count)`.
+    /// The score that orders words: `(pmi + 2 x the lower entropy) x log10(count)`.
     pub score: f64,
-    /// How the tokenizer cuts it without knowing it, with spaces between.
+    /// The pieces into which the tokenizer cuts the word without knowing it, with spaces between.
     pub cut_now: String,
     /// Frequency on the scale of jieba's dictionary with which it is cut whole.
     pub frequency: usize,
@@ -55,7 +54,7 @@ pub struct Selection {
     pub words: Vec<NewWord>,
     /// Frequent n-grams that were looked at.
     pub frequent: usize,
-    /// Those left out, by reason.
+    /// Candidates left out, by reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// Places of the corpus.
     pub places: u64,
@@ -172,24 +171,24 @@ fn weakest_cut(grams: &Grams, gram: &Gram) -> (f64, usize) {
     weakest
 }
 
-/// How often the two sides of a cut occur: at least as often as the whole, so both are known.
+/// Counts of the two sides of a cut. Both are at least that of the whole word, so both are known.
 fn sides(grams: &Grams, gram: &Gram, cut: usize) -> (u64, u64) {
     let len = gram.len();
     (grams.count(prefix(gram.key, cut), cut), grams.count(suffix(gram.key, cut, len), len - cut))
 }
 
-/// Whether each candidate is mostly a fragment of a longer candidate or of a longer word of the dictionary.
+/// True if each candidate is mostly a fragment of a longer candidate or of a longer word of the dictionary.
 fn fragments(grams: &Grams, candidates: &[Candidate], segmenter: &Segmenter, ctx: &Ctx) -> Result<Vec<bool>> {
     let numbers: FxHashMap<Place, usize> = candidates.iter().enumerate().map(|(i, c)| (c.gram.key, i)).collect();
     let wholes = ctx.install(|| {
         let buckets = grams.buckets.par_iter().map(|bucket| {
             ctx.check()?;
-            let whole = |gram: &&Gram| {
+            let is_word = |gram: &&Gram| {
                 let len = gram.len();
                 len > 2 && (numbers.contains_key(&gram.key) || segmenter.knows(&grams::text(gram.key, len)))
             };
             let mut within = Vec::new();
-            for gram in bucket.iter().filter(whole) {
+            for gram in bucket.iter().filter(is_word) {
                 let len = gram.len();
                 for (from, to) in (0..len).flat_map(|from| (from + 2..=len).map(move |to| (from, to))) {
                     let part = prefix(suffix(gram.key, from, len), to - from);

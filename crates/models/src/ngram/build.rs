@@ -3,12 +3,12 @@
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
-use super::index::{CONTEXT, Entry, Index, Order, ROOT, key};
+use super::index::{CONTEXT, Index, IndexEntry, Order, ROOT, key};
 use super::table::{halves, hash_of, is_empty, span, spread};
 
 /// An n-gram to be indexed.
 #[derive(Clone, Copy)]
-pub(super) struct Gram {
+pub(super) struct NewGram {
     /// Place of its context, as [`Builder::push`] gave it.
     pub(super) context: u32,
     /// Last word.
@@ -17,9 +17,8 @@ pub(super) struct Gram {
     pub(super) backoff: f32,
 }
 
-/// An index under way.
 pub(super) struct Builder {
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
     orders: Vec<Order>,
 }
 
@@ -42,11 +41,11 @@ impl Builder {
     }
 
     /// Adds the next order of `n` n-grams and gives the place of each.
-    pub(super) fn push(&mut self, n: usize, gram: impl Fn(usize) -> Gram + Sync) -> Result<Vec<u32>, Twice> {
+    pub(super) fn push(&mut self, n: usize, gram: impl Fn(usize) -> NewGram + Sync) -> Result<Vec<u32>, Twice> {
         let start = self.entries.len();
         self.entries.resize(start + n, [0; 5]);
         self.entries[start..].par_iter_mut().enumerate().for_each(|(i, slot)| {
-            let Gram { context, word, log10, backoff } = gram(i);
+            let NewGram { context, word, log10, backoff } = gram(i);
             *slot = entry(halves(key(context, word)), log10, backoff, i as u32);
         });
         self.entries[start..].par_sort_unstable_by_key(|e| (hash_of(e), e[4]));
@@ -66,18 +65,18 @@ impl Builder {
         Ok(places)
     }
 
-    /// What there is so far; contexts of the newest order are not told apart yet.
+    /// The orders so far; contexts of the newest order are not told apart yet.
     pub(super) fn index(&self) -> Index<'_> {
         Index::new(&self.entries, &self.orders).expect("a builder keeps its parts in order")
     }
 
     /// Gives the newest n-grams their next shorter contexts: the longest suffix is the word after the longest suffix of the
     /// context that has it, and one that serves as no context passes on its own.
-    fn tie(&mut self, start: usize, gram: impl Fn(usize) -> Gram + Sync) {
+    fn tie(&mut self, start: usize, gram: impl Fn(usize) -> NewGram + Sync) {
         let (below, newest) = self.entries.split_at_mut(start);
         let Some(index) = Index::new(below, &self.orders[..self.orders.len() - 1]) else { return };
         let next = |i: u32| {
-            let Gram { context, word, .. } = gram(i as usize);
+            let NewGram { context, word, .. } = gram(i as usize);
             let mut state = index.state(context);
             let suffix = loop {
                 state = index.shorter(state, index.look(state, word));
@@ -92,13 +91,13 @@ impl Builder {
     }
 
     /// Entries and orders, ready for [`Index::new`].
-    pub(super) fn finish(self) -> (Vec<Entry>, Vec<Order>) {
+    pub(super) fn finish(self) -> (Vec<IndexEntry>, Vec<Order>) {
         (self.entries, self.orders)
     }
 }
 
 /// An entry that serves as a context only if its back-off weight says something, until an n-gram continues it.
-fn entry([low, high]: [u32; 2], log10: f32, backoff: f32, next: u32) -> Entry {
+fn entry([low, high]: [u32; 2], log10: f32, backoff: f32, next: u32) -> IndexEntry {
     let serves = if backoff == 0.0 { 0 } else { CONTEXT };
     [low, high, (-log10.min(0.0)).to_bits() & !CONTEXT | serves, backoff.to_bits(), next]
 }

@@ -31,7 +31,7 @@ const LEAST_WORDS: usize = 1 << 10;
 /// Shares that are worked on, for each thread, before they are joined to what is done.
 const SHARES_A_THREAD: usize = 4;
 
-/// Where counting may spread.
+/// The memory and the folder that counting may use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Room {
     /// Memory for the ids of words and for sorting them, in megabytes (10^6 bytes); the vocabulary and the counts come on top.
@@ -55,7 +55,7 @@ pub struct Counter {
     scratch: PathBuf,
     interner: Interner,
     ids: Vec<u32>,
-    /// How often each word was seen in the runs.
+    /// Count of each word in the runs.
     words_in_runs: Vec<u64>,
     runs: Vec<Run>,
     tally: Tally,
@@ -100,7 +100,7 @@ impl Counter {
         Ok(())
     }
 
-    /// What was read so far.
+    /// The state of reading.
     pub fn tally(&self) -> Tally {
         self.tally
     }
@@ -110,7 +110,6 @@ impl Counter {
         self.runs.len()
     }
 
-    /// The counts.
     pub fn finish(mut self, ctx: &Ctx) -> Result<Counts> {
         let tally = self.tally;
         ensure!(tally.documents > 0, "there is no document to count: the input is empty");
@@ -199,7 +198,7 @@ impl Joined {
         Joined { levels, counts: vec![Vec::new(); order] }
     }
 
-    /// How often each word was seen.
+    /// Count of each word.
     fn words(&mut self, seen: &[u64]) {
         self.counts[0] = seen.iter().map(|&n| n.min(u64::from(u32::MAX)) as u32).collect();
     }
@@ -268,7 +267,7 @@ mod tests {
             for (gram, &count) in grams.iter().zip(&counts.counts[n]) {
                 let words: Vec<&str> = gram.iter().map(|&id| counts.words.get(id)).collect();
                 listed.insert(words.join(" "), count);
-                assert_eq!(counts.of(gram), count);
+                assert_eq!(counts.count(gram), count);
             }
             if let Some(next) = counts.trie.levels.get(n + 1) {
                 let children = |entry: u32| level.children(entry).map(|child| next.word[child]);

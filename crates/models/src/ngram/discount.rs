@@ -14,13 +14,13 @@ pub const FALLBACK: [f64; 3] = [0.5, 1.0, 1.5];
 pub struct Discounts {
     /// D1, D2, D3+.
     pub by_count: [f64; 3],
-    /// Whether they are [`FALLBACK`], since the closed form failed.
+    /// True if they are [`FALLBACK`], since the closed form failed.
     pub fallback: bool,
 }
 
 impl Discounts {
     /// The discounts for counts like these.
-    pub(super) fn of(counts: &[u32]) -> Discounts {
+    pub(super) fn new(counts: &[u32]) -> Discounts {
         let mut with = [0u64; 5];
         counts.iter().filter(|&&count| count < 5).for_each(|&count| with[count as usize] += 1);
         let n = with.map(|n| n as f64);
@@ -30,7 +30,7 @@ impl Discounts {
         if usable { Discounts { by_count, fallback: false } } else { Discounts { by_count: FALLBACK, fallback: true } }
     }
 
-    /// What is taken from a count.
+    /// The discount of a count.
     pub(super) fn from(self, count: u32) -> f64 {
         match count {
             0 => 0.0,
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn the_closed_form_is_chen_and_goodmans() {
         // Y = 10 / (10 + 8); D1 = 1 - 2 Y 4/10, D2 = 2 - 3 Y 2/4, D3+ = 3 - 4 Y 1/2.
-        let discounts = Discounts::of(&counts([10, 4, 2, 1]));
+        let discounts = Discounts::new(&counts([10, 4, 2, 1]));
         let y = 10.0 / 18.0;
         assert_eq!(discounts.by_count, [1.0 - 0.8 * y, 2.0 - 1.5 * y, 3.0 - 2.0 * y]);
         assert!(!discounts.fallback);
@@ -65,9 +65,9 @@ mod tests {
     fn where_the_closed_form_fails_the_fixed_discounts_stand_in() {
         // No n-gram seen once, twice, three times; and a D2 below 0.
         for with in [[0, 4, 2, 1], [10, 0, 2, 1], [10, 4, 0, 1], [10, 1, 8, 1]] {
-            assert_eq!(Discounts::of(&counts(with)), Discounts { by_count: FALLBACK, fallback: true }, "{with:?}");
+            assert_eq!(Discounts::new(&counts(with)), Discounts { by_count: FALLBACK, fallback: true }, "{with:?}");
         }
         // None seen four times is no failure: D3+ is 3.
-        assert_eq!(Discounts::of(&counts([10, 4, 2, 0])).by_count[2], 3.0);
+        assert_eq!(Discounts::new(&counts([10, 4, 2, 0])).by_count[2], 3.0);
     }
 }

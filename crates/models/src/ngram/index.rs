@@ -13,9 +13,9 @@ use super::table::{first_place, hash_of, is_empty, span};
 
 /// `[low, high]` half of the hash, log10 probability (negated; its sign bit says that it serves as a context), log10 back-off
 /// weight, place of the next shorter context.
-pub(super) type Entry = [u32; 5];
+pub(super) type IndexEntry = [u32; 5];
 
-/// Where an order's entries begin, and how many n-grams it has.
+/// The offset of an order's entries, and its number of n-grams.
 pub(super) type Order = [u64; 2];
 
 /// The empty context.
@@ -56,12 +56,10 @@ fn unkey(key: u64) -> (u32, u32) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
     pub(super) place: u32,
-    /// Words in it.
     pub(super) order: u32,
 }
 
 impl State {
-    /// Nothing before.
     pub(crate) const EMPTY: State = State { place: ROOT, order: 0 };
 }
 
@@ -81,7 +79,7 @@ pub struct Step {
 /// The n-grams of a model, in memory or in a mapped file.
 #[derive(Clone, Copy)]
 pub struct Index<'a> {
-    entries: &'a [Entry],
+    entries: &'a [IndexEntry],
     orders: &'a [Order],
 }
 
@@ -89,7 +87,7 @@ pub struct Index<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Look {
     hash: u64,
-    /// Where it lies, if it is not pushed further.
+    /// The place of an entry that is not pushed further.
     place: usize,
     /// The hash of what lies there.
     there: u64,
@@ -101,7 +99,7 @@ pub(super) struct Look {
 
 impl<'a> Index<'a> {
     /// None when the parts do not fit together.
-    pub(super) fn new(entries: &'a [Entry], orders: &'a [Order]) -> Option<Index<'a>> {
+    pub(super) fn new(entries: &'a [IndexEntry], orders: &'a [Order]) -> Option<Index<'a>> {
         let ends = orders.iter().skip(1).map(|order| order[0]).chain([entries.len() as u64]);
         let fits = |(order, end): (&Order, u64)| order[0].checked_add(order[1]).is_some_and(|e| e <= end);
         let begins = orders.first().is_some_and(|first| first[0] == 0 && first[1] > 2);
@@ -109,7 +107,6 @@ impl<'a> Index<'a> {
             .then_some(Index { entries, orders })
     }
 
-    /// The model's order.
     pub fn order(&self) -> usize {
         self.orders.len()
     }
@@ -179,7 +176,7 @@ impl<'a> Index<'a> {
         if look.shorter < state.place { self.state(look.shorter) } else { State::EMPTY }
     }
 
-    /// What an n-gram says that was found after a context.
+    /// The values of an n-gram that was found after a context.
     #[inline]
     pub(super) fn arrive(&self, place: u32, before: State) -> Step {
         let entry = &self.entries[place as usize];
@@ -218,8 +215,8 @@ impl<'a> Index<'a> {
         -f32::from_bits(self.entries[place as usize][2] & !CONTEXT)
     }
 
-    /// What it consists of: entries, and where each order begins.
-    pub(super) fn parts(&self) -> (&'a [Entry], &'a [Order]) {
+    /// The parts of the index: entries, and the offset of each order.
+    pub(super) fn parts(&self) -> (&'a [IndexEntry], &'a [Order]) {
         (self.entries, self.orders)
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Interner {
 
 impl Interner {
     /// A vocabulary with these words.
-    fn of(words: Words) -> Interner {
+    fn new(words: Words) -> Interner {
         let mut interner = Interner { slots: vec![(0, FREE); (4 * words.len()).next_power_of_two().max(64)], words };
         interner.fill();
         interner
@@ -100,7 +100,7 @@ impl Interner {
 
 impl Default for Interner {
     fn default() -> Interner {
-        Interner::of(Words::default())
+        Interner::new(Words::default())
     }
 }
 
@@ -117,14 +117,13 @@ pub struct Coder<'v> {
 pub struct Coded {
     /// `<s> words </s>` for each document.
     ids: Vec<u32>,
-    /// Where in `ids` a number stands for a word of `new`.
+    /// Places in `ids` of numbers that stand for words of `new`.
     open: Vec<u32>,
     /// Words that the vocabulary did not have.
     new: Words,
     pub(super) tally: Tally,
 }
 
-/// What was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Documents, empty ones included.
@@ -161,7 +160,7 @@ impl Tally {
 
 impl<'v> Coder<'v> {
     pub(super) fn new(known: &'v Interner) -> Coder<'v> {
-        Coder { known, new: Interner::of(Words::none()), ids: Vec::new(), open: Vec::new(), tally: Tally::default() }
+        Coder { known, new: Interner::new(Words::none()), ids: Vec::new(), open: Vec::new(), tally: Tally::default() }
     }
 
     /// Codes a document. Words written like the marks `<s>`, `</s>` and `<unk>` are left out, as `lmplz --skip_symbols` does.

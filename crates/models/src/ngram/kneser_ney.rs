@@ -33,7 +33,7 @@ pub fn kneser_ney(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram
     });
     let (discounts, mut log10, mut backoff) = ctx.install(|| -> Result<_, Cancelled> {
         let adjusted = adjust(&trie, counts, ctx)?;
-        let discounts: Vec<Discounts> = adjusted.par_iter().map(|counts| Discounts::of(counts)).collect();
+        let discounts: Vec<Discounts> = adjusted.par_iter().map(|counts| Discounts::new(counts)).collect();
         let (log10, backoff) = estimate(&trie, adjusted, &discounts, pruned.as_deref(), ctx)?;
         Ok((discounts, log10, backoff))
     })?;

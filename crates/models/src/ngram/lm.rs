@@ -7,11 +7,11 @@ use chrono::NaiveDateTime;
 use serde::Serialize;
 use serde_json::json;
 
-use super::build::{Builder, Gram};
-use super::index::{Entry, Index, Order};
+use super::build::{Builder, NewGram};
+use super::index::{Index, IndexEntry, Order};
 use super::model::Ngram;
 use super::params::NgramParams;
-use super::vocabulary::{self, Place, Vocabulary};
+use super::vocabulary::{self, TableSlot, Vocabulary};
 use super::words::Words;
 use crate::{ModelFile, ModelHeader, write_model};
 use inkstone_base::job::Ctx;
@@ -22,9 +22,8 @@ pub struct LanguageModel {
     parts: Parts,
 }
 
-/// What it consists of.
 enum Parts {
-    Memory { text: Vec<u8>, ends: Vec<u64>, table: Vec<Place>, entries: Vec<Entry>, orders: Vec<Order> },
+    Memory { text: Vec<u8>, ends: Vec<u64>, table: Vec<TableSlot>, entries: Vec<IndexEntry>, orders: Vec<Order> },
     Mapped(ModelFile),
 }
 
@@ -56,7 +55,7 @@ impl LanguageModel {
             for (context, children) in places.iter().zip(below.first_child.windows(2)) {
                 contexts[children[0] as usize..children[1] as usize].fill(*context);
             }
-            let gram = |i: usize| Gram {
+            let gram = |i: usize| NewGram {
                 context: contexts[i],
                 word: level.word[i],
                 log10: level.log10[i],
@@ -65,10 +64,10 @@ impl LanguageModel {
             let pushed = ctx.install(|| builder.push(level.word.len(), gram));
             places = pushed.ok().context("the n-grams of a trie are different from each other")?;
         }
-        LanguageModel::of(model.fitted_until, model.documents, &model.words, builder)
+        LanguageModel::from_builder(model.fitted_until, model.documents, &model.words, builder)
     }
 
-    pub(super) fn of(
+    pub(super) fn from_builder(
         fitted_until: Option<NaiveDateTime>,
         documents: u64,
         words: &Words,
@@ -104,11 +103,11 @@ impl LanguageModel {
     pub fn open(file: ModelFile) -> Result<LanguageModel> {
         let header = file.header().clone();
         file.expect(LanguageModel::KIND, LanguageModel::VERSION)?;
-        View::of(&file)?;
+        View::from_file(&file)?;
         Ok(LanguageModel { header, parts: Parts::Mapped(file) })
     }
 
-    /// What its file says of it.
+    /// The header of its file.
     pub fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -117,7 +116,7 @@ impl LanguageModel {
     pub fn view(&self) -> View<'_> {
         let view = match &self.parts {
             Parts::Memory { text, ends, table, entries, orders } => View::new(text, ends, table, entries, orders),
-            Parts::Mapped(file) => View::of(file),
+            Parts::Mapped(file) => View::from_file(file),
         };
         view.expect("a model's parts were looked at when it was made")
     }
@@ -127,8 +126,8 @@ impl<'a> View<'a> {
     fn new(
         text: &'a [u8],
         ends: &'a [u64],
-        table: &'a [Place],
-        entries: &'a [Entry],
+        table: &'a [TableSlot],
+        entries: &'a [IndexEntry],
         orders: &'a [Order],
     ) -> Result<View<'a>> {
         let vocabulary =
@@ -137,7 +136,7 @@ impl<'a> View<'a> {
         Ok(View { vocabulary, index: index.context("the n-grams are damaged; train the model again")? })
     }
 
-    fn of(file: &'a ModelFile) -> Result<View<'a>> {
+    fn from_file(file: &'a ModelFile) -> Result<View<'a>> {
         View::new(
             file.bytes("words")?,
             file.numbers("word_ends")?,

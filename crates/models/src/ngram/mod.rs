@@ -42,6 +42,6 @@ pub use params::NgramParams;
 pub use prune::Pruning;
 pub use sample::{Sample, SampleParams};
 pub use score::{Score, Scores};
-pub use smoothing::{Weights, smooth};
+pub use smoothing::{Interpolation, smooth};
 pub use trie::{Level, Trie};
 pub use words::{BEGIN, END, MARKS, UNKNOWN, Words};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::trie::Trie;
 use super::words::Words;
 
-/// How probability is kept for what was not seen.
+/// The rule that keeps probability for what was not seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -31,15 +31,13 @@ pub enum Smoothing {
 /// have weighing 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ngram {
-    /// The vocabulary.
     pub words: Words,
-    /// Its n-grams.
     pub(crate) trie: Trie,
     /// By level, for each entry log10 of its probability; 0 for `<s>`, which is never predicted.
     pub log10: Vec<Vec<f32>>,
     /// By level but the highest, for each entry log10 of its back-off weight; 0 for what is no context.
     pub(crate) backoff: Vec<Vec<f32>>,
-    /// How it was smoothed; none when it came from an ARPA file, which does not say.
+    /// The smoothing; none when the model came from an ARPA file, which does not say.
     pub smoothing: Option<Smoothing>,
     /// The last time of the documents counted; none when they had no times.
     pub fitted_until: Option<NaiveDateTime>,
@@ -47,15 +45,13 @@ pub struct Ngram {
     pub documents: u64,
 }
 
-/// How often each n-gram was seen.
+/// Counts of n-grams.
 ///
 /// `<s>` counts once a document as a word of its own and in every n-gram that begins with it; n-grams never go past `</s>`.
 /// So the counts of an entry's continuations sum to its own count unless it ends in `</s>`, which nothing follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counts {
-    /// The vocabulary.
     pub words: Words,
-    /// The n-grams.
     pub(crate) trie: Trie,
     /// By level, for each entry how often it was seen. A count beyond `u32::MAX` stays there. `<unk>` has none.
     pub counts: Vec<Vec<u32>>,
@@ -75,21 +71,11 @@ impl Ngram {
     pub fn sizes(&self) -> Vec<usize> {
         self.trie.sizes()
     }
-
-    /// The vocabulary.
-    pub fn words(&self) -> &Words {
-        &self.words
-    }
 }
 
 impl Counts {
-    /// The vocabulary.
-    pub fn words(&self) -> &Words {
-        &self.words
-    }
-
-    /// How often an n-gram was seen; ids outside the vocabulary and n-grams longer than the order were never seen.
-    pub fn of(&self, words: &[u32]) -> u32 {
+    /// The count of an n-gram; 0 for ids outside the vocabulary and n-grams longer than the order.
+    pub fn count(&self, words: &[u32]) -> u32 {
         self.trie.find(words).map_or(0, |entry| self.counts[words.len() - 1][entry as usize])
     }
 }

@@ -1,38 +1,24 @@
-//! What an n-gram model is made with.
+//! Parameters of n-gram models.
 
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
 
 use super::count::MAX_ORDER;
 use super::model::Smoothing;
 use super::prune::Pruning;
 
-/// What determines a model, besides its text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NgramParams {
-    /// Words of the longest n-grams, 1 to 6. Default: 3.
-    pub order: usize,
-    /// How probability is kept for what was not seen. Default: `kneser-ney`.
-    pub smoothing: Smoothing,
-    /// N-grams seen that often or less are left out: a limit for each length, the last for all longer ones. Default: none.
-    pub prune: Pruning,
-    /// For `add-k`: what is added to every count, above 0. Default: 1, Laplace's rule.
-    pub k: f64,
-    /// For `jelinek-mercer` without a held-out file: the share of documents, evenly spread over the text, that weights are fitted on and
-    /// nothing is counted on. Default: 0.05.
-    pub held_out_share: f64,
-}
-
-impl Default for NgramParams {
-    fn default() -> NgramParams {
-        NgramParams {
-            order: 3,
-            smoothing: Smoothing::KneserNey,
-            prune: Pruning::default(),
-            k: 1.0,
-            held_out_share: 0.05,
-        }
+params! {
+    /// Parameters of an n-gram model.
+    pub struct NgramParams {
+        /// Words of the longest n-grams, 1 to 6.
+        order: usize = 3, number("N", "feature.surprise.order");
+        /// How probability is kept for what was not seen: kneser-ney, katz, jelinek-mercer, add-k (laplace) or mle.
+        smoothing: Smoothing = Smoothing::KneserNey, choice();
+        /// N-grams seen that often or less are left out: a limit for each length, the last for all longer ones.
+        prune: Pruning = Pruning::default(), arg(skip);
+        /// For add-k: what is added to every count.
+        k: f64 = 1.0, number("K", "--weight");
+        /// For jelinek-mercer without --held-out: the share of documents to fit its weights on.
+        held_out_share: f64 = 0.05, number("SHARE", "--share");
     }
 }
 

@@ -14,7 +14,7 @@ use super::lm::LanguageModel;
 use super::words::{BEGIN, END, UNKNOWN};
 use inkstone_base::job::Ctx;
 
-/// How text is drawn.
+/// Parameters of drawing text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleParams {
     /// Documents. Default: 1.
@@ -40,18 +40,18 @@ pub struct Sample {
     pub tokens: String,
     /// log10 of its probability under the model as it is, its end included if it has one.
     pub log10_prob: f64,
-    /// Whether it was broken off.
+    /// True if it was broken off.
     pub broken_off: bool,
 }
 
-/// What follows each context: n-grams by context.
+/// The continuations of each context: n-grams by context.
 struct Continuations {
     /// Context's place, word, log10 probability; in ascending order of the first two.
     grams: Vec<(u32, u32, f32)>,
 }
 
 impl Continuations {
-    fn of(index: &Index<'_>) -> Continuations {
+    fn new(index: &Index<'_>) -> Continuations {
         let orders = 2..=index.order();
         let mut grams: Vec<(u32, u32, f32)> = orders
             .flat_map(|order| index.grams(order).map(|(context, word, place)| (context, word, index.log10(place))))
@@ -98,7 +98,7 @@ impl LanguageModel {
         );
         ensure!(params.max_length > 0, "--max-length 0 leaves no room for a word");
         let view = self.view();
-        let continuations = ctx.install(|| Continuations::of(&view.index));
+        let continuations = ctx.install(|| Continuations::new(&view.index));
         let draw = |number: usize| {
             let mut random = ChaCha8Rng::seed_from_u64(ctx.seed());
             random.set_stream(number as u64);
@@ -122,7 +122,6 @@ impl LanguageModel {
     }
 }
 
-/// Draws a word.
 fn choose(log10: &[f32], params: &SampleParams, random: &mut ChaCha8Rng) -> u32 {
     let drawn = (0..log10.len() as u32).filter(|word| ![BEGIN, UNKNOWN].contains(word));
     let mut words: Vec<u32> = drawn.collect();
@@ -164,7 +163,7 @@ mod tests {
     fn a_distribution_is_what_the_index_gives_word_by_word() {
         let model = model();
         let view = model.view();
-        let continuations = Continuations::of(&view.index);
+        let continuations = Continuations::new(&view.index);
         let begun = view.index.step(view.begin(), view.vocabulary.id("订单".as_bytes())).state;
         for state in [State::EMPTY, view.begin(), begun] {
             let log10 = view.index.distribution(state, &continuations);

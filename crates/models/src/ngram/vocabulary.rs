@@ -10,20 +10,20 @@ use super::table::{find, halves, hash_of, span, spread};
 use super::words::{MARKS, UNKNOWN, Words};
 
 /// `[low, high]` half of the hash of a word, its id.
-pub(super) type Place = [u32; 3];
+pub(super) type TableSlot = [u32; 3];
 
 /// The words of a model by id, and their ids.
 #[derive(Clone, Copy)]
 pub struct Vocabulary<'a> {
     text: &'a [u8],
-    /// Where each word ends in `text`.
+    /// The end of each word in `text`.
     ends: &'a [u64],
-    table: &'a [Place],
+    table: &'a [TableSlot],
 }
 
 /// The table of the words' ids. The marks are not in it: in a text they are words like others, and unknown.
-pub(super) fn table(words: &Words) -> Result<Vec<Place>> {
-    let mut table: Vec<Place> = Vec::with_capacity(span(words.len()) + 64);
+pub(super) fn table(words: &Words) -> Result<Vec<TableSlot>> {
+    let mut table: Vec<TableSlot> = Vec::with_capacity(span(words.len()) + 64);
     table.par_extend((MARKS.len() as u32..words.len() as u32).into_par_iter().map(|id| {
         let [low, high] = halves(hash(words.get(id).as_bytes()));
         [low, high, id]
@@ -40,13 +40,13 @@ pub(super) fn table(words: &Words) -> Result<Vec<Place>> {
 
 impl<'a> Vocabulary<'a> {
     /// None when the parts do not fit together.
-    pub(super) fn new(text: &'a [u8], ends: &'a [u64], table: &'a [Place]) -> Option<Vocabulary<'a>> {
+    pub(super) fn new(text: &'a [u8], ends: &'a [u64], table: &'a [TableSlot]) -> Option<Vocabulary<'a>> {
         let whole = ends.last() == Some(&(text.len() as u64)) && ends.len() >= MARKS.len();
         (whole && !table.is_empty()).then_some(Vocabulary { text, ends, table })
     }
 
-    /// What it consists of: the words' bytes, where each ends, and the table of their ids.
-    pub(super) fn parts(&self) -> (&'a [u8], &'a [u64], &'a [Place]) {
+    /// Its parts: the words' bytes, the end of each, and the table of their ids.
+    pub(super) fn parts(&self) -> (&'a [u8], &'a [u64], &'a [TableSlot]) {
         (self.text, self.ends, self.table)
     }
 

@@ -8,7 +8,7 @@ use super::index::{Index, Look, State};
 /// Documents side by side: enough to hide the waits, few enough for the processor's outstanding loads.
 const LANES: usize = 12;
 
-/// What a word was given.
+/// The probability of a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scored {
     /// log10 of its probability.
@@ -18,7 +18,7 @@ pub struct Scored {
 }
 
 /// A document on its way.
-struct Lane {
+struct DocumentWalk {
     /// Next word and the end of the document.
     at: usize,
     end: usize,
@@ -34,8 +34,8 @@ impl Index<'_> {
         out.resize(words.len(), Scored::default());
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let mut documents = starts.zip(ends.iter().copied()).filter(|(start, end)| start < end);
-        let lane = |(at, end)| Lane { at, end, state: first, back_off: 0.0 };
-        let mut lanes: Vec<Lane> = documents.by_ref().take(LANES).map(lane).collect();
+        let lane = |(at, end)| DocumentWalk { at, end, state: first, back_off: 0.0 };
+        let mut lanes: Vec<DocumentWalk> = documents.by_ref().take(LANES).map(lane).collect();
         while !lanes.is_empty() {
             let mut looks = [Look::default(); LANES];
             for (look, lane) in looks.iter_mut().zip(&lanes) {

@@ -16,7 +16,7 @@ use super::{Explanation, Part, WordVectors};
 
 pub use fit::PooledText;
 
-/// How vectors of words become one of a document.
+/// How the vectors of words become one of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -32,21 +32,15 @@ pub enum PoolingForm {
     Sif,
 }
 
-/// Parameters of a pooling.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PoolingParams {
-    /// How. Default `sif`.
-    pub form: PoolingForm,
-    /// SIF's a. Default 0.001.
-    pub a: f64,
-    /// Common directions that SIF takes off. Default 1.
-    pub components: usize,
-}
-
-impl Default for PoolingParams {
-    fn default() -> PoolingParams {
-        PoolingParams { form: PoolingForm::Sif, a: 1e-3, components: 1 }
+params! {
+    /// Parameters of a pooling.
+    pub struct PoolingParams {
+        /// How the vectors of words become one of a document.
+        form: PoolingForm = PoolingForm::Sif, choice(long = "pooling", value_name = "FORM");
+        /// SIF weighs a word by a / (a + its share of the text).
+        a: f64 = 1e-3, number("X", "feature.pooling.a");
+        /// Directions common to all documents that SIF takes off.
+        components: usize = 1, number("N", "feature.pooling.components");
     }
 }
 
@@ -62,13 +56,13 @@ impl PoolingParams {
         Ok(())
     }
 
-    /// Whether anything is learned from a text.
+    /// True if anything is learned from a text.
     pub fn learns(&self) -> bool {
         matches!(self.form, PoolingForm::Tfidf | PoolingForm::Sif)
     }
 }
 
-/// How often words occur in the documents that a pooling is fitted on.
+/// Counts of words in the documents that a pooling is fitted on.
 struct WordCounts {
     /// Occurrences, by the word's place among the vectors.
     counts: Vec<u64>,
@@ -116,7 +110,7 @@ impl Pooling {
         })
     }
 
-    /// Whether there is a common part to learn.
+    /// True if there is a common part to learn.
     fn has_common(&self) -> bool {
         self.params.form == PoolingForm::Sif && self.params.components > 0
     }
@@ -173,8 +167,8 @@ impl Pooling {
         self.row_of(tokens.iter().filter_map(|token| self.vectors.number(token)))
     }
 
-    /// What each word gave to a component (from 0; default: the one that the document lies farthest out on), the largest first.
-    /// What the common part took off stands as the intercept.
+    /// The contribution of each word to a component (from 0; default: the one that the document lies farthest out on), the largest first.
+    /// The common part that is taken off is the intercept.
     pub fn explain(&self, tokens: &[&str], of: Option<usize>) -> Explanation {
         let row = self.row(tokens);
         let farthest = || (0..row.len()).rev().max_by(|&a, &b| row[a].abs().total_cmp(&row[b].abs())).unwrap_or(0);

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::SestmParams;
 use super::score::{SestmScore, solve};
-use super::screen::{Counts, Screened};
+use super::screen::{ReturnCounts, Screened};
 use crate::sparse::{Csr, Row};
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::average_ranks;
@@ -27,12 +27,12 @@ pub struct Topics {
     pub lambda: f64,
 }
 
-/// What an estimation saw.
+/// The data of an estimation.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SestmFit {
     /// Documents that trained.
     pub documents: usize,
-    /// Those of them without a screened word: they count in the ranks and in the base rate only.
+    /// Documents without a screened word: they count in the ranks and in the base rate only.
     pub without_words: usize,
     /// Share of returns above 0, from which the words' shares are measured.
     pub base_rate: f64,
@@ -40,7 +40,7 @@ pub struct SestmFit {
     pub positive_words: usize,
     /// Words below it.
     pub negative_words: usize,
-    /// How near the base rate a kept word comes from above: the `alpha_plus` that would keep the same words.
+    /// The least distance of a kept word above the base rate: the `alpha_plus` that would keep the same words.
     pub alpha_plus: f64,
     /// The same from below.
     pub alpha_minus: f64,
@@ -70,7 +70,7 @@ impl Topics {
                 labels[at]
             );
         }
-        let counted = Counts::new(counts, rows, labels, ctx)?;
+        let counted = ReturnCounts::new(counts, rows, labels, ctx)?;
         let kept = counted.screen(params)?;
         let ranks: Vec<f64> = average_ranks(labels).into_iter().map(|rank| rank / labels.len() as f64).collect();
         let (sides, without_words) = regress(counts, rows, &ranks, &kept, ctx)?;

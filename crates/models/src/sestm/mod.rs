@@ -27,7 +27,6 @@ mod walk;
 pub(super) mod tests;
 
 use anyhow::{Result, ensure};
-use serde::{Deserialize, Serialize};
 
 pub use fit::{SestmFit, Topics};
 pub use named::{Returns, Sestm, SestmWord};
@@ -37,36 +36,22 @@ pub use walk::{SestmFold, SestmWalk, sestm_walk};
 
 use inkstone_text::DfLimit;
 
-/// Parameters of SESTM.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SestmParams {
-    /// Words that each side keeps, those farthest from the base rate; more where several tie for the last place. 0: by
-    /// `alpha_plus` and `alpha_minus`. Default 100.
-    pub words: usize,
-    /// For `words = 0`: how far above the base rate a word's share of documents with a positive return must be. Default 0.05.
-    pub alpha_plus: f64,
-    /// For `words = 0`: how far below the base rate. Default 0.05.
-    pub alpha_minus: f64,
-    /// Documents of the training window that a word must be in: a whole number counts them, a number with a point is their
-    /// share. Default 0.01.
-    pub kappa: DfLimit,
-    /// Strength of the penalty `log(p (1 - p))`, above 0. Default 1.0.
-    pub lambda: f64,
-    /// Values to choose from on a part of the training window. Default: none.
-    pub tune: Tune,
-}
-
-impl Default for SestmParams {
-    fn default() -> SestmParams {
-        SestmParams {
-            words: 100,
-            alpha_plus: 0.05,
-            alpha_minus: 0.05,
-            kappa: DfLimit::Share(0.01),
-            lambda: 1.0,
-            tune: Tune::default(),
-        }
+defaults! {
+    pub struct SestmParams {
+        /// Words that each side keeps, those farthest from the base rate; more where several tie for the last place. 0: by
+        /// `alpha_plus` and `alpha_minus`.
+        words: usize = 100,
+        /// For `words = 0`: how far above the base rate a word's share of documents with a positive return must be.
+        alpha_plus: f64 = 0.05,
+        /// For `words = 0`: how far below the base rate.
+        alpha_minus: f64 = 0.05,
+        /// Documents of the training window that a word must be in: a whole number counts them, a number with a point is their
+        /// share.
+        kappa: DfLimit = DfLimit::Share(0.01),
+        /// Strength of the penalty `log(p (1 - p))`, above 0.
+        lambda: f64 = 1.0,
+        /// Values to choose from on a part of the training window.
+        tune: Tune = Tune::default(),
     }
 }
 

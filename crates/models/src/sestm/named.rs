@@ -24,7 +24,7 @@ pub struct Returns<'a> {
     pub labels: &'a [f64],
     /// When each became known; without the time of every document the rows stand in the order of time.
     pub times: &'a [Option<NaiveDateTime>],
-    /// What each belongs to: documents of one group never stand on both sides of a split.
+    /// The group of each document: documents of one group never stand on both sides of a split.
     pub groups: &'a [u64],
 }
 
@@ -43,7 +43,6 @@ pub struct Sestm {
 /// A screened word.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SestmWord {
-    /// The word.
     pub word: Box<str>,
     /// `(O+ - O-) / 2`: above 0 for a positive word.
     pub tone: f64,
@@ -100,8 +99,8 @@ impl Sestm {
             (params.clone(), Vec::new())
         } else {
             let (early, late) = split(times, groups, params.tune.validation);
-            let of = |rows: &[usize]| rows.iter().map(|&i| labels[i]).collect::<Vec<f64>>();
-            choose(counts, (&early, &of(&early)), (&late, &of(&late)), params, ctx)?
+            let labels_of = |rows: &[usize]| rows.iter().map(|&i| labels[i]).collect::<Vec<f64>>();
+            choose(counts, (&early, &labels_of(&early)), (&late, &labels_of(&late)), params, ctx)?
         };
         let (topics, fit) = Topics::fit(counts, &rows, labels, &chosen, ctx)?;
         let fitted_until = times.iter().copied().max().flatten();
@@ -166,7 +165,7 @@ impl Sestm {
         &self.params
     }
 
-    /// What the estimation saw.
+    /// The data of the estimation.
     pub fn report(&self) -> &SestmFit {
         &self.fit
     }
@@ -216,7 +215,6 @@ impl Sestm {
         )
     }
 
-    /// Reads a model.
     pub fn read(file: &ModelFile) -> Result<Sestm> {
         file.expect(Sestm::KIND, Sestm::VERSION)?;
         file.verify()?;

@@ -9,11 +9,11 @@ use inkstone_base::job::Ctx;
 /// Rows counted between two looks at whether to stop.
 const ROWS_PER_CHECK: usize = 4096;
 
-/// How often words occur beside positive returns.
-pub(super) struct Counts {
+/// Counts of words in documents with positive returns.
+pub(super) struct ReturnCounts {
     /// Documents with each word.
     documents: Vec<u32>,
-    /// Those of them whose return is above 0.
+    /// Documents whose return is above 0.
     positive: Vec<u32>,
     /// Documents in all.
     rows: usize,
@@ -31,9 +31,9 @@ pub(super) struct Screened {
     pub(super) share: f64,
 }
 
-impl Counts {
+impl ReturnCounts {
     /// Counts the words of some rows; `labels` go with `rows`.
-    pub(super) fn new(counts: &Csr, rows: &[usize], labels: &[f64], ctx: &Ctx) -> Result<Counts> {
+    pub(super) fn new(counts: &Csr, rows: &[usize], labels: &[f64], ctx: &Ctx) -> Result<ReturnCounts> {
         let (mut documents, mut positive) = (vec![0; counts.cols()], vec![0; counts.cols()]);
         for (at, (&i, &label)) in rows.iter().zip(labels).enumerate() {
             if at % ROWS_PER_CHECK == 0 {
@@ -46,7 +46,7 @@ impl Counts {
             }
         }
         let positive_rows = labels.iter().filter(|y| **y > 0.0).count();
-        Ok(Counts { documents, positive, rows: rows.len(), positive_rows })
+        Ok(ReturnCounts { documents, positive, rows: rows.len(), positive_rows })
     }
 
     /// The share of returns above 0.
@@ -129,13 +129,13 @@ mod tests {
     use inkstone_text::DfLimit;
 
     /// Words 0..5 in eight documents, of which the first five rise.
-    fn counts() -> Counts {
+    fn counts() -> ReturnCounts {
         let mut x = Csr::new(5);
         for words in [&[0, 2, 4][..], &[0, 2], &[0, 2], &[0, 1], &[1, 2], &[1, 2], &[1, 3], &[3]] {
             x.push_row(words.iter().map(|&j| (j, 1.0)));
         }
         let labels = [0.1, 0.2, 0.3, 0.1, 0.1, -0.1, -0.2, 0.0];
-        Counts::new(&x, &[0, 1, 2, 3, 4, 5, 6, 7], &labels, &Ctx::new(1, 1).unwrap()).unwrap()
+        ReturnCounts::new(&x, &[0, 1, 2, 3, 4, 5, 6, 7], &labels, &Ctx::new(1, 1).unwrap()).unwrap()
     }
 
     fn kept(params: SestmParams) -> Vec<(u32, u32, f64)> {
@@ -171,16 +171,17 @@ mod tests {
 
     #[test]
     fn what_leaves_nothing_is_named_with_its_way_out() {
-        let said = |params: SestmParams| counts().screen(&params).unwrap_err().to_string();
-        let kappa = said(SestmParams { kappa: DfLimit::Count(6), ..SestmParams::default() });
+        let error_of = |params: SestmParams| counts().screen(&params).unwrap_err().to_string();
+        let kappa = error_of(SestmParams { kappa: DfLimit::Count(6), ..SestmParams::default() });
         assert!(
             kappa.contains("no word of 5 is in at least 6 of 8 documents (kappa)") && kappa.contains("lower kappa"),
             "{kappa}"
         );
         let alpha =
-            said(SestmParams { words: 0, alpha_minus: 0.7, kappa: DfLimit::Count(1), ..SestmParams::default() });
+            error_of(SestmParams { words: 0, alpha_minus: 0.7, kappa: DfLimit::Count(1), ..SestmParams::default() });
         assert!(alpha.contains("below the base rate 0.6250 by alpha") && alpha.contains("set words"), "{alpha}");
-        let one = Counts { positive_rows: 8, ..counts() }.screen(&SestmParams::default()).unwrap_err().to_string();
+        let one =
+            ReturnCounts { positive_rows: 8, ..counts() }.screen(&SestmParams::default()).unwrap_err().to_string();
         assert!(one.contains("all 8 returns are above 0") && one.contains("abnormal returns"), "{one}");
     }
 }

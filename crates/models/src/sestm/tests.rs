@@ -3,6 +3,7 @@
 use chrono::{Days, NaiveDate, NaiveTime, TimeDelta};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::Deserialize;
 
 use super::*;
 use crate::ModelFile;
@@ -121,13 +122,14 @@ fn two_documents_are_solved_by_hand() {
 fn returns_that_teach_nothing_say_so() {
     let x = matrix(&[vec![1, 0], vec![0, 1], vec![1, 1]]);
     let params = SestmParams { kappa: DfLimit::Count(1), ..SestmParams::default() };
-    let said = |labels: &[f64], params: &SestmParams| {
+    let error_of = |labels: &[f64], params: &SestmParams| {
         Topics::fit(&x, &[0, 1, 2], labels, params, &ctx(1)).unwrap_err().to_string()
     };
-    assert!(said(&[0.1, f64::NAN, 0.2], &params).contains("the return of document 1 is NaN"));
-    assert!(said(&[0.1, 0.2, 0.2], &params).contains("all 3 returns are above 0"));
+    assert!(error_of(&[0.1, f64::NAN, 0.2], &params).contains("the return of document 1 is NaN"));
+    assert!(error_of(&[0.1, 0.2, 0.2], &params).contains("all 3 returns are above 0"));
     assert!(
-        said(&[0.1, -0.2, 0.2], &SestmParams { lambda: 0.0, ..params.clone() }).contains("lambda = 0 must be above 0")
+        error_of(&[0.1, -0.2, 0.2], &SestmParams { lambda: 0.0, ..params.clone() })
+            .contains("lambda = 0 must be above 0")
     );
     let none = Topics::fit(&x, &[], &[], &params, &ctx(1)).unwrap_err().to_string();
     assert!(none.contains("no document with a return"), "{none}");

@@ -9,31 +9,25 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean};
 use inkstone_text::DfLimit;
 
-/// Values to choose from. Every combination is fitted on the earlier part of the training window and judged on the later
-/// one by the mean of `|p - rank / n|`, the ranks being those of the later part's own returns; the best, and of equals the
-/// first, is then fitted on the whole window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Tune {
-    /// Numbers of words a side; empty: the plain value alone.
-    pub words: Vec<usize>,
-    /// Values for both alphas, with `words = 0`; empty: the plain values alone.
-    pub alpha: Vec<f64>,
-    /// Values of `kappa`; empty: the plain value alone.
-    pub kappa: Vec<DfLimit>,
-    /// Values of `lambda`; empty: the plain value alone.
-    pub lambda: Vec<f64>,
-    /// Share of the training documents, the latest, that judge. Default 0.25.
-    pub validation: f64,
-}
-
-impl Default for Tune {
-    fn default() -> Tune {
-        Tune { words: Vec::new(), alpha: Vec::new(), kappa: Vec::new(), lambda: Vec::new(), validation: 0.25 }
+defaults! {
+    /// Values to choose from. Every combination is fitted on the earlier part of the training window and judged on the later
+    /// one by the mean of `|p - rank / n|`, the ranks being those of the later part's own returns; the best, and of equals the
+    /// first, is then fitted on the whole window.
+    pub struct Tune {
+        /// Numbers of words a side; empty: the plain value alone.
+        words: Vec<usize> = Vec::new(),
+        /// Values for both alphas, with `words = 0`; empty: the plain values alone.
+        alpha: Vec<f64> = Vec::new(),
+        /// Values of `kappa`; empty: the plain value alone.
+        kappa: Vec<DfLimit> = Vec::new(),
+        /// Values of `lambda`; empty: the plain value alone.
+        lambda: Vec<f64> = Vec::new(),
+        /// Share of the training documents, the latest, that judge.
+        validation: f64 = 0.25,
     }
 }
 
-/// How one combination did.
+/// The result of one combination.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SestmTrial {
     /// Words a side.
@@ -49,7 +43,7 @@ pub struct SestmTrial {
 }
 
 impl Tune {
-    /// Whether there is anything to choose.
+    /// True if there is anything to choose.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.alpha.is_empty() && self.kappa.is_empty() && self.lambda.is_empty()
     }

@@ -14,7 +14,7 @@ use rand_distr::StandardNormal;
 use rayon::prelude::*;
 
 use super::rows::{BLOCK, SparseRows};
-use super::slice::{LANES, Lane, Slice, Tile, add_products, products};
+use super::slice::{LANES, Slice, SliceRow, Tile, add_products, products};
 use super::small::{Projected, orthonormaliser};
 use crate::Row;
 use inkstone_base::job::{Cancelled, Ctx};
@@ -34,7 +34,7 @@ const PARTS: usize = 8;
 /// Squared share of a column's length that must be new for it to join the basis; the rest is the noise of f32.
 const NEW: f64 = 1e-8;
 
-/// What rounding leaves of a unit vector in others, and the most of it that a block may have of the basis before it.
+/// The part that rounding leaves of a unit vector in others, and the most of it that a block may have of the basis before it.
 const ROUNDING: f64 = 1e-7;
 const LOST: f64 = 1e-4;
 
@@ -48,8 +48,9 @@ pub(super) struct Basis {
     pub(super) kept: usize,
     /// By how much, as a share, the singular values may still be too small; 0 when the basis spans all there is.
     pub(super) error: f64,
-    /// How far the last two blocks may be from orthogonal to the basis, and whether the next is to be cleaned whatever it is.
+    /// Greatest distance of each of the last two blocks from orthogonality to the basis.
     lost: [f64; 2],
+    /// True if the next block is cleaned in any case.
     clean: bool,
 }
 
@@ -101,7 +102,7 @@ pub(super) fn basis(product: &Product<'_>, dim: usize, tolerance: f64, ctx: &Ctx
     }
 }
 
-/// How far the last eigenvalues are from settled, as a share of a singular value. Errors shrink about geometrically, so the last
+/// The distance of the last eigenvalues from settled, as a share of a singular value. Errors shrink about geometrically, so the last
 /// two steps tell what is still to come. Singular values below a hundredth of the largest are held to that share of it.
 fn error(seen: &[Vec<f64>]) -> f64 {
     let [.., a, b, c] = seen else { return f64::INFINITY };
@@ -130,7 +131,7 @@ impl Basis {
     /// The basis times a matrix, `[columns of the basis, any]` in rows of tiles.
     pub(super) fn combined(&self, by: &[Vec<Tile>]) -> Vec<Slice> {
         let combined = |b: usize| {
-            let mut out = vec![Lane::ZERO; self.slices[0].len()];
+            let mut out = vec![SliceRow::ZERO; self.slices[0].len()];
             let tiles: Vec<Tile> = by.iter().map(|row| row[b]).collect();
             add_products(&self.slices, &tiles, 1.0, &mut out);
             out
@@ -171,7 +172,7 @@ impl Basis {
 /// Makes the columns orthonormal; those with no more than `least` of their own become zero. Gives what they were multiplied with.
 fn orthonormalise(block: &mut Slice, least: &[f64; LANES]) -> Tile {
     let by = orthonormaliser(&product(block), least);
-    let mut out = vec![Lane::ZERO; block.len()];
+    let mut out = vec![SliceRow::ZERO; block.len()];
     add_products(std::slice::from_ref(block), &[by], 1.0, &mut out);
     *block = out;
     by
@@ -190,7 +191,7 @@ fn lengths(block: &Slice) -> [f64; LANES] {
 /// The symmetric matrix: rows times their transposed, or the transposed times the rows.
 pub(super) struct Product<'a> {
     rows: &'a SparseRows,
-    /// Whether a vector has a value for each row, else for each column.
+    /// True if a vector has a value for each row, else for each column.
     pub(super) by_row: bool,
 }
 
@@ -202,23 +203,23 @@ impl<'a> Product<'a> {
 
     /// Sixteen random vectors, drawn block by block.
     fn random(&self, seed: u64, draw: u64) -> Slice {
-        let mut out = vec![Lane::ZERO; if self.by_row { self.rows.count() } else { self.rows.cols() }];
+        let mut out = vec![SliceRow::ZERO; if self.by_row { self.rows.count() } else { self.rows.cols() }];
         out.par_chunks_mut(BLOCK).enumerate().for_each(|(i, lanes)| {
             let mut random = ChaCha8Rng::seed_from_u64(seed);
             random.set_stream((draw << 40) | i as u64);
             for lane in lanes {
-                *lane = Lane(std::array::from_fn(|_| random.sample(StandardNormal)));
+                *lane = SliceRow(std::array::from_fn(|_| random.sample(StandardNormal)));
             }
         });
         out
     }
 
     /// The matrix times sixteen vectors.
-    fn apply(&self, vectors: &[Lane], ctx: &Ctx) -> Result<Slice, Cancelled> {
+    fn apply(&self, vectors: &[SliceRow], ctx: &Ctx) -> Result<Slice, Cancelled> {
         let blocks = self.rows.blocks();
         let part = |p: usize| p * blocks / PARTS..(p + 1) * blocks / PARTS;
         let transposed = |p: usize| {
-            let mut sum = vec![Lane::ZERO; self.rows.cols()];
+            let mut sum = vec![SliceRow::ZERO; self.rows.cols()];
             for i in part(p) {
                 ctx.check()?;
                 wide(
@@ -242,7 +243,7 @@ impl<'a> Product<'a> {
         if !self.by_row {
             return Ok(sum);
         }
-        let mut out = vec![Lane::ZERO; self.rows.count()];
+        let mut out = vec![SliceRow::ZERO; self.rows.count()];
         out.par_chunks_mut(BLOCK).enumerate().try_for_each(|(i, out)| {
             ctx.check()?;
             wide(
@@ -257,8 +258,8 @@ impl<'a> Product<'a> {
 
 /// The row times some columns.
 #[inline(always)]
-pub(super) fn dot(row: Row<'_>, columns: &[Lane]) -> Lane {
-    let mut sum = Lane::ZERO;
+pub(super) fn dot(row: Row<'_>, columns: &[SliceRow]) -> SliceRow {
+    let mut sum = SliceRow::ZERO;
     for (j, x) in row.iter() {
         sum.add(x, &columns[j as usize]);
     }
@@ -267,7 +268,7 @@ pub(super) fn dot(row: Row<'_>, columns: &[Lane]) -> Lane {
 
 /// Adds each of the row's values times `by` at its column.
 #[inline(always)]
-pub(super) fn scatter(row: Row<'_>, by: &Lane, columns: &mut [Lane]) {
+pub(super) fn scatter(row: Row<'_>, by: &SliceRow, columns: &mut [SliceRow]) {
     for (j, x) in row.iter() {
         columns[j as usize].add(x, by);
     }

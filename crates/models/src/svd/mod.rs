@@ -14,30 +14,23 @@ mod tests;
 
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::Row;
 use inkstone_base::job::{Cancelled, Ctx};
 use krylov::{Product, basis, dot, scatter};
-use slice::{LANES, Lane, Slice};
+use slice::{LANES, Slice, SliceRow};
 
 pub(crate) use rows::BLOCK;
 pub use rows::RowsWriter;
 pub(crate) use rows::SparseRows;
 
-/// Parameters of the decomposition.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SvdParams {
-    /// Dimensions that are kept, at most as many as there are rows and columns. Default 100.
-    pub dim: usize,
-    /// By how much, as a share, a singular value may be too small when the work ends. Default 0.001.
-    pub tolerance: f64,
-}
-
-impl Default for SvdParams {
-    fn default() -> SvdParams {
-        SvdParams { dim: 100, tolerance: 1e-3 }
+params! {
+    /// Parameters of the decomposition.
+    pub struct SvdParams {
+        /// Dimensions.
+        dim: usize = 100, number("N", "feature.lsa.dim");
+        /// By how much, as a share, a singular value may be too small.
+        tolerance: f64 = 1e-3, number("X", "feature.lsa.tolerance");
     }
 }
 
@@ -98,7 +91,7 @@ pub(crate) fn truncated(rows: &SparseRows, params: &SvdParams, ctx: &Ctx) -> Res
 /// The transposed rows times left vectors, each column scaled to length 1.
 fn transposed(rows: &SparseRows, left: &[Slice], ctx: &Ctx) -> Result<Vec<Slice>, Cancelled> {
     let one = |left: &Slice| {
-        let mut out = vec![Lane::ZERO; rows.cols()];
+        let mut out = vec![SliceRow::ZERO; rows.cols()];
         let mut each = left.iter();
         for i in 0..rows.blocks() {
             ctx.check()?;

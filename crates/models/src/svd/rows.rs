@@ -29,8 +29,8 @@ pub struct RowsWriter {
 
 /// Sparse rows, ready to be read. The sums over all entries are kept, since variances need them.
 pub struct SparseRows {
-    words: Words,
-    /// Where each block of [`BLOCK`] rows begins, and where the last one ends, in words.
+    words: RowWords,
+    /// The offset of each block of [`BLOCK`] rows, and the end of the last, in words of 4 bytes.
     starts: Vec<usize>,
     count: usize,
     entries: u64,
@@ -38,7 +38,7 @@ pub struct SparseRows {
     squares: f64,
 }
 
-enum Words {
+enum RowWords {
     Memory(Vec<u32>),
     File(Mmap),
 }
@@ -51,7 +51,7 @@ impl RowsWriter {
 
     fn with_limit(cols: usize, folder: &Path, bytes: usize) -> RowsWriter {
         let rows = SparseRows {
-            words: Words::Memory(Vec::new()),
+            words: RowWords::Memory(Vec::new()),
             starts: Vec::new(),
             count: 0,
             entries: 0,
@@ -88,8 +88,8 @@ impl RowsWriter {
         let mut rows = self.rows;
         rows.starts.push(2 * rows.entries as usize + rows.count);
         rows.words = match self.scratch.map(Scratch::map).transpose()?.flatten() {
-            Some(map) => Words::File(map),
-            None => Words::Memory(self.words),
+            Some(map) => RowWords::File(map),
+            None => RowWords::Memory(self.words),
         };
         Ok(rows)
     }
@@ -110,22 +110,18 @@ impl RowsWriter {
 }
 
 impl SparseRows {
-    /// Number of rows.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Number of columns.
     pub fn cols(&self) -> usize {
         self.sums.len()
     }
 
-    /// Number of entries.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.starts.len() - 1
     }
@@ -133,8 +129,8 @@ impl SparseRows {
     /// The rows of block `i`, in order.
     pub fn block(&self, i: usize) -> impl Iterator<Item = Row<'_>> {
         let words: &[u32] = match &self.words {
-            Words::Memory(words) => words,
-            Words::File(map) => bytemuck::cast_slice(map),
+            RowWords::Memory(words) => words,
+            RowWords::File(map) => bytemuck::cast_slice(map),
         };
         let mut rest = &words[self.starts[i]..self.starts[i + 1]];
         std::iter::from_fn(move || {
@@ -187,7 +183,7 @@ mod tests {
     #[test]
     fn rows_are_the_same_in_memory_and_in_the_scratch_file() {
         let (memory, file) = (write(1 << 30), write(100));
-        assert!(matches!(memory.words, Words::Memory(_)) && matches!(file.words, Words::File(_)));
+        assert!(matches!(memory.words, RowWords::Memory(_)) && matches!(file.words, RowWords::File(_)));
         assert_eq!((memory.blocks(), file.blocks(), memory.count(), memory.entries()), (3, 3, 3000, 6000));
         let mut seen = 0;
         for i in 0..3 {

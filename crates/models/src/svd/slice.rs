@@ -16,17 +16,16 @@ const TILE: usize = 64;
 /// Rows of a task.
 const TASK: usize = 4096;
 
-/// One row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]
-pub(super) struct Lane(pub(super) [f32; LANES]);
+pub(super) struct SliceRow(pub(super) [f32; LANES]);
 
-impl Lane {
-    pub(super) const ZERO: Lane = Lane([0.0; LANES]);
+impl SliceRow {
+    pub(super) const ZERO: SliceRow = SliceRow([0.0; LANES]);
 
     /// Adds `x` times the other.
     #[inline(always)]
-    pub(super) fn add(&mut self, x: f32, other: &Lane) {
+    pub(super) fn add(&mut self, x: f32, other: &SliceRow) {
         for (y, v) in self.0.iter_mut().zip(&other.0) {
             *y += x * v;
         }
@@ -34,17 +33,17 @@ impl Lane {
 }
 
 /// All rows of sixteen columns.
-pub(super) type Slice = Vec<Lane>;
+pub(super) type Slice = Vec<SliceRow>;
 
 /// A square of products of columns, `[16, 16]`.
 pub(super) type Tile = [[f64; LANES]; LANES];
 
 /// The transposed product of each slice of `left` with `right`. Call inside `Ctx::install`.
-pub(super) fn products(left: &[Slice], right: &[Lane]) -> Vec<Tile> {
+pub(super) fn products(left: &[Slice], right: &[SliceRow]) -> Vec<Tile> {
     let mut sums = vec![[[0.0; LANES]; LANES]; left.len()];
     // Some tasks at a time, so that what waits to be summed stays small.
     for (round, rows) in right.chunks(64 * TASK).enumerate() {
-        let of_task = |(i, rows): (usize, &[Lane])| {
+        let of_task = |(i, rows): (usize, &[SliceRow])| {
             let start = round * 64 * TASK + i * TASK;
             let product = |slice: &Slice| {
                 wide(
@@ -63,9 +62,9 @@ pub(super) fn products(left: &[Slice], right: &[Lane]) -> Vec<Tile> {
 }
 
 /// Adds `sign` times each slice of `left` times its tile to `out`. Call inside `Ctx::install`.
-pub(super) fn add_products(left: &[Slice], tiles: &[Tile], sign: f64, out: &mut [Lane]) {
-    let blocks: Vec<[Lane; LANES]> =
-        tiles.iter().map(|tile| tile.map(|row| Lane(row.map(|v| (sign * v) as f32)))).collect();
+pub(super) fn add_products(left: &[Slice], tiles: &[Tile], sign: f64, out: &mut [SliceRow]) {
+    let blocks: Vec<[SliceRow; LANES]> =
+        tiles.iter().map(|tile| tile.map(|row| SliceRow(row.map(|v| (sign * v) as f32)))).collect();
     out.par_chunks_mut(TASK).enumerate().for_each(|(i, out)| {
         for (j, out) in out.chunks_mut(TILE).enumerate() {
             let start = i * TASK + j * TILE;
@@ -89,7 +88,7 @@ pub(super) fn add(sum: &mut Tile, other: &Tile) {
 }
 
 #[inline(always)]
-fn multiply(rows: &[Lane], block: &[Lane; LANES], out: &mut [Lane]) {
+fn multiply(rows: &[SliceRow], block: &[SliceRow; LANES], out: &mut [SliceRow]) {
     let (pairs, last) = rows.as_chunks::<2>();
     let (out_pairs, out_last) = out.as_chunks_mut::<2>();
     for ([a, b], [x, y]) in pairs.iter().zip(out_pairs) {
@@ -109,7 +108,7 @@ fn multiply(rows: &[Lane], block: &[Lane; LANES], out: &mut [Lane]) {
 }
 
 #[inline(always)]
-fn product(left: &[Lane], right: &[Lane]) -> Tile {
+fn product(left: &[SliceRow], right: &[SliceRow]) -> Tile {
     let mut sum = [[0.0; LANES]; LANES];
     for (left, right) in left.chunks(TILE).zip(right.chunks(TILE)) {
         for i in 0..LANES / HIGH {
@@ -131,7 +130,7 @@ const WIDE: usize = 8;
 
 /// The products of columns `4 i` and the three after it with columns `8 j` and the seven after it: sums that stay in registers.
 #[inline(always)]
-fn rectangle(left: &[Lane], right: &[Lane], i: usize, j: usize) -> [[f32; WIDE]; HIGH] {
+fn rectangle(left: &[SliceRow], right: &[SliceRow], i: usize, j: usize) -> [[f32; WIDE]; HIGH] {
     let mut sums = [[0.0f32; WIDE]; HIGH];
     for (x, y) in left.iter().zip(right) {
         let (x, y) = (x.0.as_chunks::<HIGH>().0[i], y.0.as_chunks::<WIDE>().0[j]);
@@ -151,7 +150,7 @@ mod tests {
     /// Small whole numbers, so that every sum is exact.
     fn slice(rows: usize, seed: usize) -> Slice {
         let value = |i: usize, j: usize| ((i * 7 + j * 3 + seed * 5) % 11) as f32 - 5.0;
-        (0..rows).map(|i| Lane(std::array::from_fn(|j| value(i, j)))).collect()
+        (0..rows).map(|i| SliceRow(std::array::from_fn(|j| value(i, j)))).collect()
     }
 
     #[test]

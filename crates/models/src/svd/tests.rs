@@ -37,13 +37,13 @@ fn singular(matrix: &DMatrix<f32>) -> Vec<f64> {
     values
 }
 
-fn of(matrix: &DMatrix<f32>, dim: usize) -> Result<Svd> {
+fn decomposed(matrix: &DMatrix<f32>, dim: usize) -> Result<Svd> {
     truncated(&sparse(matrix), &SvdParams { dim, ..SvdParams::default() }, &ctx(2))
 }
 
 /// The lengths of the rows' projections are the singular values, and the vectors are orthonormal.
 fn check(matrix: &DMatrix<f32>, dim: usize, tolerance: f64) {
-    let svd = of(matrix, dim).unwrap();
+    let svd = decomposed(matrix, dim).unwrap();
     for (i, (found, truth)) in svd.singular_values.iter().zip(singular(matrix)).enumerate() {
         assert!((found / truth - 1.0).abs() < tolerance, "{dim} of {:?}, value {i}: {found}, {truth}", matrix.shape());
     }
@@ -101,9 +101,9 @@ fn more_dimensions_than_the_matrix_has_are_refused_with_its_rank() {
     let few = made(10, 50, 1.0);
     let matrix = DMatrix::from_fn(40, 50, |i, j| few[(i % 10, j)]);
     check(&matrix, 10, 1e-5);
-    let error = of(&matrix, 11).unwrap_err().to_string();
+    let error = decomposed(&matrix, 11).unwrap_err().to_string();
     assert!(error.contains("11 dimensions") && error.contains("rank 10") && error.contains("1 to 10"), "{error}");
-    let error = of(&DMatrix::zeros(3, 3), 1).unwrap_err().to_string();
+    let error = decomposed(&DMatrix::zeros(3, 3), 1).unwrap_err().to_string();
     assert!(error.contains("nothing but zeros"), "{error}");
     let error = sparse(&matrix).check(41, "documents", "terms").unwrap_err().to_string();
     assert!(error.contains("41 dimensions") && error.contains("40 documents with 50 terms"), "{error}");

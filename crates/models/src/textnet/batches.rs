@@ -17,25 +17,25 @@ use inkstone_base::job::Ctx;
 pub(super) const PIECE: usize = 16;
 
 /// Texts side by side.
-pub(super) struct Piece {
+pub(super) struct TextPiece {
     /// `[texts, length]`; anything beyond the end of a text.
     pub(super) tokens: Vec<u32>,
     pub(super) length: usize,
     pub(super) lengths: Vec<usize>,
     /// Their classes; none where nobody asks for a loss.
     right: Vec<u32>,
-    /// What features are multiplied by, `[texts, features]`; none without dropout.
+    /// The factors of dropout, `[texts, features]`; none without dropout.
     pub(super) dropout: Vec<f32>,
 }
 
-impl Piece {
+impl TextPiece {
     /// Texts that are only looked at.
-    pub(super) fn plain<'d>(params: &TextNetParams, documents: impl Iterator<Item = &'d [u32]>) -> Piece {
+    pub(super) fn plain<'d>(params: &TextNetParams, documents: impl Iterator<Item = &'d [u32]>) -> TextPiece {
         let documents: Vec<&[u32]> = documents.map(|d| &d[..d.len().min(params.max_tokens)]).collect();
         let length = documents.iter().map(|d| d.len()).max().unwrap_or(0).max(params.least());
         let padded =
             |d: &&[u32]| d.iter().copied().chain(std::iter::repeat_n(0, length - d.len())).collect::<Vec<u32>>();
-        Piece {
+        TextPiece {
             tokens: documents.iter().flat_map(padded).collect(),
             length,
             lengths: documents.iter().map(|d| d.len()).collect(),
@@ -62,15 +62,15 @@ impl<'a> TextBatches<'a> {
         TextBatches { params, examples, trained, held_out }
     }
 
-    fn piece(&self, numbers: &[u32]) -> Piece {
+    fn piece(&self, numbers: &[u32]) -> TextPiece {
         let documents = numbers.iter().map(|&i| self.examples.documents[i as usize].as_slice());
         let right = numbers.iter().map(|&i| self.examples.class[i as usize]).collect();
-        Piece { right, ..Piece::plain(self.params, documents) }
+        TextPiece { right, ..TextPiece::plain(self.params, documents) }
     }
 }
 
 impl Network for TextBatches<'_> {
-    type Piece = Piece;
+    type Piece = TextPiece;
 
     fn batches(&self) -> usize {
         self.trained.len().div_ceil(self.params.fit.batch)
@@ -86,7 +86,7 @@ impl Network for TextBatches<'_> {
         order
     }
 
-    fn batch(&self, order: &[u32], number: usize, _: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<Piece> {
+    fn batch(&self, order: &[u32], number: usize, _: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<TextPiece> {
         let batch = self.params.fit.batch;
         let mut numbers = order[number * batch..order.len().min((number + 1) * batch)].to_vec();
         // Texts of like length side by side leave little beyond their ends.
@@ -103,18 +103,18 @@ impl Network for TextBatches<'_> {
         numbers.chunks(PIECE).map(piece).collect()
     }
 
-    fn reads(&self, pieces: &[Piece]) -> Vec<Option<Vec<u32>>> {
+    fn reads(&self, pieces: &[TextPiece]) -> Vec<Option<Vec<u32>>> {
         let words = distinct(pieces.iter().flat_map(|piece| piece.tokens.iter().copied()));
         let weights = self.params.shapes(0, 0).len();
         std::iter::once(Some(words)).chain(std::iter::repeat_n(None, weights - 1)).collect()
     }
 
-    fn loss(&self, leaves: &Leaves, piece: &Piece) -> Result<(Tensor, Vec<f32>)> {
+    fn loss(&self, leaves: &Leaves, piece: &TextPiece) -> Result<(Tensor, Vec<f32>)> {
         let scores = layers::scores(self.params, leaves, piece, &layers::embed(leaves, piece)?)?;
         Ok((cross_entropy(&scores, piece.right.clone())?.sum_all()?, Vec::new()))
     }
 
-    fn size(&self, piece: &Piece) -> usize {
+    fn size(&self, piece: &TextPiece) -> usize {
         piece.right.len()
     }
 

@@ -33,7 +33,6 @@ impl TextNet {
         Saved { kind: params.kind.name(), params, weights, epochs }.write(path, cut, documents, fitted_until, &sections)
     }
 
-    /// Reads a model.
     pub fn read(file: &ModelFile) -> Result<TextNet> {
         let Some(kind) = TextNetKind::of_file(&file.header().kind) else {
             bail!("a model of kind {} is no neural classifier", file.header().kind)
@@ -43,6 +42,6 @@ impl TextNet {
         let words: Vec<Box<str>> = file.strings("words")?.into_iter().map(Box::from).collect();
         let classes: Vec<String> = file.strings("class_names")?.into_iter().map(str::to_owned).collect();
         let weights = read_weights(file, params.shapes(words.len(), classes.len()))?;
-        TextNet::of(params, words, classes, weights, epochs)
+        TextNet::from_parts(params, words, classes, weights, epochs)
     }
 }

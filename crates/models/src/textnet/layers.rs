@@ -4,27 +4,27 @@ use anyhow::Result;
 use candle_core::{D, Tensor};
 use candle_nn::ops::sigmoid;
 
-use super::batches::Piece;
+use super::batches::TextPiece;
 use super::{CLASSES, INNER, Pool, TextNetKind, TextNetParams, VECTORS, steps};
 use crate::neural::relu;
 use crate::neural::weights::Leaves;
 
 /// The vectors of the words, `[texts, length, dim]`; zeros beyond the end of a text.
-pub(super) fn embed(leaves: &Leaves, piece: &Piece) -> Result<Tensor> {
+pub(super) fn embed(leaves: &Leaves, piece: &TextPiece) -> Result<Tensor> {
     let (texts, length) = (piece.lengths.len(), piece.length);
     let x = leaves.rows(VECTORS, &piece.tokens)?.reshape((texts, length, ()))?;
     Ok(x.broadcast_mul(&within(leaves, piece, length, |at| at)?)?)
 }
 
 /// 1 where a window that begins at a place ends within its text, else 0: `[texts, length, 1]`.
-fn within(leaves: &Leaves, piece: &Piece, length: usize, last: impl Fn(usize) -> usize) -> Result<Tensor> {
+fn within(leaves: &Leaves, piece: &TextPiece, length: usize, last: impl Fn(usize) -> usize) -> Result<Tensor> {
     let inside = |text: &usize| (0..length).map(|at| if last(at) < *text { 1.0 } else { 0.0 }).collect::<Vec<f32>>();
     let values: Vec<f32> = piece.lengths.iter().flat_map(inside).collect();
     leaves.constant(&values, (piece.lengths.len(), length, 1))
 }
 
 /// The scores of the classes, `[texts, classes]`, of texts with these vectors.
-pub(super) fn scores(params: &TextNetParams, leaves: &Leaves, piece: &Piece, x: &Tensor) -> Result<Tensor> {
+pub(super) fn scores(params: &TextNetParams, leaves: &Leaves, piece: &TextPiece, x: &Tensor) -> Result<Tensor> {
     let mut features = match params.kind {
         TextNetKind::TextCnn => convolved(params, leaves, piece, x)?,
         TextNetKind::TextRnn => recurred(params, leaves, piece, x)?,
@@ -32,18 +32,18 @@ pub(super) fn scores(params: &TextNetParams, leaves: &Leaves, piece: &Piece, x: 
     if !piece.dropout.is_empty() {
         features = (&features * leaves.constant(&piece.dropout, features.dims())?)?;
     }
-    Ok(leaves.with_one(&features)?.matmul(&leaves.whole(CLASSES).t()?)?)
+    Ok(leaves.with_one(&features)?.matmul(&leaves.matrix(CLASSES).t()?)?)
 }
 
 /// `[texts, widths x maps]`.
-fn convolved(params: &TextNetParams, leaves: &Leaves, piece: &Piece, x: &Tensor) -> Result<Tensor> {
+fn convolved(params: &TextNetParams, leaves: &Leaves, piece: &TextPiece, x: &Tensor) -> Result<Tensor> {
     let (texts, length, dim) = x.dims3()?;
     let mut pooled = Vec::with_capacity(params.widths.len());
     for (i, &width) in params.widths.iter().enumerate() {
         let places = length - width + 1;
         let shifted = (0..width).map(|shift| x.narrow(1, shift, places)).collect::<Result<Vec<_>, _>>()?;
         let windows = Tensor::cat(&shifted, 2)?.reshape((texts * places, width * dim))?;
-        let maps = windows.matmul(&leaves.whole(INNER + i).t()?)?;
+        let maps = windows.matmul(&leaves.matrix(INNER + i).t()?)?;
         let bias = leaves.rows(INNER + params.widths.len(), &[i as u32])?;
         let maps = relu(&maps.broadcast_add(&bias)?)?.reshape((texts, places, params.maps))?;
         // A text that is shorter than the window has one, at its beginning. Nothing is below 0, so 0 is out of the question.
@@ -54,16 +54,16 @@ fn convolved(params: &TextNetParams, leaves: &Leaves, piece: &Piece, x: &Tensor)
 }
 
 /// `[texts, 2 x hidden]`.
-fn recurred(params: &TextNetParams, leaves: &Leaves, piece: &Piece, x: &Tensor) -> Result<Tensor> {
+fn recurred(params: &TextNetParams, leaves: &Leaves, piece: &TextPiece, x: &Tensor) -> Result<Tensor> {
     let (texts, length, dim) = x.dims3()?;
     let by_step = x.transpose(0, 1)?.contiguous()?.reshape((length * texts, dim))?;
     let mut inside = Vec::with_capacity(length);
     steps(&within(leaves, piece, length, |at| at)?.transpose(0, 1)?.contiguous()?, &mut inside)?;
     let directions = [INNER, INNER + 3].map(|first| -> Result<Tensor> {
-        let entered = by_step.matmul(&leaves.whole(first).t()?)?.broadcast_add(leaves.whole(first + 2))?;
+        let entered = by_step.matmul(&leaves.matrix(first).t()?)?.broadcast_add(leaves.matrix(first + 2))?;
         let mut entered_at = Vec::with_capacity(length);
         steps(&entered.reshape((length, texts, 4 * params.hidden))?, &mut entered_at)?;
-        let back = leaves.whole(first + 1).t()?;
+        let back = leaves.matrix(first + 1).t()?;
         let zeros = leaves.constant(&vec![0.0; texts * params.hidden], (texts, params.hidden))?;
         let (mut state, mut cell) = (zeros.clone(), zeros);
         let mut states = Vec::with_capacity(length);

@@ -28,7 +28,7 @@ use super::checkpoint::Checkpoint;
 use super::neural::fit::fit;
 use super::neural::weights::{Leaves, Weight, Weights};
 use super::neural::{EpochFigures, FitParams};
-use batches::{Piece, TextBatches};
+use batches::{TextBatches, TextPiece};
 use inkstone_base::job::Ctx;
 pub use walk::{NetFold, NetWalk, NumberedTexts, net_walk};
 
@@ -42,7 +42,6 @@ const START: f32 = 0.25;
 /// Names of the filters of each width, as many as there can be.
 const FILTERS: [&str; 6] = ["filters1", "filters2", "filters3", "filters4", "filters5", "filters6"];
 
-/// Which network it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TextNetKind {
@@ -54,10 +53,9 @@ pub enum TextNetKind {
 }
 
 impl TextNetKind {
-    /// Both.
     pub const ALL: [TextNetKind; 2] = [TextNetKind::TextCnn, TextNetKind::TextRnn];
 
-    /// What `train` and model files call it.
+    /// The name in `train` and in model files.
     pub fn name(self) -> &'static str {
         match self {
             TextNetKind::TextCnn => "textcnn",
@@ -66,7 +64,7 @@ impl TextNetKind {
     }
 }
 
-/// What of the states of the LSTM becomes features.
+/// The part of the LSTM's states that becomes features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -78,46 +76,28 @@ pub enum Pool {
     Last,
 }
 
-/// Parameters of a classifier of texts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TextNetParams {
-    /// Which network. Default `textcnn`.
-    pub kind: TextNetKind,
-    /// Values of a word vector. Default 100.
-    pub dim: usize,
-    /// For `textcnn`: words of a window, one for each kind of filter. Default 3, 4, 5.
-    pub widths: Vec<usize>,
-    /// For `textcnn`: filters of each width. Default 100.
-    pub maps: usize,
-    /// For `textrnn`: units of each direction. Default 100.
-    pub hidden: usize,
-    /// For `textrnn`: what becomes features. Default `max`.
-    pub pool: Pool,
-    /// Share of the features that is dropped in training. Default 0.5.
-    pub dropout: f64,
-    /// Tokens read of a text at the most, the first ones. Default 256.
-    pub max_tokens: usize,
-    /// Whether word vectors stay as they were given. Default false.
-    pub fixed: bool,
-    /// How it is trained. Documents held out are every so manieth.
-    pub fit: FitParams,
-}
-
-impl Default for TextNetParams {
-    fn default() -> TextNetParams {
-        TextNetParams {
-            kind: TextNetKind::TextCnn,
-            dim: 100,
-            widths: vec![3, 4, 5],
-            maps: 100,
-            hidden: 100,
-            pool: Pool::Max,
-            dropout: 0.5,
-            max_tokens: 256,
-            fixed: false,
-            fit: FitParams { epochs: 10, batch: 50, held_out_share: 0.1, ..FitParams::default() },
-        }
+defaults! {
+    /// Parameters of a classifier of texts.
+    pub struct TextNetParams {
+        kind: TextNetKind = TextNetKind::TextCnn,
+        /// Values of a word vector.
+        dim: usize = 100,
+        /// For `textcnn`: words of a window, one for each kind of filter.
+        widths: Vec<usize> = vec![3, 4, 5],
+        /// For `textcnn`: filters of each width.
+        maps: usize = 100,
+        /// For `textrnn`: units of each direction.
+        hidden: usize = 100,
+        /// For `textrnn`: what becomes features.
+        pool: Pool = Pool::Max,
+        /// Share of the features that is dropped in training.
+        dropout: f64 = 0.5,
+        /// Tokens read of a text at the most, the first ones.
+        max_tokens: usize = 256,
+        /// True if word vectors stay as they were given.
+        fixed: bool = false,
+        /// Training. The held-out documents are evenly spread over the text.
+        fit: FitParams = FitParams { epochs: 10, batch: 50, held_out_share: 0.1, ..FitParams::default() },
     }
 }
 
@@ -137,7 +117,6 @@ impl TextNetParams {
         self.fit.check()
     }
 
-    /// Values of the features.
     fn features(&self) -> usize {
         match self.kind {
             TextNetKind::TextCnn => self.widths.len() * self.maps,
@@ -175,7 +154,6 @@ impl TextNetParams {
     }
 }
 
-/// A trained classifier.
 pub struct TextNet {
     params: TextNetParams,
     words: Vec<Box<str>>,
@@ -230,10 +208,10 @@ impl TextNet {
         let weights = start(&words, classes.len(), vectors, params, ctx.seed());
         let batches = TextBatches::new(params, examples);
         let (weights, epochs) = fit(&batches, weights, &params.fit, checkpoint, ctx)?;
-        TextNet::of(params.clone(), words, classes, weights, epochs)
+        TextNet::from_parts(params.clone(), words, classes, weights, epochs)
     }
 
-    fn of(
+    fn from_parts(
         params: TextNetParams,
         words: Vec<Box<str>>,
         classes: Vec<String>,
@@ -250,12 +228,11 @@ impl TextNet {
         &self.classes
     }
 
-    /// How many numbers were learned.
+    /// Number of learned parameters.
     pub fn parameters(&self) -> usize {
         self.weights.count()
     }
 
-    /// What the epochs brought.
     pub fn epochs(&self) -> &[EpochFigures] {
         &self.epochs
     }
@@ -271,7 +248,7 @@ impl TextNet {
     pub fn probabilities(&self, documents: &[Vec<u32>]) -> Result<Vec<f64>> {
         let mut all = Vec::with_capacity(documents.len() * self.classes.len());
         for part in documents.chunks(batches::PIECE) {
-            let piece = Piece::plain(&self.params, part.iter().map(Vec::as_slice));
+            let piece = TextPiece::plain(&self.params, part.iter().map(Vec::as_slice));
             let scores = layers::scores(&self.params, &self.leaves, &piece, &layers::embed(&self.leaves, &piece)?)?;
             for row in scores.to_vec2::<f32>()? {
                 let log_sum = f64::from(super::neural::entropy::log_sum(&row));
@@ -281,9 +258,9 @@ impl TextNet {
         Ok(all)
     }
 
-    /// What each token of a text gave to a class (default: the likeliest), held against the likeliest other one.
+    /// The contribution of each token of a text to a class (default: the likeliest), held against the likeliest other one.
     pub fn reasons(&self, document: &[u32], of: Option<usize>) -> Result<TextReasons> {
-        let piece = Piece::plain(&self.params, std::iter::once(document));
+        let piece = TextPiece::plain(&self.params, std::iter::once(document));
         let x = Var::from_tensor(&layers::embed(&self.leaves, &piece)?)?;
         let scores = layers::scores(&self.params, &self.leaves, &piece, &x)?.squeeze(0)?;
         let values = scores.to_vec1::<f32>()?;

@@ -131,7 +131,7 @@ fn parts_of_a_score_are_gradients_times_vectors() {
         assert!((a + b).abs() < 1e-5, "two classes: what speaks for one speaks against the other");
     }
     // Between its bends the network is linear in the vectors, so a little of the gradient is a little of the score.
-    let piece = Piece::plain(&model.params, std::iter::once(&document[..]));
+    let piece = TextPiece::plain(&model.params, std::iter::once(&document[..]));
     let x = layers::embed(&model.leaves, &piece).unwrap();
     let score = |x: &Tensor| {
         let s = layers::scores(&model.params, &model.leaves, &piece, x).unwrap().to_vec2::<f32>().unwrap();

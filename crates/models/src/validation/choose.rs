@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What one strength of the penalty reached.
+/// The scores of one strength of the penalty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GridPoint {
     /// The strength: alpha of linear models (1/C), smoothing of naive Bayes.
@@ -11,13 +11,12 @@ pub struct GridPoint {
     pub mean: f64,
     /// Standard error of the mean.
     pub standard_error: f64,
-    /// Fold by fold.
     pub scores: Vec<f64>,
 }
 
 impl GridPoint {
     /// Sums up the folds of one strength.
-    pub fn of(alpha: f64, scores: Vec<f64>) -> GridPoint {
+    pub fn new(alpha: f64, scores: Vec<f64>) -> GridPoint {
         let mean = inkstone_base::stats::mean(scores.iter().copied());
         let standard_error = inkstone_base::stats::std(&scores) / (scores.len() as f64).sqrt();
         GridPoint { alpha, mean, standard_error, scores }

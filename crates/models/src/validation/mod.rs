@@ -15,7 +15,7 @@ pub use choose::{GridPoint, choose_penalty};
 
 use super::estimate::Goal;
 
-/// What folds are drawn by.
+/// The rule by which folds are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -29,25 +29,18 @@ pub enum FoldsBy {
     Time,
 }
 
-/// Parameters of cross-validation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct FoldParams {
-    /// Folds, at least 2. Default 5.
-    pub folds: usize,
-    /// `class` (default), `group` or `time`.
-    pub by: FoldsBy,
-    /// By time: natural days after a test fold in which no training row may begin. Default 0.
-    pub embargo_days: u32,
-}
-
-impl Default for FoldParams {
-    fn default() -> FoldParams {
-        FoldParams { folds: 5, by: FoldsBy::Class, embargo_days: 0 }
+defaults! {
+    pub struct FoldParams {
+        /// Folds, at least 2.
+        folds: usize = 5,
+        /// `class` (default), `group` or `time`.
+        by: FoldsBy = FoldsBy::Class,
+        /// By time: natural days after a test fold in which no training row may begin.
+        embargo_days: u32 = 0,
     }
 }
 
-/// What is known of the rows beside what they are to be called.
+/// Groups and times of the rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoldRows {
     /// The group of each row; empty: each row is its own.
@@ -59,7 +52,6 @@ pub struct FoldRows {
 /// One fold: the rows that train and those that test, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// Rows that train.
     pub train: Vec<usize>,
     /// Rows that test; each row tests once.
     pub test: Vec<usize>,
@@ -107,7 +99,7 @@ pub fn draw_folds(goal: &Goal, rows: &FoldRows, params: &FoldParams, seed: u64) 
                 split.grouped
             );
         }
-        goal.of(&split.train)
+        goal.select(&split.train)
             .check_members(1, "train this fold: use fewer folds, draw them otherwise, or leave it out")
             .map_err(|error| error.context(format!("fold {} of {}", at + 1, splits.len())))?;
     }

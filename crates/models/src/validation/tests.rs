@@ -36,14 +36,14 @@ fn each_fold_has_its_share_of_each_class() {
 fn a_class_that_cannot_be_on_both_sides_is_named() {
     let mut class = vec![0; 9];
     class.push(1);
-    let said = refused(&classes(class.clone()), &FoldRows::default(), &by(FoldsBy::Class, 3));
-    assert!(said.contains("class \"类1\" has 1 row") && said.contains("leave it out"), "{said}");
+    let error = refused(&classes(class.clone()), &FoldRows::default(), &by(FoldsBy::Class, 3));
+    assert!(error.contains("class \"类1\" has 1 row") && error.contains("leave it out"), "{error}");
     // By group: both rows of the class are of one group, so that one training part has none of them.
     class[0] = 1;
     let groups = (0..10).map(|i| if i == 9 { 0 } else { i }).collect();
     let rows = FoldRows { groups, ..FoldRows::default() };
-    let said = refused(&classes(class), &rows, &by(FoldsBy::Group, 3));
-    assert!(said.contains("fold ") && said.contains("class \"类1\" has 0 rows"), "{said}");
+    let error = refused(&classes(class), &rows, &by(FoldsBy::Group, 3));
+    assert!(error.contains("fold ") && error.contains("class \"类1\" has 0 rows"), "{error}");
 }
 
 #[test]
@@ -57,12 +57,15 @@ fn folds_that_cannot_be_are_refused_with_the_way_out() {
     let rows = FoldRows { groups: vec![1, 1, 1, 1], ..FoldRows::default() };
     assert!(refused(&goal, &rows, &by(FoldsBy::Group, 2)).contains("a group is never split"));
     let spans = vec![(moment(5), moment(4)); 4];
-    let said = refused(&goal, &FoldRows { spans, ..FoldRows::default() }, &by(FoldsBy::Time, 2));
-    assert!(said.contains("after its label was known"), "{said}");
+    let error = refused(&goal, &FoldRows { spans, ..FoldRows::default() }, &by(FoldsBy::Time, 2));
+    assert!(error.contains("after its label was known"), "{error}");
     // Labels so long that nothing is left beside a fold.
     let spans = (0..4).map(|i| (moment(i), moment(i + 1000))).collect();
-    let said = refused(&goal, &FoldRows { spans, ..FoldRows::default() }, &by(FoldsBy::Time, 2));
-    assert!(said.contains("0 rows to train") && said.contains("2 purged") && said.contains("shorter labels"), "{said}");
+    let error = refused(&goal, &FoldRows { spans, ..FoldRows::default() }, &by(FoldsBy::Time, 2));
+    assert!(
+        error.contains("0 rows to train") && error.contains("2 purged") && error.contains("shorter labels"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -83,7 +86,7 @@ fn purging_and_embargo_drop_what_they_should() {
 
 #[test]
 fn the_rule_of_one_standard_error_takes_the_stronger_penalty() {
-    let point = |alpha, scores: [f64; 3]| GridPoint::of(alpha, scores.to_vec());
+    let point = |alpha, scores: [f64; 3]| GridPoint::new(alpha, scores.to_vec());
     let points =
         [point(0.1, [0.7, 0.9, 0.8]), point(1.0, [0.7, 0.8, 0.8]), point(10.0, [0.6, 0.6, 0.6]), point(0.01, [0.1; 3])];
     assert_eq!((choose_penalty(&points, false), choose_penalty(&points, true)), (Some(0), Some(1)));

@@ -8,13 +8,13 @@ use super::terms::{NONE, TITLE, Terms};
 use super::{Analyzer, Fields, VectorizerParams};
 use inkstone_text::Frequency;
 
-/// Where a term stands in the row of the document that is being counted. Every token asks for one, so they are small and apart
+/// The place of a term in the row of the document that is being counted. Every token asks for one, so they are small and apart
 /// from the frequencies, which only distinct terms touch.
 #[derive(Clone, Copy, Debug, Default)]
-struct Mark {
+struct RowPlace {
     /// Number of the last document with the term, from 1, cut to 32 bits.
     last: u32,
-    /// Where that document's row counts the term.
+    /// Place of the term in that document's row.
     at: u32,
 }
 
@@ -23,7 +23,7 @@ struct Mark {
 #[derive(Clone, Debug)]
 pub struct TermCounts {
     pub(super) terms: Terms,
-    marks: Vec<Mark>,
+    marks: Vec<RowPlace>,
     frequencies: Vec<Frequency>,
     /// Shortest and longest n-gram.
     orders: (usize, usize),
@@ -107,7 +107,7 @@ impl TermCounts {
     #[inline]
     fn count(&mut self, id: u32) {
         if id as usize >= self.marks.len() {
-            self.marks.resize(self.terms.len(), Mark::default());
+            self.marks.resize(self.terms.len(), RowPlace::default());
         }
         let (mark, document) = (&mut self.marks[id as usize], self.documents as u32);
         self.row_length += 1;
@@ -115,7 +115,7 @@ impl TermCounts {
         match self.row.get_mut(mark.at as usize) {
             Some(entry) if mark.last == document && entry.0 == id => entry.1 += 1,
             _ => {
-                *mark = Mark { last: document, at: self.row.len() as u32 };
+                *mark = RowPlace { last: document, at: self.row.len() as u32 };
                 self.row.push((id, 1));
             }
         }
@@ -142,7 +142,7 @@ impl TermCounts {
         Ok(here)
     }
 
-    /// Whether no document was counted.
+    /// True if no document was counted.
     pub fn is_empty(&self) -> bool {
         self.documents == 0
     }
@@ -162,7 +162,7 @@ impl TermCounts {
         self.last_seen
     }
 
-    /// How often each term occurs, by number. A term that only leads to others occurs in no document.
+    /// Counts of each term, by number. A term that only leads to others occurs in no document.
     pub(super) fn frequencies(&self) -> impl Iterator<Item = Frequency> {
         self.frequencies.iter().copied().chain(std::iter::repeat(Frequency::default())).take(self.terms.len())
     }

@@ -11,12 +11,12 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::fit::Vocabulary;
+use super::fit::TermVocabulary;
 use super::terms::{NONE, TITLE};
 use super::{Vectorizer, VectorizerParams};
 use crate::{ModelFile, ModelHeader, pack_strings, write_model};
 
-/// How terms are made of units, as the file has it.
+/// The terms as units, as the file holds them.
 #[derive(Default)]
 struct Spelling<'v> {
     units: Vec<&'v str>,
@@ -25,7 +25,7 @@ struct Spelling<'v> {
 }
 
 impl<'v> Spelling<'v> {
-    fn of(vocabulary: &'v Vocabulary) -> Spelling<'v> {
+    fn new(vocabulary: &'v TermVocabulary) -> Spelling<'v> {
         let mut of_column = vec![NONE; vocabulary.names.len()];
         for (id, &column) in (0..).zip(&vocabulary.columns).filter(|(_, column)| **column != NONE) {
             of_column[column as usize] = id;
@@ -68,7 +68,6 @@ impl Vectorizer {
         write_model(path, &header, &sections.iter().map(|(name, bytes)| (*name, &bytes[..])).collect::<Vec<_>>())
     }
 
-    /// Reads a model.
     pub fn read(file: &ModelFile) -> Result<Vectorizer> {
         file.expect(Vectorizer::KIND, Vectorizer::VERSION)?;
         file.verify()?;
@@ -77,7 +76,7 @@ impl Vectorizer {
 
     /// The sections of its vocabulary, for a model file of its own or of a model that reads its rows.
     pub fn sections(&self) -> [(&'static str, Vec<u8>); 5] {
-        let spelling = Spelling::of(&self.vocabulary);
+        let spelling = Spelling::new(&self.vocabulary);
         [
             ("terms", pack_strings(self.vocabulary.names.iter().map(AsRef::as_ref))),
             ("df", bytemuck::cast_slice(&self.vocabulary.df).to_vec()),
@@ -102,7 +101,7 @@ impl Vectorizer {
             df.len(),
             ends.len()
         );
-        let mut vocabulary = Vocabulary { names, df, ..Vocabulary::default() };
+        let mut vocabulary = TermVocabulary { names, df, ..TermVocabulary::default() };
         let mut start = 0;
         for (column, &end) in (0..).zip(ends) {
             let damaged = || format!("the spelling of term {column} is damaged; train the model again");
@@ -116,7 +115,7 @@ impl Vectorizer {
             start = end as usize;
         }
         let header = file.header();
-        Ok(Vectorizer::of(params, vocabulary, header.documents, file.param("length")?, header.fitted_until))
+        Ok(Vectorizer::from_parts(params, vocabulary, header.documents, file.param("length")?, header.fitted_until))
     }
 
     /// Terms of all documents that it was fitted on: what [`Vectorizer::within`] wants as `length`.

@@ -13,7 +13,7 @@ use inkstone_text::Frequency;
 #[derive(Clone, Debug)]
 pub struct Vectorizer {
     pub(super) params: VectorizerParams,
-    pub(super) vocabulary: Vocabulary,
+    pub(super) vocabulary: TermVocabulary,
     pub(super) weighting: Weighting,
     pub(super) documents: u64,
     /// Terms in all documents, unkept ones included.
@@ -23,7 +23,7 @@ pub struct Vectorizer {
 
 /// The columns of a vectorizer; empty when terms are hashed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Vocabulary {
+pub(super) struct TermVocabulary {
     /// Text of each column.
     pub(super) names: Vec<Box<str>>,
     /// Documents with each column's term.
@@ -44,7 +44,7 @@ impl Vectorizer {
     pub fn fit_columns(counts: &TermCounts, params: &VectorizerParams) -> Result<(Vectorizer, Vec<u32>)> {
         params.check()?;
         let mut columns = vec![NONE; counts.terms.len()];
-        let mut vocabulary = Vocabulary::default();
+        let mut vocabulary = TermVocabulary::default();
         if params.learns() {
             let kept = choose(counts, params).context("no vocabulary for the vectorizer")?;
             for (column, (name, id)) in kept.into_iter().enumerate() {
@@ -72,19 +72,19 @@ impl Vectorizer {
             }
         }
         let (documents, length, fitted_until) = (counts.documents(), counts.length(), counts.last_seen());
-        Ok((Vectorizer::of(params.clone(), vocabulary, documents, length, fitted_until), columns))
+        Ok((Vectorizer::from_parts(params.clone(), vocabulary, documents, length, fitted_until), columns))
     }
 
     /// A vectorizer that hashes terms: it needs to see no document.
     pub fn hashing(params: &VectorizerParams) -> Result<Vectorizer> {
         params.check()?;
         anyhow::ensure!(!params.learns(), "a vectorizer with a vocabulary is fitted on documents; set buckets to hash");
-        Ok(Vectorizer::of(params.clone(), Vocabulary::default(), 0, 0, None))
+        Ok(Vectorizer::from_parts(params.clone(), TermVocabulary::default(), 0, 0, None))
     }
 
-    pub(super) fn of(
+    pub(super) fn from_parts(
         params: VectorizerParams,
-        vocabulary: Vocabulary,
+        vocabulary: TermVocabulary,
         documents: u64,
         length: u64,
         fitted_until: Option<NaiveDateTime>,
@@ -125,12 +125,10 @@ impl Vectorizer {
         (columns.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as f32)).collect(), length)
     }
 
-    /// Its parameters.
     pub fn params(&self) -> &VectorizerParams {
         &self.params
     }
 
-    /// Number of columns.
     pub fn width(&self) -> usize {
         if self.params.learns() { self.vocabulary.names.len() } else { self.params.buckets }
     }
@@ -169,7 +167,7 @@ impl Vectorizer {
     }
 }
 
-impl Vocabulary {
+impl TermVocabulary {
     /// Makes a term of these units a column; `None` stands for the mark of titles.
     pub(super) fn spell<'t>(&mut self, column: u32, mut units: impl Iterator<Item = Option<&'t str>>) -> Result<()> {
         let full = "the vocabulary of a fitted vectorizer fits its table";

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::analysis::LONGEST;
 use inkstone_text::{DfLimit, Frequency, VocabularyParams};
 
-/// What n-grams are made of.
+/// The units of n-grams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -18,7 +18,7 @@ pub enum Unit {
     Char,
 }
 
-/// How a count becomes a weight.
+/// The formula by which a count becomes a weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -41,12 +41,12 @@ pub enum Formula {
     Binary,
 }
 
-/// What a row is divided by.
+/// The norm that a row is divided by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Norm {
-    /// What the formula is printed with: `l2` for scikit-learn's, none for the others.
+    /// The norm of the formula as printed: `l2` for scikit-learn's, none for the others.
     #[default]
     Formula,
     /// The square root of the sum of squares.
@@ -57,62 +57,39 @@ pub enum Norm {
     None,
 }
 
-/// Parameters of a vectorizer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct VectorizerParams {
-    /// `word` (default) or `char`.
-    pub analyzer: Unit,
-    /// Shortest and longest n-gram in units. Default `[1, 1]`; the longest is at most 8.
-    pub ngram_range: (usize, usize),
-    /// Parts of speech (jieba's tags: `n`, `v`, `a`, ...) of the words that count; empty (default): all.
-    pub pos: Vec<String>,
-    /// Columns for the words of titles, the most frequent so many, written `title:增长`, with `max_features` for the body alone; 0
-    /// (default): a word is one column wherever it stands.
-    pub title_features: usize,
-    /// Columns that terms are hashed into, with no vocabulary; 0 (default): a column a term.
-    pub buckets: usize,
-    /// With `buckets`: whether half of the terms count downwards, so that collisions cancel out on average. Default true.
-    pub alternate_sign: bool,
-    /// `sklearn` (default), `textbook`, `bm25`, `log-count`, `count` or `binary`.
-    pub formula: Formula,
-    /// For `sklearn`: whether 1 is added to both document counts. Default true; false is `ln(n / df) + 1`.
-    pub smooth_idf: bool,
-    /// Terms in fewer documents are left out: a count (default 2) or a share.
-    pub min_df: DfLimit,
-    /// Terms in more documents are left out: a share (default 1.0 = none) or a count.
-    pub max_df: DfLimit,
-    /// Terms kept at the most, those with the highest count; 0 keeps all. Default 0.
-    pub max_features: usize,
-    /// For `sklearn` and `textbook`: whether a count enters as `1 + ln(count)`. Default false.
-    pub sublinear_tf: bool,
-    /// `formula` (default: l2 with sklearn, none otherwise), `l2`, `l1` or `none`.
-    pub norm: Norm,
-    /// For `bm25`: how soon further occurrences add nothing. Default 1.2, as in Lucene.
-    pub k1: f64,
-    /// For `bm25`: how much a long document is held against its terms, 0 to 1. Default 0.75.
-    pub b: f64,
-}
-
-impl Default for VectorizerParams {
-    fn default() -> VectorizerParams {
-        VectorizerParams {
-            analyzer: Unit::Word,
-            ngram_range: (1, 1),
-            pos: Vec::new(),
-            title_features: 0,
-            buckets: 0,
-            alternate_sign: true,
-            formula: Formula::Sklearn,
-            smooth_idf: true,
-            min_df: DfLimit::Count(2),
-            max_df: DfLimit::Share(1.0),
-            max_features: 0,
-            sublinear_tf: false,
-            norm: Norm::Formula,
-            k1: 1.2,
-            b: 0.75,
-        }
+defaults! {
+    pub struct VectorizerParams {
+        /// `word` (default) or `char`.
+        analyzer: Unit = Unit::Word,
+        /// Shortest and longest n-gram in units. Default `[1, 1]`; the longest is at most 8.
+        ngram_range: (usize, usize) = (1, 1),
+        /// Parts of speech (jieba's tags: `n`, `v`, `a`, ...) of the words that count; empty (default): all.
+        pos: Vec<String> = Vec::new(),
+        /// Columns for the words of titles, the most frequent so many, written `title:增长`, with `max_features` for the body alone; 0
+        /// (default): a word is one column wherever it stands.
+        title_features: usize = 0,
+        /// Columns that terms are hashed into, with no vocabulary; 0 (default): a column a term.
+        buckets: usize = 0,
+        /// With `buckets`: whether half of the terms count downwards, so that collisions cancel out on average.
+        alternate_sign: bool = true,
+        /// `sklearn` (default), `textbook`, `bm25`, `log-count`, `count` or `binary`.
+        formula: Formula = Formula::Sklearn,
+        /// For `sklearn`: whether 1 is added to both document counts. Default true; false is `ln(n / df) + 1`.
+        smooth_idf: bool = true,
+        /// Terms in fewer documents are left out: a count (default 2) or a share.
+        min_df: DfLimit = DfLimit::Count(2),
+        /// Terms in more documents are left out: a share (default 1.0 = none) or a count.
+        max_df: DfLimit = DfLimit::Share(1.0),
+        /// Terms kept at the most, those with the highest count; 0 keeps all.
+        max_features: usize = 0,
+        /// For `sklearn` and `textbook`: whether a count enters as `1 + ln(count)`.
+        sublinear_tf: bool = false,
+        /// `formula` (default: l2 with sklearn, none otherwise), `l2`, `l1` or `none`.
+        norm: Norm = Norm::Formula,
+        /// For `bm25`: how soon further occurrences add nothing.
+        k1: f64 = 1.2,
+        /// For `bm25`: how much a long document is held against its terms, 0 to 1.
+        b: f64 = 0.75,
     }
 }
 
@@ -211,17 +188,17 @@ impl VectorizerParams {
         Ok(())
     }
 
-    /// Whether documents have to be counted before one can be weighed.
+    /// True if documents have to be counted before one can be weighed.
     pub fn learns(&self) -> bool {
         self.buckets == 0
     }
 
-    /// Whether the formula has a document frequency.
+    /// True if the formula has a document frequency.
     pub(crate) fn has_idf(&self) -> bool {
         matches!(self.formula, Formula::Sklearn | Formula::Textbook | Formula::Bm25)
     }
 
-    /// What stands between the units of an n-gram.
+    /// The separator between the units of an n-gram.
     pub(super) fn joint(&self) -> &'static str {
         match self.analyzer {
             Unit::Word => " ",
@@ -229,7 +206,7 @@ impl VectorizerParams {
         }
     }
 
-    /// Which terms become columns, as ascending positions in `terms`: those of titles, where they are counted apart, and
+    /// The terms that become columns, as ascending positions in `terms`: those of titles, where they are counted apart, and
     /// the others each by their own number of features. Of terms with equal counts those with the lower `tie` stay.
     pub fn select<K: Ord>(
         &self,

@@ -158,16 +158,16 @@ fn a_model_knows_its_last_document_if_that_has_a_time() {
 
 #[test]
 fn what_leaves_no_column_is_named_with_the_way_out() {
-    let said = |docs: &[&str], params: &VectorizerParams| match fit(docs, params) {
+    let error_of = |docs: &[&str], params: &VectorizerParams| match fit(docs, params) {
         Ok(_) => String::new(),
         Err(error) => format!("{error:#}"),
     };
     let default = VectorizerParams::default();
-    assert!(said(&[], &default).contains("no words to choose from in 0 documents"), "{}", said(&[], &default));
-    assert!(said(&["", " "], &default).contains("no words to choose from in 2 documents"));
-    let one = said(&["增长 回购"], &default);
+    assert!(error_of(&[], &default).contains("no words to choose from in 0 documents"), "{}", error_of(&[], &default));
+    assert!(error_of(&["", " "], &default).contains("no words to choose from in 2 documents"));
+    let one = error_of(&["增长 回购"], &default);
     assert!(one.contains("1 documents") && one.contains("lower min_df"), "{one}");
-    let bad = |params: VectorizerParams| said(&["增长"], &params);
+    let bad = |params: VectorizerParams| error_of(&["增长"], &params);
     assert!(bad(VectorizerParams { ngram_range: (2, 1), ..default.clone() }).contains("ngram_range = [2, 1]"));
     assert!(bad(VectorizerParams { b: f64::NAN, ..default.clone() }).contains("b = NaN"));
     assert!(bad(VectorizerParams { k1: f64::NAN, ..default.clone() }).contains("k1 = NaN"));

@@ -36,9 +36,9 @@ impl WordVectors {
         let (Some(u), Some(v)) = (svd.u, svd.v_t) else { anyhow::bail!("the vectors hold values that are no numbers") };
         let rotation = u * v;
         let rotated = |row: &[f32]| -> Vec<f32> {
-            let of =
+            let component =
                 |j: usize| row.iter().enumerate().map(|(i, &x)| f64::from(x) * rotation[(i, j)]).sum::<f64>() as f32;
-            (0..dim).map(of).collect()
+            (0..dim).map(component).collect()
         };
         let values = self.values.chunks(dim).flat_map(rotated).collect();
         Ok(WordVectors { values, ..self.clone() })

@@ -10,10 +10,9 @@ use serde_json::{Value, json};
 use super::WordVectors;
 use crate::{ModelFile, ModelHeader, pack_strings, write_model};
 
-/// How vectors came about.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Training {
-    /// What `train` calls it: `ppmi`, `word2vec`, ...; empty when a file of another tool did not say.
+    /// Name of the method, as in `train`: `ppmi`, `word2vec`, ...; empty for a file of another tool.
     pub method: String,
     /// Documents that they were trained on.
     pub documents: u64,
@@ -24,8 +23,8 @@ pub struct Training {
 }
 
 impl Training {
-    /// What the file of a model says of its training.
-    pub(super) fn of(file: &ModelFile) -> Result<Training> {
+    /// The training, from the header of a model file.
+    pub(super) fn from_file(file: &ModelFile) -> Result<Training> {
         let header = file.header();
         Ok(Training {
             method: file.param("method")?,
@@ -60,12 +59,11 @@ impl WordVectors {
         write_model(path, &header, &sections)
     }
 
-    /// Reads a model.
     pub fn read(file: &ModelFile) -> Result<WordVectors> {
         file.expect(WordVectors::KIND, WordVectors::VERSION)?;
         file.verify()?;
         let words = file.strings("words")?.into_iter().map(Box::from).collect();
-        let training = Training::of(file)?;
+        let training = Training::from_file(file)?;
         let (counts, values) = (file.counts("counts")?, file.numbers("vectors")?.to_vec());
         WordVectors::new(words, counts, file.param("dim")?, values, training)
     }

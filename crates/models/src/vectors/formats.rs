@@ -20,7 +20,7 @@ const LONGEST: usize = 1 << 16;
 /// Bytes of a line at the most.
 const LINE: u64 = limits::LINE as u64;
 
-/// How vectors are written.
+/// A format of vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -32,7 +32,7 @@ pub enum VectorFormat {
 }
 
 impl VectorFormat {
-    /// What a file's name says: binary for `.bin`, else text.
+    /// The format by a file's name: binary for `.bin`, else text.
     pub fn by_name(path: &Path) -> VectorFormat {
         if path.extension().is_some_and(|e| e == "bin") { VectorFormat::Binary } else { VectorFormat::Text }
     }
@@ -65,7 +65,7 @@ impl WordVectors {
 /// Bytes that tell what a file is.
 const BEGINNING: usize = 256;
 
-/// Whether a file begins as these formats do: a line of two whole numbers, or a word and several numbers.
+/// True if a file begins as these formats do: a line of two whole numbers, or a word and several numbers.
 pub fn is_vectors(path: &Path) -> Result<bool> {
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut line = Vec::new();
@@ -75,8 +75,8 @@ pub fn is_vectors(path: &Path) -> Result<bool> {
 
 /// Numbers after the word of a line, which may be cut short within the last.
 fn values(line: &[u8]) -> Option<usize> {
-    let whole = line.ends_with(b"\n");
-    let end = if whole { line.len() } else { line.iter().rposition(|&b| b == b' ')? };
+    let complete = line.ends_with(b"\n");
+    let end = if complete { line.len() } else { line.iter().rposition(|&b| b == b' ')? };
     let mut fields = std::str::from_utf8(&line[..end]).ok()?.split_ascii_whitespace().skip(1);
     fields.try_fold(0, |n, field| field.parse::<f32>().ok().map(|_| n + 1))
 }
@@ -121,8 +121,8 @@ pub fn read_vectors(path: &Path) -> Result<WordVectors> {
         if count == Some(i) || (count.is_none() && input.fill_buf()?.is_empty()) {
             break;
         }
-        let of = count.map_or(String::new(), |count| format!(" of {count}"));
-        let place = || format!("{shown}, word {}{of} ({format:?} format)", i + 1);
+        let of_total = count.map_or(String::new(), |count| format!(" of {count}"));
+        let place = || format!("{shown}, word {}{of_total} ({format:?} format)", i + 1);
         let word = match format {
             VectorFormat::Text => text_row(&mut input, dim, &mut values),
             VectorFormat::Binary => binary_row(&mut input, dim, &mut values),
@@ -138,13 +138,13 @@ pub fn read_vectors(path: &Path) -> Result<WordVectors> {
 /// Text when the first line has a word and `dim` numbers.
 fn look(bytes: &[u8], dim: usize) -> VectorFormat {
     let line = bytes.split(|&b| b == b'\n').next().unwrap_or_default();
-    let whole = line.len() < bytes.len();
+    let complete = line.len() < bytes.len();
     let Ok(line) = std::str::from_utf8(line) else { return VectorFormat::Binary };
     let line = line.trim_end_matches('\r');
     let numbers: Vec<&str> = line.split([' ', '\t']).skip(1).filter(|field| !field.is_empty()).collect();
-    let fits = numbers.len() == dim || (!whole && numbers.len() <= dim);
+    let fits = numbers.len() == dim || (!complete && numbers.len() <= dim);
     // The last of a line that was cut short may be cut too.
-    let read = if whole { &numbers[..] } else { &numbers[..numbers.len().saturating_sub(1)] };
+    let read = if complete { &numbers[..] } else { &numbers[..numbers.len().saturating_sub(1)] };
     if fits && read.iter().all(|field| field.parse::<f32>().is_ok()) {
         VectorFormat::Text
     } else {
@@ -242,21 +242,21 @@ mod tests {
     fn damage_is_told_with_its_place() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("m");
-        let said = |bytes: &[u8]| {
+        let error_of = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             format!("{:#}", read_vectors(&path).unwrap_err())
         };
-        assert!(said(b"x y\n").contains("line 1"));
-        assert!(said(b"0 4\n").contains("0 words"));
-        assert!(said(b"9999999 300\nw 1\n").contains("ends before"));
-        let short = said("2 2\n增长 1 2\n减持 1\n".as_bytes());
+        assert!(error_of(b"x y\n").contains("line 1"));
+        assert!(error_of(b"0 4\n").contains("0 words"));
+        assert!(error_of(b"9999999 300\nw 1\n").contains("ends before"));
+        let short = error_of("2 2\n增长 1 2\n减持 1\n".as_bytes());
         assert!(short.contains("word 2 of 2") && short.contains("1 values, not 2"), "{short}");
-        assert!(said("2 2\n增长 1 2\n减持 1 x\n".as_bytes()).contains("\"x\" is not a number"));
-        assert!(said("2 1\n增长 1\n增长 1\n".as_bytes()).contains("more than one vector"));
-        assert!(said("1 1\n增长 NaN\n".as_bytes()).contains("no number"));
+        assert!(error_of("2 2\n增长 1 2\n减持 1 x\n".as_bytes()).contains("\"x\" is not a number"));
+        assert!(error_of("2 1\n增长 1\n增长 1\n".as_bytes()).contains("more than one vector"));
+        assert!(error_of("1 1\n增长 NaN\n".as_bytes()).contains("no number"));
         vectors().export(&path, VectorFormat::Binary).unwrap();
         let whole = std::fs::read(&path).unwrap();
-        let cut = said(&whole[..whole.len() - 5]);
+        let cut = error_of(&whole[..whole.len() - 5]);
         assert!(cut.contains("word 3 of 3") && cut.contains("ends within"), "{cut}");
         let mut spaced = vectors();
         spaced.words[1] = "a b".into();

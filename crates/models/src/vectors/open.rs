@@ -21,7 +21,7 @@ impl WordVectors {
         if file.header().kind != FastText::KIND {
             return WordVectors::read(&file);
         }
-        FastText::of_model(&file)?.vectors(Training::of(&file)?)
+        FastText::from_file(&file)?.vectors(Training::from_file(&file)?)
     }
 }
 

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::WalkForward;
 use super::text::{FoldReport, LabelForm, Predictions, Sample, TextRegression};
-use super::walk::{Step, Walked, walk_folds};
+use super::walk::{WalkStep, Walked, walk_folds};
 use crate::calibration::CalibrationForm;
 use crate::estimate::{Estimator, Goal, Method, calibrate, fit_estimator, out_of_fold};
 use crate::metrics::{area_under_curve, r_squared, rank_correlation};
@@ -27,9 +27,9 @@ pub struct TextModel {
     pub fitted_until: NaiveDateTime,
     /// The token id of each column, ascending.
     pub terms: Vec<u32>,
-    /// What a count weighs.
+    /// The weighting of counts.
     pub weighting: Weighting,
-    /// What gives the score.
+    /// The estimator that gives the score.
     pub estimator: Estimator,
 }
 
@@ -42,11 +42,11 @@ impl TextModel {
         self.of_scores(&self.estimator.scores(&row))
     }
 
-    /// What is there without any word, and what each token id of a row adds, the largest first. They sum up to the score,
+    /// The score without any word, and the contribution of each token id of a row, the largest first. They sum up to the score,
     /// or to what isotonic calibration turns into it.
     pub fn explain(&self, counts: Row<'_>) -> (f64, Vec<(u32, f64)>) {
         let (columns, values) = self.features(counts);
-        let up = self.estimator.task().names().len().saturating_sub(1);
+        let up = self.estimator.task.names().len().saturating_sub(1);
         let against = (up == 2).then_some(0);
         let (base, parts) = self.estimator.explain(Row { indices: &columns, values: &values }, up, against);
         (base, parts.into_iter().map(|(column, part)| (self.terms[column as usize], part)).collect())
@@ -54,7 +54,7 @@ impl TextModel {
 
     /// The score of a row that the estimator gave these: the value, or the log-odds of up, the last class, against down.
     fn of_scores(&self, scores: &[f64]) -> f64 {
-        match self.estimator.task().names().len() {
+        match self.estimator.task.names().len() {
             0 => scores[0],
             classes => self.estimator.lead(scores, classes - 1, 0),
         }
@@ -63,7 +63,7 @@ impl TextModel {
     /// The terms with the highest weights and those with the lowest; none where weights are not what a score is made of.
     fn shown_terms(&self) -> (Vec<(u32, f32)>, Vec<(u32, f32)>) {
         let Some(map) = self.estimator.linear() else { return (Vec::new(), Vec::new()) };
-        let last = map.outputs() - 1;
+        let last = map.outputs - 1;
         let against = if last > 0 { Some(0) } else { None };
         let weight = |j: usize| map.weight(j as u32, last) - against.map_or(0.0, |k| map.weight(j as u32, k));
         let weights: Vec<f64> = (0..self.terms.len()).map(weight).collect();
@@ -112,7 +112,7 @@ pub fn fit_predict(
     Ok((Predictions { score, fold, models, folds }, report))
 }
 
-/// What a walk works on.
+/// The input of a walk.
 struct Data<'a> {
     samples: &'a [Sample],
     counts: &'a Csr,
@@ -137,7 +137,7 @@ impl Data<'_> {
 
     /// Fits the model of a fold on its training samples, and notes in `report` what it saw; `None` when those that are
     /// left are too few.
-    fn fit(&self, step: &Step, report: &mut FoldReport) -> Result<Option<TextModel>> {
+    fn fit(&self, step: &WalkStep, report: &mut FoldReport) -> Result<Option<TextModel>> {
         let Data { samples, counts, params, walk, ctx, .. } = *self;
         let labels: Vec<f64> = step.train.iter().map(|&i| samples[i].label).collect();
         let (train, goal) = goal(&step.train, &labels, params)?;
@@ -151,7 +151,7 @@ impl Data<'_> {
         let x = weigh_rows(counts, &train, &terms, &weighting, ctx)?;
 
         let mut estimator = fit_estimator(&x, &goal, None, &params.estimator, ctx)?;
-        if params.classes.calibrate != CalibrationForm::None && !estimator.task().names().is_empty() {
+        if params.classes.calibrate != CalibrationForm::None && !estimator.task.names().is_empty() {
             self.calibrate(&mut estimator, &x, &goal, &train).context("calibration within the training window")?;
         }
         let model = TextModel { fitted_until: step.fitted_until, terms, weighting, estimator };

@@ -18,36 +18,23 @@ pub use fit::{TextModel, fit_predict};
 pub use text::{ClassParams, FoldReport, LabelForm, Predictions, Sample, TextRegression};
 pub(super) use walk::{Walked, walk_folds};
 
-/// Rolling windows of training and test days.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct WalkForward {
-    /// Trading days of a training window; of the first one if `expanding`. Default 240, about a year.
-    pub train_days: usize,
-    /// Trading days of a test window. Default 20.
-    pub test_days: usize,
-    /// Trading days from one test window to the next; 0 (default) means `test_days`, so that each day is tested once.
-    /// Where windows overlap the newest model's score stands.
-    pub step_days: usize,
-    /// Trading days that must lie between the day a training label was known and the first test day. Default 0: a label
-    /// known at the close before the first test day may train.
-    pub embargo_days: usize,
-    /// Training samples below which a fold is passed over, its days left without scores. Default 200.
-    pub min_train_rows: usize,
-    /// Whether training always starts at the first day. Default false.
-    pub expanding: bool,
-}
-
-impl Default for WalkForward {
-    fn default() -> WalkForward {
-        WalkForward {
-            train_days: 240,
-            test_days: 20,
-            step_days: 0,
-            embargo_days: 0,
-            min_train_rows: 200,
-            expanding: false,
-        }
+defaults! {
+    /// Rolling windows of training and test days.
+    pub struct WalkForward {
+        /// Trading days of a training window; of the first one if `expanding`.
+        train_days: usize = 240,
+        /// Trading days of a test window.
+        test_days: usize = 20,
+        /// Trading days from one test window to the next; 0 (default) means `test_days`, so that each day is tested once.
+        /// Where windows overlap, the score of the newest model is kept.
+        step_days: usize = 0,
+        /// Trading days that must lie between the day a training label was known and the first test day. Default 0: a label
+        /// known at the close before the first test day may train.
+        embargo_days: usize = 0,
+        /// Training samples below which a fold is passed over, its days left without scores.
+        min_train_rows: usize = 200,
+        /// True if training always starts at the first day.
+        expanding: bool = false,
     }
 }
 

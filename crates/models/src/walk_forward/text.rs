@@ -1,4 +1,4 @@
-//! What a walked text regression takes and gives: samples and parameters in, scores and a report on each fold out.
+//! Input and output of a walk-forward text regression: samples and parameters in, scores and a report on each fold out.
 //!
 //! A fold chooses its terms, weighs them ([`VectorizerParams`]) and fits ridge on the label, or a classifier on the outer parts
 //! of the labels (Huatai's event factors: 30 % down, 40 % left out or a class of their own, 30 % up). The score is ridge's
@@ -23,7 +23,7 @@ pub struct Sample {
     /// Samples of one group (the same code and event) never stand on both sides of a fold. A sample that shares its
     /// event with no other has a number of its own.
     pub group: u64,
-    /// What the model learns to foresee, such as the abnormal return; NaN where there is none.
+    /// The target, such as the abnormal return; NaN where there is none.
     pub label: f64,
     /// The trading day at whose close the label is known, as an index into the calendar.
     pub label_known: usize,
@@ -45,24 +45,18 @@ pub enum LabelForm {
     Ranked,
 }
 
-/// How labels become classes, and scores probabilities.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ClassParams {
-    /// Share of the training labels that are up, and as many down. Default 0.3.
-    pub tail: f64,
-    /// Whether those between train as a third class; else they do not train. Default false.
-    pub middle: bool,
-    /// `none` (default), `sigmoid` or `isotonic`: calibration of each fold, on scores out of fold within its training
-    /// window, whose folds are stretches of time, purged and with the embargo of the walk.
-    pub calibrate: CalibrationForm,
-    /// Folds of the calibration. Default 5.
-    pub calibration_folds: usize,
-}
-
-impl Default for ClassParams {
-    fn default() -> ClassParams {
-        ClassParams { tail: 0.3, middle: false, calibrate: CalibrationForm::None, calibration_folds: 5 }
+defaults! {
+    /// Parameters by which labels become classes, and scores probabilities.
+    pub struct ClassParams {
+        /// Share of the training labels that are up, and as many down.
+        tail: f64 = 0.3,
+        /// True if those between train as a third class; else they do not train.
+        middle: bool = false,
+        /// `none` (default), `sigmoid` or `isotonic`: calibration of each fold, on scores out of fold within its training
+        /// window, whose folds are stretches of time, purged and with the embargo of the walk.
+        calibrate: CalibrationForm = CalibrationForm::None,
+        /// Folds of the calibration.
+        calibration_folds: usize = 5,
     }
 }
 
@@ -95,31 +89,18 @@ impl ClassParams {
     }
 }
 
-/// Parameters of a text regression.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TextRegression {
-    /// For ridge: `raw`, `winsorised` (default) or `ranked`.
-    pub label: LabelForm,
-    /// For `winsorised`: share of the labels drawn in at each end. Default 0.01.
-    pub winsor: f64,
-    /// For classifiers: which labels are up and down.
-    pub classes: ClassParams,
-    /// How counts become features.
-    pub tfidf: VectorizerParams,
-    /// Which model, its penalty and solver.
-    pub estimator: EstimatorParams,
-}
-
-impl Default for TextRegression {
-    fn default() -> TextRegression {
-        TextRegression {
-            label: LabelForm::Winsorised,
-            winsor: 0.01,
-            classes: ClassParams::default(),
-            tfidf: VectorizerParams::default(),
-            estimator: EstimatorParams { method: Method::Ridge, ..EstimatorParams::default() },
-        }
+defaults! {
+    /// Parameters of a text regression.
+    pub struct TextRegression {
+        /// For ridge: `raw`, `winsorised` (default) or `ranked`.
+        label: LabelForm = LabelForm::Winsorised,
+        /// For `winsorised`: share of the labels drawn in at each end.
+        winsor: f64 = 0.01,
+        /// For classifiers: which labels are up and down.
+        classes: ClassParams = ClassParams::default(),
+        tfidf: VectorizerParams = VectorizerParams::default(),
+        /// The model, its penalty and solver.
+        estimator: EstimatorParams = EstimatorParams { method: Method::Ridge, ..EstimatorParams::default() },
     }
 }
 
@@ -132,7 +113,7 @@ pub struct Predictions {
     pub fold: Vec<i32>,
     /// The fitted models; `None` for a fold that had too few samples.
     pub models: Vec<Option<TextModel>>,
-    /// What each fold saw and how it did.
+    /// The report of each fold.
     pub folds: Vec<FoldReport>,
 }
 
@@ -145,7 +126,7 @@ impl Predictions {
     }
 }
 
-/// What one fold saw, and how it did.
+/// The data and the figures of one fold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FoldReport {
     /// First and last training day.
@@ -170,7 +151,7 @@ pub struct FoldReport {
     pub unseen: usize,
     /// The last moment of the data that the model saw, texts and labels; `None` when the fold was passed over.
     pub fitted_until: Option<NaiveDateTime>,
-    /// How the solver ended; the least exact, where it solved several problems.
+    /// The end of the solver; the least exact, where it solved several problems.
     pub convergence: Convergence,
     /// On the training samples: share of variance explained (ridge), area under the curve of up against down
     /// (classifiers), rank correlation of score and label (SESTM and induced lexicons).

@@ -13,7 +13,7 @@ use inkstone_base::job::Ctx;
 pub(super) const CLOSE: NaiveTime = NaiveTime::from_hms_opt(15, 0, 0).expect("15:00:00 is a time of day");
 
 /// One fold as its model is to be fitted and used.
-pub(crate) struct Step {
+pub(crate) struct WalkStep {
     /// Samples that may train, ascending; at least `min_train_rows`, each with a label.
     pub train: Vec<usize>,
     /// Samples to be scored, ascending.
@@ -28,7 +28,6 @@ pub(crate) struct Walked<M> {
     pub fold: Vec<i32>,
     /// The fitted models; `None` for a fold that was passed over.
     pub models: Vec<Option<M>>,
-    /// What each fold saw.
     pub folds: Vec<FoldReport>,
 }
 
@@ -41,7 +40,7 @@ pub(crate) fn walk_folds<M>(
     dates: &[NaiveDate],
     walk: &WalkForward,
     ctx: &Ctx,
-    mut fit: impl FnMut(&Step, &mut FoldReport) -> Result<Option<M>>,
+    mut fit: impl FnMut(&WalkStep, &mut FoldReport) -> Result<Option<M>>,
 ) -> Result<(Walked<M>, Report)> {
     check(samples, dates)?;
     let folds = walk.folds(dates.len())?;
@@ -55,7 +54,7 @@ pub(crate) fn walk_folds<M>(
         let mut model = None;
         report.train_rows = train.len();
         if let Some(fitted_until) = train.iter().map(seen).max().filter(|_| train.len() >= walk.min_train_rows) {
-            let step = Step { train, test, fitted_until };
+            let step = WalkStep { train, test, fitted_until };
             model = fit(&step, &mut report)
                 .with_context(|| format!("fold {} (trained {} to {})", k + 1, report.train.0, report.train.1))?;
             report.fitted_until = model.is_some().then_some(fitted_until);

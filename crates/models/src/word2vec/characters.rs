@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 /// Rows of the characters of each word. None for a word that is not written in Chinese characters alone.
 pub(super) struct Characters {
-    /// Where each word's begin; one more than there are words.
+    /// Offset of each word's characters; one more than there are words.
     starts: Vec<u32>,
     rows: Vec<u32>,
     different: usize,
@@ -12,7 +12,7 @@ pub(super) struct Characters {
 
 impl Characters {
     /// Numbers the characters of words, in the order in which they come; the first has the row after that of the last word.
-    pub(super) fn of(words: &[Box<str>]) -> Characters {
+    pub(super) fn new(words: &[Box<str>]) -> Characters {
         let mut known: FxHashMap<char, u32> = FxHashMap::default();
         let (mut starts, mut rows) = (vec![0], Vec::new());
         for word in words {
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn words_share_the_rows_of_their_characters() {
         let words = ["增长", "2024年", "长", "增持", "GDP"].map(Box::from);
-        let characters = Characters::of(&words);
+        let characters = Characters::new(&words);
         assert_eq!(characters.rows(0), [5, 6]);
         assert!(characters.rows(1).is_empty() && characters.rows(4).is_empty());
         assert_eq!((characters.rows(2), characters.rows(3), characters.len()), (&[6][..], &[5, 7][..], 3));

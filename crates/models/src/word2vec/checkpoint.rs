@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use serde_json::json;
 
-use super::matrix::Matrix;
+use super::matrix::LaneMatrix;
 use super::train::{Pass, Word2vec};
 use inkstone_base::data::Key;
 use crate::{ModelFile, ModelHeader, write_model};
@@ -51,13 +51,12 @@ impl Word2vec<'_> {
         for (name, matrix) in [("inputs", &mut self.weights.inputs), ("outputs", &mut self.weights.outputs)] {
             let values: &[f32] = file.numbers(name)?;
             ensure!(values.len() == matrix.rows() * self.params.dim, "{path}: section {name} is damaged");
-            *matrix = Matrix::from_values(values, self.params.dim);
+            *matrix = LaneMatrix::from_values(values, self.params.dim);
         }
         self.passes = file.param::<Vec<Pass>>("passes")?;
         Ok(())
     }
 
-    /// What the corpus is known by.
     fn corpus(&self, words: Key) -> Key {
         Key::of_parts([&words.0[..], bytemuck::cast_slice(self.numbers)])
     }

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::kernel::Step;
-use super::matrix::{Lane, Matrix};
+use super::kernel::StepBuffers;
+use super::matrix::{Lane, LaneMatrix};
 use super::plan::{END, Plan, Rules};
 use super::train::{Word2vec, falling};
 use super::{Architecture, Word2vecParams};
@@ -27,8 +27,8 @@ pub struct Doc2vec {
     seed: u64,
     rules: Rules,
     /// `[words, dim]` each; of the inputs distributed memory alone makes use.
-    inputs: Matrix,
-    outputs: Matrix,
+    inputs: LaneMatrix,
+    outputs: LaneMatrix,
 }
 
 impl Doc2vec {
@@ -37,8 +37,8 @@ impl Doc2vec {
     const VERSION: u32 = 1;
 
     /// The model of a finished training on these words.
-    pub fn of(trained: Word2vec<'_>, words: Vec<Box<str>>, counts: Vec<u64>) -> Doc2vec {
-        let inputs = Matrix::from_values(&trained.vectors(), trained.params.dim);
+    pub fn from_trained(trained: Word2vec<'_>, words: Vec<Box<str>>, counts: Vec<u64>) -> Doc2vec {
+        let inputs = LaneMatrix::from_values(&trained.vectors(), trained.params.dim);
         let losses = trained.losses();
         let Word2vec { params, seed, weights, .. } = trained;
         Doc2vec::new(words, counts, params, losses, seed, [inputs, weights.outputs])
@@ -50,7 +50,7 @@ impl Doc2vec {
         params: Word2vecParams,
         losses: Vec<f64>,
         seed: u64,
-        [inputs, outputs]: [Matrix; 2],
+        [inputs, outputs]: [LaneMatrix; 2],
     ) -> Doc2vec {
         let rules = Rules::new(&words, &counts, &params);
         let numbers = words.iter().cloned().zip(0..).collect();
@@ -62,7 +62,7 @@ impl Doc2vec {
         self.params.dim
     }
 
-    /// Whether it knows a word.
+    /// True if it knows a word.
     pub fn knows(&self, word: &str) -> bool {
         self.numbers.contains_key(word)
     }
@@ -83,18 +83,18 @@ impl Doc2vec {
         if numbers.iter().all(|&number| number == END) {
             return vec![0.0; self.params.dim];
         }
-        let mut vector = Matrix::random(1, self.params.dim, &mut Random::of([self.seed, u64::MAX, 1]));
-        let mut step = Step::new(1, vector.lanes());
+        let mut vector = LaneMatrix::random(1, self.params.dim, &mut Random::new([self.seed, u64::MAX, 1]));
+        let mut step = StepBuffers::new(1, vector.lanes());
         let mut plan = Plan::default();
         for epoch in 0..self.params.epochs {
-            plan.draw(&numbers, 0, &self.rules, &mut Random::of([self.seed, epoch as u64, u64::MAX]));
+            plan.draw(&numbers, 0, &self.rules, &mut Random::new([self.seed, epoch as u64, u64::MAX]));
             let rate = falling(&self.params, epoch as f64 / self.params.epochs as f64) as f32;
             self.learn(&plan, vector.row_mut(0), &mut step, rate);
         }
         vector.to_values()
     }
 
-    fn learn(&self, plan: &Plan, vector: &mut [Lane], step: &mut Step, rate: f32) {
+    fn learn(&self, plan: &Plan, vector: &mut [Lane], step: &mut StepBuffers, rate: f32) {
         wide(
             #[inline(always)]
             || {
@@ -110,7 +110,7 @@ impl Doc2vec {
         );
     }
 
-    /// What each term does to the length of the vector, or to one of its values: the difference that it makes when all its
+    /// The effect of each term on the length of the vector, or to one of its values: the difference that it makes when all its
     /// occurrences are taken away.
     pub fn explain(&self, sequences: &[Vec<&str>], component: Option<usize>) -> Explanation {
         let value = |sequences: &[Vec<&str>]| {
@@ -171,14 +171,13 @@ impl Doc2vec {
         write_model(path, &header, &sections)
     }
 
-    /// Reads a model.
     pub fn read(file: &ModelFile) -> Result<Doc2vec> {
         file.expect(Doc2vec::KIND, Doc2vec::VERSION)?;
         file.verify()?;
         let params: Word2vecParams = file.param("training")?;
         params.check()?;
         let words: Vec<Box<str>> = file.strings("words")?.into_iter().map(Box::from).collect();
-        let matrix = |name| anyhow::Ok(Matrix::from_values(file.numbers(name)?, params.dim));
+        let matrix = |name| anyhow::Ok(LaneMatrix::from_values(file.numbers(name)?, params.dim));
         let matrices = [matrix("inputs")?, matrix("outputs")?];
         let counts = file.counts("counts")?;
         let (losses, seed) = (file.param("losses")?, file.param("seed")?);

@@ -8,7 +8,7 @@
 //! Rows are worked on in parts of up to eight groups, which stay in registers: the inner functions know their width when
 //! they are compiled.
 
-use super::matrix::{Lane, Matrix, WIDTH};
+use super::matrix::{Lane, LaneMatrix, WIDTH};
 use super::plan::Input;
 
 /// Outputs whose errors are computed at once.
@@ -38,19 +38,19 @@ macro_rules! by_parts {
 }
 
 /// Room for the numbers of a step.
-pub(super) struct Step {
+pub(super) struct StepBuffers {
     /// The input.
     hidden: Vec<Lane>,
-    /// What is to be added to each input.
+    /// The gradient, which is added to each input.
     changes: Vec<Lane>,
     /// Of each input by each output, times minus the rate.
     errors: Vec<[f32; TILE]>,
 }
 
-impl Step {
+impl StepBuffers {
     /// For at most so many inputs of so many groups.
-    pub(super) fn new(inputs: usize, lanes: usize) -> Step {
-        Step {
+    pub(super) fn new(inputs: usize, lanes: usize) -> StepBuffers {
+        StepBuffers {
             hidden: vec![Lane::default(); lanes],
             changes: vec![Lane::default(); inputs * lanes],
             errors: vec![[0.0; TILE]; inputs],
@@ -61,8 +61,8 @@ impl Step {
     #[inline(always)]
     pub(super) fn mean(
         &mut self,
-        (from, inputs, scale): (&mut Matrix, &[Input], f32),
-        (to, rows, labels): (&mut Matrix, &[u32], &[f32]),
+        (from, inputs, scale): (&mut LaneMatrix, &[Input], f32),
+        (to, rows, labels): (&mut LaneMatrix, &[u32], &[f32]),
         rate: f32,
     ) -> f32 {
         let lanes = from.lanes();
@@ -84,9 +84,9 @@ impl Step {
     #[inline(always)]
     pub(super) fn document(
         &mut self,
-        (from, inputs, scale): (&Matrix, &[Input], f32),
+        (from, inputs, scale): (&LaneMatrix, &[Input], f32),
         vector: &mut [Lane],
-        (to, rows, labels): (&Matrix, &[u32], &[f32]),
+        (to, rows, labels): (&LaneMatrix, &[u32], &[f32]),
         rate: f32,
     ) {
         let lanes = from.lanes();
@@ -104,8 +104,8 @@ impl Step {
     #[inline(always)]
     pub(super) fn each(
         &mut self,
-        (from, inputs): (&mut Matrix, &[Input]),
-        (to, rows, labels): (&mut Matrix, &[u32], &[f32]),
+        (from, inputs): (&mut LaneMatrix, &[Input]),
+        (to, rows, labels): (&mut LaneMatrix, &[u32], &[f32]),
         rate: f32,
     ) -> f32 {
         let lanes = from.lanes();
@@ -150,7 +150,7 @@ fn part_mut<const C: usize>(row: &mut [Lane], at: usize) -> &mut [Lane; C] {
 
 /// `to = scale * sum of share * row`.
 #[inline(always)]
-fn sum<const C: usize>(at: usize, from: &Matrix, inputs: &[Input], scale: f32, to: &mut [Lane]) {
+fn sum<const C: usize>(at: usize, from: &LaneMatrix, inputs: &[Input], scale: f32, to: &mut [Lane]) {
     let to = part_mut::<C>(to, at);
     for i in 0..C {
         let mut sum = Lane::default();
@@ -163,7 +163,7 @@ fn sum<const C: usize>(at: usize, from: &Matrix, inputs: &[Input], scale: f32, t
 
 /// `row += share * change`.
 #[inline(always)]
-fn spread<const C: usize>(at: usize, change: &[Lane], to: &mut Matrix, inputs: &[Input]) {
+fn spread<const C: usize>(at: usize, change: &[Lane], to: &mut LaneMatrix, inputs: &[Input]) {
     let change = *part::<C>(change, at);
     for input in inputs {
         let row = part_mut::<C>(to.row_mut(input.row), at);
@@ -176,7 +176,7 @@ fn spread<const C: usize>(at: usize, change: &[Lane], to: &mut Matrix, inputs: &
 /// Adds the products of an input and each output, which are summed up only when all rows have theirs: else the compiler takes
 /// the narrow steps of the sum for all.
 #[inline(always)]
-fn products_of<const C: usize>(at: usize, hidden: &[Lane], to: &Matrix, rows: &[u32], products: &mut [Lane; TILE]) {
+fn products_of<const C: usize>(at: usize, hidden: &[Lane], to: &LaneMatrix, rows: &[u32], products: &mut [Lane; TILE]) {
     let hidden = *part::<C>(hidden, at);
     for (product, &row) in products.iter_mut().zip(rows) {
         let row = part::<C>(to.row(row), at);
@@ -195,7 +195,7 @@ fn exchange<const C: usize>(
     by: &[f32; TILE],
     hidden: &[Lane],
     change: &mut [Lane],
-    to: &mut Matrix,
+    to: &mut LaneMatrix,
     rows: &[u32],
 ) {
     let hidden = *part::<C>(hidden, at);
@@ -213,7 +213,7 @@ fn exchange<const C: usize>(
 
 /// `change += by * output`.
 #[inline(always)]
-fn gather<const C: usize>(at: usize, by: &[f32; TILE], to: &Matrix, rows: &[u32], change: &mut [Lane]) {
+fn gather<const C: usize>(at: usize, by: &[f32; TILE], to: &LaneMatrix, rows: &[u32], change: &mut [Lane]) {
     let changed = part_mut::<C>(change, at);
     let mut change = *changed;
     for (&by, &row) in by.iter().zip(rows) {
@@ -231,7 +231,7 @@ fn pull<const C: usize>(
     at: usize,
     k: usize,
     errors: &[[f32; TILE]],
-    from: &Matrix,
+    from: &LaneMatrix,
     inputs: &[Input],
     output: &mut [Lane],
 ) {
@@ -320,12 +320,12 @@ mod tests {
 
     const DIM: usize = 21;
 
-    fn matrix(rows: usize, seed: u64) -> Matrix {
-        let values = Matrix::random(rows, DIM, &mut Random::of([seed, 0, 0])).to_values();
-        Matrix::from_values(&values.iter().map(|v| v * 40.0).collect::<Vec<f32>>(), DIM)
+    fn matrix(rows: usize, seed: u64) -> LaneMatrix {
+        let values = LaneMatrix::random(rows, DIM, &mut Random::new([seed, 0, 0])).to_values();
+        LaneMatrix::from_values(&values.iter().map(|v| v * 40.0).collect::<Vec<f32>>(), DIM)
     }
 
-    fn rows(matrix: &Matrix) -> Vec<Vec<f64>> {
+    fn rows(matrix: &LaneMatrix) -> Vec<Vec<f64>> {
         matrix.to_values().chunks(DIM).map(|row| row.iter().map(|&v| f64::from(v)).collect()).collect()
     }
 
@@ -369,7 +369,7 @@ mod tests {
             let (h, v) = (rows(&from), rows(&to));
             let inputs = [0, 1, 2].map(|row| Input { row, share: 1.0 });
             let numbers: Vec<u32> = (0..labels.len() as u32).collect();
-            let mut step = Step::new(3, from.lanes());
+            let mut step = StepBuffers::new(3, from.lanes());
             let found = step.each((&mut from, &inputs), (&mut to, &numbers, &labels), RATE);
             assert!((f64::from(found) - loss(&h, &v, &labels)).abs() < 1e-4, "{found}");
             for j in [0, 7, DIM - 1] {
@@ -397,7 +397,7 @@ mod tests {
             let (mut from, mut to) = (matrix(4, 1), matrix(labels.len(), 2));
             let (h, v) = (rows(&from), rows(&to));
             let numbers: Vec<u32> = (0..labels.len() as u32).collect();
-            let mut step = Step::new(1, from.lanes());
+            let mut step = StepBuffers::new(1, from.lanes());
             let found = step.mean((&mut from, &inputs, scale), (&mut to, &numbers, &labels), RATE);
             let at = |h: &[Vec<f64>], v: &[Vec<f64>]| loss(&[mean(h, &inputs, scale)], v, &labels);
             assert!((f64::from(found) - at(&h, &v)).abs() < 1e-4, "{found}");
@@ -432,7 +432,7 @@ mod tests {
             let (h, v, before) = (rows(&from), rows(&to), rows(&vector));
             let inputs = [0, 1].map(|row| Input { row, share: 1.0 });
             let numbers: Vec<u32> = (0..labels.len() as u32).collect();
-            let mut step = Step::new(1, from.lanes());
+            let mut step = StepBuffers::new(1, from.lanes());
             let scale = 1.0 / 3.0;
             step.document((&from, &inputs, scale), vector.row_mut(0), (&to, &numbers, &labels), RATE);
             let after = rows(&vector);

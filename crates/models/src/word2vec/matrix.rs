@@ -51,22 +51,21 @@ impl Lane {
 
 /// `[rows, dim]`, each row `lanes` groups long.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Matrix {
+pub(super) struct LaneMatrix {
     values: Vec<Lane>,
     dim: usize,
     lanes: usize,
 }
 
-impl Matrix {
-    /// Zeros.
-    pub(super) fn zeros(rows: usize, dim: usize) -> Matrix {
+impl LaneMatrix {
+    pub(super) fn zeros(rows: usize, dim: usize) -> LaneMatrix {
         let lanes = dim.div_ceil(WIDTH);
-        Matrix { values: vec![Lane::default(); rows * lanes], dim, lanes }
+        LaneMatrix { values: vec![Lane::default(); rows * lanes], dim, lanes }
     }
 
     /// Uniform between -1/2 and 1/2, divided by `dim`: how the C tool begins.
-    pub(super) fn random(rows: usize, dim: usize, random: &mut Random) -> Matrix {
-        let mut matrix = Matrix::zeros(rows, dim);
+    pub(super) fn random(rows: usize, dim: usize, random: &mut Random) -> LaneMatrix {
+        let mut matrix = LaneMatrix::zeros(rows, dim);
         for row in matrix.values.chunks_mut(matrix.lanes) {
             row.iter_mut().flat_map(|lane| &mut lane.0).take(dim).for_each(|v| *v = (random.unit() - 0.5) / dim as f32);
         }
@@ -74,8 +73,8 @@ impl Matrix {
     }
 
     /// Of `[rows, dim]` values, row by row.
-    pub(super) fn from_values(values: &[f32], dim: usize) -> Matrix {
-        let mut matrix = Matrix::zeros(values.len() / dim, dim);
+    pub(super) fn from_values(values: &[f32], dim: usize) -> LaneMatrix {
+        let mut matrix = LaneMatrix::zeros(values.len() / dim, dim);
         for (row, values) in matrix.values.chunks_mut(matrix.lanes).zip(values.chunks(dim)) {
             row.iter_mut().flat_map(|lane| &mut lane.0).zip(values).for_each(|(to, from)| *to = *from);
         }
@@ -87,7 +86,6 @@ impl Matrix {
         self.values_of(0..self.rows() as u32)
     }
 
-    /// Some rows of it.
     pub(super) fn values_of(&self, rows: Range<u32>) -> Vec<f32> {
         let mut values = Vec::with_capacity(rows.len() * self.dim);
         rows.for_each(|row| values.extend(self.row(row).iter().flat_map(|lane| lane.0).take(self.dim)));

@@ -27,7 +27,7 @@ pub use document::Doc2vec;
 pub use plan::{DOCUMENT, END};
 pub use train::{Corpus, Word2vec};
 
-/// What predicts what.
+/// The form of a model: what predicts what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Architecture {
@@ -43,13 +43,13 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// Whether documents have vectors.
+    /// True if documents have vectors.
     pub fn of_documents(self) -> bool {
         matches!(self, Architecture::Dm | Architecture::Dbow)
     }
 }
 
-/// How a word is predicted.
+/// The objective of a prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Objective {
@@ -60,46 +60,28 @@ pub enum Objective {
     Hierarchical,
 }
 
-/// How vectors are trained. Defaults are those of the C tool for words.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Word2vecParams {
-    /// What predicts what.
-    pub architecture: Architecture,
-    /// How a word is predicted.
-    pub objective: Objective,
-    /// Dimensions.
-    pub dim: usize,
-    /// Words on each side at the most.
-    pub window: usize,
-    /// Words drawn for each prediction.
-    pub negative: usize,
-    /// Words of a higher share are thinned out; 0 keeps all.
-    pub sample: f64,
-    /// Passes over the corpus.
-    pub epochs: usize,
-    /// The rate of learning at the beginning; none takes 0.05 for CBOW and 0.025 for all else.
-    pub lr: Option<f64>,
-    /// The rate of learning at the end.
-    pub min_lr: f64,
-    /// Whether half of a Chinese word's vector is the mean of those of its characters (CWE); with CBOW.
-    pub characters: bool,
-}
-
-impl Default for Word2vecParams {
-    fn default() -> Word2vecParams {
-        Word2vecParams {
-            architecture: Architecture::default(),
-            objective: Objective::default(),
-            dim: 100,
-            window: 5,
-            negative: 5,
-            sample: 1e-3,
-            epochs: 5,
-            lr: None,
-            min_lr: 1e-4,
-            characters: false,
-        }
+params! {
+    /// Parameters of training. Defaults are those of the C tool for words.
+    pub struct Word2vecParams {
+        architecture: Architecture = Architecture::Cbow, arg(skip);
+        objective: Objective = Objective::Negative, arg(skip);
+        /// Dimensions.
+        dim: usize = 100, number("N", "feature.word2vec.dim");
+        /// Words on each side at the most; each window is 1 to N.
+        window: usize = 5, number("N", "feature.word2vec.window");
+        /// Words drawn at random that each prediction is told from.
+        negative: usize = 5, number("N", "feature.word2vec.negative");
+        /// Thin out words of a higher share of the text; 0 keeps all.
+        sample: f64 = 1e-3, number("X", "feature.word2vec.sample");
+        /// Passes over the text.
+        epochs: usize = 5, number("N", "feature.word2vec.epochs");
+        /// Rate of learning at the beginning. Default: 0.05 for CBOW, else 0.025.
+        lr: Option<f64> = None,
+            arg(long, value_name = "X", value_parser = inkstone_base::bounds::flag::<f64>("feature.word2vec.lr"));
+        /// Rate of learning at the end.
+        min_lr: f64 = 1e-4, number("X", "feature.word2vec.min_lr");
+        /// With CBOW: half of a Chinese word's vector is the mean of those of its characters (CWE).
+        characters: bool = false, arg(skip);
     }
 }
 

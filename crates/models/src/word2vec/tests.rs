@@ -11,7 +11,7 @@ use inkstone_base::job::Ctx;
 
 /// Sentences of a made language: the words of a subject stand together. Gives counts and numbers.
 fn corpus(words: u32, sentences: usize) -> (Vec<u64>, Vec<u32>) {
-    let mut random = Random::of([7, 7, 7]);
+    let mut random = Random::new([7, 7, 7]);
     let mut numbers = Vec::new();
     let mut counts = vec![0; words as usize];
     for _ in 0..sentences {
@@ -64,7 +64,7 @@ fn ctx(threads: usize) -> Ctx {
 fn one_two_and_eight_threads_and_a_break_give_the_same_bytes() {
     let (counts, numbers) = corpus(300, 2_000);
     let (names, dir) = (words(300), tempfile::tempdir().unwrap());
-    let checkpoint = |what: &str| Checkpoint::of(&dir.path().join("m"), &json!(what)).unwrap();
+    let checkpoint = |what: &str| Checkpoint::new(&dir.path().join("m"), &json!(what)).unwrap();
     for (i, form) in FORMS.into_iter().enumerate() {
         let params = params(form);
         let begin = |params: &Word2vecParams| begin(&names, (&counts, &numbers), params, 5).unwrap();

@@ -15,8 +15,8 @@ use serde_json::json;
 
 use super::characters::Characters;
 use super::huffman::Huffman;
-use super::kernel::Step;
-use super::matrix::Matrix;
+use super::kernel::StepBuffers;
+use super::matrix::LaneMatrix;
 use super::plan::{DOCUMENT, Input, Outputs, Plan, Predictor, Rules};
 use super::{Architecture, Objective, Word2vecParams};
 use crate::alias::Alias;
@@ -32,7 +32,7 @@ const STRETCHES: usize = 32;
 /// Predictions between asking for rows and using them.
 const AHEAD: usize = 2;
 
-/// What one pass came to.
+/// Figures of one pass.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pass {
     /// From 1.
@@ -45,7 +45,6 @@ pub struct Pass {
     pub seconds: f64,
 }
 
-/// What is trained on.
 #[derive(Clone, Copy)]
 pub struct Corpus<'a> {
     /// The most frequent first.
@@ -57,24 +56,23 @@ pub struct Corpus<'a> {
     pub documents: u64,
 }
 
-/// Training under way.
 pub struct Word2vec<'a> {
     pub(super) params: Word2vecParams,
     numbers: &'a [u32],
     pub(super) seed: u64,
     pub(super) rules: Rules,
-    pub(super) weights: Weights,
+    pub(super) weights: Matrices,
     passes: Vec<Pass>,
     stretches: Vec<Stretch>,
 }
 
 /// The two matrices of a model.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Weights {
+pub(super) struct Matrices {
     /// A row a word: the word vectors. After them come rows of characters, then of documents.
-    pub(super) inputs: Matrix,
+    pub(super) inputs: LaneMatrix,
     /// A row a word, or an inner node of the tree.
-    pub(super) outputs: Matrix,
+    pub(super) outputs: LaneMatrix,
 }
 
 /// A stretch of the corpus, and the document that it begins in.
@@ -85,7 +83,7 @@ struct Stretch {
 }
 
 impl Rules {
-    /// Those of a vocabulary; its words have the first rows of the inputs.
+    /// The rules for a vocabulary, whose words have the first rows of the inputs.
     pub(super) fn new(words: &[Box<str>], counts: &[u64], params: &Word2vecParams) -> Rules {
         let total = counts.iter().sum::<u64>() as f64;
         let keep = |&count: &u64| {
@@ -94,7 +92,7 @@ impl Rules {
             (keep * 2f64.powi(32)) as u64
         };
         let weights = || counts.iter().map(|&count| (count as f64).powf(0.75)).collect::<Vec<f64>>();
-        let characters = params.characters.then(|| Characters::of(words));
+        let characters = params.characters.then(|| Characters::new(words));
         let shared = characters.as_ref().map_or(0, Characters::len);
         Rules {
             outputs: match params.objective {
@@ -123,7 +121,6 @@ impl Rules {
 }
 
 impl<'a> Word2vec<'a> {
-    /// Begins.
     pub fn new(corpus: Corpus<'a>, params: &Word2vecParams, seed: u64) -> Result<Word2vec<'a>> {
         params.check()?;
         let Corpus { words, counts, numbers, documents } = corpus;
@@ -132,9 +129,9 @@ impl<'a> Word2vec<'a> {
         let shared = rules.characters.as_ref().map_or(0, Characters::len);
         let rows = words.len() + shared + if rules.documents.is_some() { documents as usize } else { 0 };
         ensure!(rows < DOCUMENT as usize, "{documents} documents are more than have numbers; train on a part of them");
-        let weights = Weights {
-            inputs: Matrix::random(rows, params.dim, &mut Random::of([seed, u64::MAX, 0])),
-            outputs: Matrix::zeros(rules.outputs(), params.dim),
+        let weights = Matrices {
+            inputs: LaneMatrix::random(rows, params.dim, &mut Random::new([seed, u64::MAX, 0])),
+            outputs: LaneMatrix::zeros(rules.outputs(), params.dim),
         };
         let stretches = stretches(numbers, words.len());
         Ok(Word2vec { params: params.clone(), numbers, seed, rules, weights, passes: Vec::new(), stretches })
@@ -164,7 +161,7 @@ impl<'a> Word2vec<'a> {
         for (name, matrix) in [("inputs", &mut self.weights.inputs), ("outputs", &mut self.weights.outputs)] {
             let values: &[f32] = file.numbers(name)?;
             ensure!(values.len() == matrix.rows() * self.params.dim, "the checkpoint is of another size");
-            *matrix = Matrix::from_values(values, self.params.dim);
+            *matrix = LaneMatrix::from_values(values, self.params.dim);
         }
         self.passes = file.param("state")?;
         Ok(())
@@ -180,12 +177,10 @@ impl<'a> Word2vec<'a> {
         self.passes.iter().map(|pass| pass.loss).collect()
     }
 
-    /// What each pass so far came to.
     pub fn passes(&self) -> &[Pass] {
         &self.passes
     }
 
-    /// Passes that are left.
     pub fn left(&self) -> usize {
         self.params.epochs.saturating_sub(self.passes.len())
     }
@@ -197,7 +192,7 @@ impl<'a> Word2vec<'a> {
         let Word2vec { params, numbers, seed, rules, weights, stretches, .. } = self;
         let course = Course { params, numbers, rules, seed: *seed, epoch };
         let order = course.order(stretches);
-        let mut step = Step::new(2 * params.window, weights.inputs.lanes());
+        let mut step = StepBuffers::new(2 * params.window, weights.inputs.lanes());
         let (mut loss, mut predictions, mut done) = (0.0, 0u64, 0);
         ctx.install(|| {
             let mut groups = order.chunks(STRETCHES);
@@ -265,7 +260,6 @@ impl<'a> Word2vec<'a> {
     }
 }
 
-/// One pass.
 struct Course<'a> {
     params: &'a Word2vecParams,
     numbers: &'a [u32],
@@ -284,7 +278,7 @@ impl Course<'_> {
     /// The order of this pass.
     fn order(&self, stretches: &[Stretch]) -> Vec<Stretch> {
         let mut order = stretches.to_vec();
-        Random::of([self.seed, self.epoch as u64, u64::MAX]).shuffle(&mut order);
+        Random::new([self.seed, self.epoch as u64, u64::MAX]).shuffle(&mut order);
         order
     }
 
@@ -293,7 +287,7 @@ impl Course<'_> {
         let mut rooms: Vec<Plan> = std::mem::take(plans).into_iter().map(|(_, plan)| plan).collect();
         rooms.resize_with(stretches.len(), Plan::default);
         plans.par_extend(stretches.par_iter().zip(rooms).map(|(stretch, mut plan)| {
-            let mut random = Random::of([self.seed, self.epoch as u64, stretch.range.start as u64]);
+            let mut random = Random::new([self.seed, self.epoch as u64, stretch.range.start as u64]);
             plan.draw(&self.numbers[stretch.range.clone()], stretch.document, self.rules, &mut random);
             (stretch.clone(), plan)
         }));
@@ -322,8 +316,8 @@ fn stretches(numbers: &[u32], words: usize) -> Vec<Stretch> {
 }
 
 /// Learns what was planned; gives the loss.
-fn learn(plan: &Plan, predictor: Predictor, weights: &mut Weights, rate: f32, step: &mut Step) -> f64 {
-    let Weights { inputs, outputs } = weights;
+fn learn(plan: &Plan, predictor: Predictor, weights: &mut Matrices, rate: f32, step: &mut StepBuffers) -> f64 {
+    let Matrices { inputs, outputs } = weights;
     wide(
         #[inline(always)]
         || {
@@ -348,7 +342,7 @@ fn learn(plan: &Plan, predictor: Predictor, weights: &mut Weights, rate: f32, st
 impl Plan {
     /// Asks for the rows of a prediction that are not in use already: its outputs, and what joins the window last.
     #[inline(always)]
-    fn ask(&self, at: usize, inputs: &Matrix, outputs: &Matrix) {
+    fn ask(&self, at: usize, inputs: &LaneMatrix, outputs: &LaneMatrix) {
         let Some(window) = self.windows.get(at) else { return };
         let first = self.windows[at - 1].outputs;
         self.rows[first as usize..window.outputs as usize].iter().for_each(|&row| prefetch(outputs.row(row)));

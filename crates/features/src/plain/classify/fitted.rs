@@ -28,7 +28,7 @@ impl FittedEstimator {
     }
 
     fn names(&self) -> &[String] {
-        self.model.estimator.task().names()
+        self.model.estimator.task.names()
     }
 
     /// The class to explain, and the one that it is held against where classes share one softmax.
@@ -49,14 +49,14 @@ impl FittedEstimator {
                     format!("the model knows no class {name:?}; it knows {}", self.names().join(", "))
                 })?,
             };
-        let against = if estimator.link() == Link::Joint { best(Some(of)) } else { None };
+        let against = if estimator.link == Link::Joint { best(Some(of)) } else { None };
         Ok((of, against))
     }
 
     fn formula(&self, of: usize, against: Option<usize>) -> String {
         let estimator = &self.model.estimator;
         let name = |c: usize| self.names()[c].as_str();
-        let what = match (estimator.task(), against, estimator.link()) {
+        let what = match (&estimator.task, against, estimator.link) {
             (Task::Values, ..) => "value".to_owned(),
             (_, Some(against), _) => format!("ln(p({}) / p({}))", name(of), name(against)),
             (Task::Classes(names), None, Link::Margin) if names.len() == 2 => format!("margin towards {}", name(of)),
@@ -68,7 +68,7 @@ impl FittedEstimator {
             (true, false) => " before calibration",
             (false, _) => "",
         };
-        match estimator.method() {
+        match estimator.method {
             Method::Boosted => {
                 format!("{what}{calibrated} = mean over the training documents + sum of the terms' Shapley values")
             }
@@ -87,8 +87,8 @@ impl Fitted for FittedEstimator {
 
     fn columns(&self) -> Result<Columns> {
         let estimator = &self.model.estimator;
-        let margin = estimator.link() == Link::Margin && !estimator.is_calibrated();
-        let (text, numbers) = match estimator.task() {
+        let margin = estimator.link == Link::Margin && !estimator.is_calibrated();
+        let (text, numbers) = match &estimator.task {
             Task::Values => (None, vec!["value".to_owned()]),
             Task::Classes(names) | Task::Labels(names) => {
                 let kind = if margin { "margin" } else { "log_odds" };

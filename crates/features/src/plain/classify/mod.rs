@@ -72,7 +72,7 @@ impl Classifier {
     /// Writes the model file; `cut` says how its documents were cut.
     pub fn save(&self, path: &Path, cut: &CutSpec) -> Result<()> {
         let header = ModelHeader {
-            kind: self.estimator.method().name().to_owned(),
+            kind: self.estimator.method.name().to_owned(),
             version: VERSION,
             fitted_until: self.fitted_until,
             documents: self.documents,
@@ -193,7 +193,7 @@ fn judged(estimator: &Estimator, goal: &Goal, scores: &[f64]) -> Judgement {
     let k = estimator.outputs();
     let tested: Vec<usize> = (0..goal.rows()).filter(|&i| !scores[i * k].is_nan()).collect();
     let scores: Vec<f64> = tested.iter().flat_map(|&i| scores[i * k..][..k].iter().copied()).collect();
-    estimator.guess_from(&scores).judge(&goal.of(&tested))
+    estimator.guess_from(&scores).judge(&goal.select(&tested))
 }
 
 #[cfg(test)]

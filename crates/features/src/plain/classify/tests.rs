@@ -85,7 +85,7 @@ fn a_saved_model_says_the_same_and_takes_its_scores_apart() {
             panic!("a classifier gives a table")
         };
         assert_eq!(texts, ["利好"], "{params:?}");
-        let has_p = model.estimator.link() != inkstone_models::Link::Margin || model.estimator.is_calibrated();
+        let has_p = model.estimator.link != inkstone_models::Link::Margin || model.estimator.is_calibrated();
         assert_eq!(numbers.len(), if has_p { 6 } else { 3 });
         if has_p {
             assert!((numbers[3..].iter().sum::<f64>() - 1.0).abs() < 1e-9);
@@ -166,7 +166,7 @@ fn sets_of_labels_and_values_are_learned_too() {
     let split = ClassifyParams { learn: Some(Learn::Labels), ..params(Method::Logistic) };
     let bars = text.replace("\"labels\":[\"利好\",\"公司\"]", "\"label\":\"利好|公司\"");
     let (model, _) = trained(&bars, &split, 2).unwrap();
-    assert_eq!(model.estimator.task().names(), ["公司", "利好", "利空"]);
+    assert_eq!(model.estimator.task.names(), ["公司", "利好", "利空"]);
 
     let (model, report) = trained(&corpus(), &params(Method::Ridge), 2).unwrap();
     assert_eq!(report.facts["classes"], json!({}));

@@ -12,20 +12,15 @@ use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::super::{Block, Cutter, Line, Lines};
+use super::super::numbered::{Chunk, END, WordNumbers};
+use super::super::{Cutter, Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Dictionary, FastTextParams, Samples, WordVectors};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
-/// Documents that one thread numbers at once.
-const CHUNK: usize = 256;
 /// Documents whose features are found at once.
 const DOCUMENTS: usize = 1 << 13;
-/// Ends a document among numbers of tokens.
-const END: u32 = u32::MAX;
 /// Labels named in the report at the most.
 const NAMED: usize = 20;
 
@@ -78,27 +73,13 @@ impl Corpus {
         beside: &Path,
         ctx: &Ctx,
     ) -> Result<Corpus> {
-        let mut all = All::new(beside)?;
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let documents = lines.documents(&block);
-            let chunks = ctx.install(|| {
-                let chunks = documents.par_chunks(CHUNK).map(|chunk| {
-                    ctx.check()?;
-                    Ok(Chunk::of(chunk, cutter, &params.label))
-                });
-                chunks.collect::<Result<Vec<Chunk>>>()
-            })?;
-            chunks.into_iter().try_for_each(|chunk| all.add(chunk))?;
-            all.documents += documents.len() as u64;
-            all.last = documents.iter().map(|line| line.time).fold(all.last, Option::max);
-        }
-        let mut report = lines.finish()?;
+        let (all, mut report) = WordNumbers::read(lines, beside, ctx, |documents| {
+            ctx.check()?;
+            Ok(numbered(documents, cutter, &params.label))
+        })?;
         let (documents, fitted_until) = (all.documents, all.last);
-        report.fact("documents", documents);
-        report.fact("tokens", all.counts.iter().sum::<u64>());
-        report.fact("fitted_until", fitted_until);
-        let mut dictionary = all.dictionary(params, pretrained)?;
+        let names = all.words();
+        let mut dictionary = dictionary(&names, &all, params, pretrained)?;
         let once = dictionary.labels().iter().zip(dictionary.label_counts()).filter(|(_, count)| **count == 1);
         let once: Vec<&str> = once.map(|(label, _)| &**label).take(NAMED).collect();
         report.fact("vocabulary", dictionary.words().len());
@@ -106,159 +87,115 @@ impl Corpus {
         if !once.is_empty() {
             report.fact("labels_of_one_document", once);
         }
-        let (samples, unlabelled) = all.samples(&mut dictionary, params, beside, ctx)?;
+        let (samples, unlabelled) = samples(all, &names, &mut dictionary, params, beside, ctx)?;
         report.fact("documents_without_label", unlabelled);
         Ok(Corpus { dictionary, samples, documents, fitted_until, report })
     }
 }
 
-/// Some documents as numbers of names of their own, each document's followed by [`END`].
-#[derive(Default)]
-struct Chunk {
-    names: Vec<Box<str>>,
-    numbers: Vec<u32>,
+/// Some documents as numbers of labels and words, each document's followed by [`END`].
+fn numbered(lines: &[Line<'_>], cutter: &Cutter, prefix: &str) -> Chunk {
+    let mut chunk = Chunk::default();
+    let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
+    for line in lines {
+        let (labels, text) = parted(line, prefix);
+        for name in labels.iter().chain(&cutter.terms(&text)) {
+            chunk.push(name, &mut known);
+        }
+        chunk.mark(END);
+    }
+    chunk
 }
 
-impl Chunk {
-    fn of(lines: &[Line<'_>], cutter: &Cutter, prefix: &str) -> Chunk {
-        let mut chunk = Chunk::default();
-        let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
-        for line in lines {
-            let (labels, text) = parted(line, prefix);
-            for name in labels.iter().chain(&cutter.terms(&text)) {
-                let number = known.get(&**name).copied().unwrap_or_else(|| {
-                    chunk.names.push((&**name).into());
-                    known.insert((&**name).into(), chunk.names.len() as u32 - 1);
-                    chunk.names.len() as u32 - 1
-                });
-                chunk.numbers.push(number);
-            }
-            chunk.numbers.push(END);
-        }
-        chunk
+/// The words and labels that are kept, and the words that only pretrained vectors have.
+fn dictionary(
+    names: &[Box<str>],
+    all: &WordNumbers,
+    params: &FastTextParams,
+    pretrained: Option<&WordVectors>,
+) -> Result<Dictionary> {
+    let counted = names.iter().cloned().zip(all.counts.iter().copied());
+    let (labels, mut words): (Vec<_>, Vec<_>) = counted.partition(|(name, _)| name.starts_with(&*params.label));
+    let met = (labels.len(), words.len());
+    // Every line has an end, which is a word.
+    words.push((inkstone_models::END_OF_LINE.into(), all.documents));
+    words.retain(|(_, count)| *count >= params.min_count);
+    let labels: Vec<_> = labels.into_iter().filter(|(_, count)| *count >= params.min_count_label).collect();
+    ensure!(
+        met.0 > 0,
+        "no line has a label: begin tokens with {}, or give JSON lines a \"label\" or \"labels\" (--format jsonl)",
+        params.label
+    );
+    ensure!(
+        labels.len() > 1,
+        "{} of {} labels occur at least {} times, and there is something to learn from two on: lower --min-count-label, \
+         or give other text",
+        labels.len(),
+        met.0,
+        params.min_count_label
+    );
+    let own = |word: &(Box<str>, u64)| &*word.0 != inkstone_models::END_OF_LINE;
+    ensure!(
+        words.iter().any(own),
+        "none of {} words occurs at least {} times in {} documents: lower --min-count, or give more text",
+        met.1,
+        params.min_count,
+        all.documents
+    );
+    if let Some(vectors) = pretrained {
+        let known: rustc_hash::FxHashSet<&str> = words.iter().map(|(word, _)| &**word).collect();
+        let more: Vec<_> =
+            vectors.words().iter().filter(|word| !known.contains(&***word)).map(|word| (word.clone(), 0)).collect();
+        words.extend(more);
     }
+    Dictionary::new(words, labels, all.counts.iter().sum::<u64>() + all.documents, params)
 }
 
-/// All documents as numbers of names, in the order in which these came.
-struct All {
-    numbers: FxHashMap<Box<str>, u32>,
-    names: Vec<Box<str>>,
-    counts: Vec<u64>,
-    scratch: Scratch,
-    documents: u64,
-    last: Option<NaiveDateTime>,
-}
-
-impl All {
-    fn new(beside: &Path) -> Result<All> {
-        let scratch = Scratch::beside(beside)?;
-        let numbers = FxHashMap::default();
-        Ok(All { numbers, names: Vec::new(), counts: Vec::new(), scratch, documents: 0, last: None })
-    }
-
-    fn add(&mut self, chunk: Chunk) -> Result<()> {
-        let Chunk { names, mut numbers } = chunk;
-        let mut here = Vec::with_capacity(names.len());
-        for name in names {
-            let next = self.names.len() as u32;
-            let number = *self.numbers.entry(name.clone()).or_insert(next);
-            if number == next {
-                self.names.push(name);
-                self.counts.push(0);
-            }
-            here.push(number);
+/// The labels and features of each document; also the number of documents without a label that is kept.
+fn samples(
+    all: WordNumbers,
+    names: &[Box<str>],
+    dictionary: &mut Dictionary,
+    params: &FastTextParams,
+    beside: &Path,
+    ctx: &Ctx,
+) -> Result<(Stored, u64)> {
+    let map = all.scratch.map()?;
+    let numbers: &[u32] = disk::numbers(map.as_ref());
+    // After the last END there is no document.
+    let mut rest = numbers.split(|&number| number == END).take(all.documents as usize);
+    let mut scratch = Scratch::beside(beside)?;
+    let (mut starts, mut unlabelled) = (vec![0], 0);
+    loop {
+        let documents: Vec<&[u32]> = rest.by_ref().take(DOCUMENTS).collect();
+        if documents.is_empty() {
+            return Ok((Stored { map: scratch.map()?, starts }, unlabelled));
         }
-        for number in numbers.iter_mut().filter(|number| **number != END) {
-            *number = here[*number as usize];
-            self.counts[*number as usize] += 1;
-        }
-        ensure!(self.names.len() < END as usize, "there are more than four thousand million different words");
-        self.scratch.write(bytemuck::cast_slice(&numbers))
-    }
-
-    /// The words and labels that are kept, and the words that only pretrained vectors have.
-    fn dictionary(&self, params: &FastTextParams, pretrained: Option<&WordVectors>) -> Result<Dictionary> {
-        let counted = self.names.iter().cloned().zip(self.counts.iter().copied());
-        let (labels, mut words): (Vec<_>, Vec<_>) = counted.partition(|(name, _)| name.starts_with(&*params.label));
-        let met = (labels.len(), words.len());
-        // Every line has an end, which is a word.
-        words.push((inkstone_models::END_OF_LINE.into(), self.documents));
-        words.retain(|(_, count)| *count >= params.min_count);
-        let labels: Vec<_> = labels.into_iter().filter(|(_, count)| *count >= params.min_count_label).collect();
-        ensure!(
-            met.0 > 0,
-            "no line has a label: begin tokens with {}, or give JSON lines a \"label\" or \"labels\" (--format jsonl)",
-            params.label
-        );
-        ensure!(
-            labels.len() > 1,
-            "{} of {} labels occur at least {} times, and there is something to learn from two on: lower --min-count-label, \
-             or give other text",
-            labels.len(),
-            met.0,
-            params.min_count_label
-        );
-        let own = |word: &(Box<str>, u64)| &*word.0 != inkstone_models::END_OF_LINE;
-        ensure!(
-            words.iter().any(own),
-            "none of {} words occurs at least {} times in {} documents: lower --min-count, or give more text",
-            met.1,
-            params.min_count,
-            self.documents
-        );
-        if let Some(vectors) = pretrained {
-            let known: rustc_hash::FxHashSet<&str> = words.iter().map(|(word, _)| &**word).collect();
-            let more: Vec<_> =
-                vectors.words().iter().filter(|word| !known.contains(&***word)).map(|word| (word.clone(), 0)).collect();
-            words.extend(more);
-        }
-        Dictionary::new(words, labels, self.counts.iter().sum::<u64>() + self.documents, params)
-    }
-
-    /// The labels and features of each document; also the number of documents without a label that is kept.
-    fn samples(
-        self,
-        dictionary: &mut Dictionary,
-        params: &FastTextParams,
-        beside: &Path,
-        ctx: &Ctx,
-    ) -> Result<(Stored, u64)> {
-        let map = self.scratch.map()?;
-        let numbers: &[u32] = disk::numbers(map.as_ref());
-        // After the last END there is no document.
-        let mut rest = numbers.split(|&number| number == END).take(self.documents as usize);
-        let mut scratch = Scratch::beside(beside)?;
-        let (mut starts, mut unlabelled) = (vec![0], 0);
-        loop {
-            let documents: Vec<&[u32]> = rest.by_ref().take(DOCUMENTS).collect();
-            if documents.is_empty() {
-                return Ok((Stored { map: scratch.map()?, starts }, unlabelled));
-            }
-            let known: &Dictionary = dictionary;
-            let found: Vec<(usize, Vec<u32>)> = ctx.install(|| {
-                let found = documents.par_iter().map(|document| {
-                    let names = document.iter().map(|&number| &*self.names[number as usize]);
-                    let (labels, words): (Vec<&str>, Vec<&str>) =
-                        names.partition(|name| name.starts_with(&*params.label));
-                    let mut sample = vec![0];
-                    sample.extend(labels.into_iter().filter_map(|label| known.label(label)));
-                    let labels = sample.len() - 1;
-                    sample[0] = labels as u32;
-                    known.numbers_of(&words, &mut sample);
-                    (labels, sample)
-                });
-                found.collect()
+        let known: &Dictionary = dictionary;
+        let found: Vec<(usize, Vec<u32>)> = ctx.install(|| {
+            let found = documents.par_iter().map(|document| {
+                let (labels, words): (Vec<&str>, Vec<&str>) = document
+                    .iter()
+                    .map(|&number| &*names[number as usize])
+                    .partition(|name| name.starts_with(&*params.label));
+                let mut sample = vec![0];
+                sample.extend(labels.into_iter().filter_map(|label| known.label(label)));
+                let labels = sample.len() - 1;
+                sample[0] = labels as u32;
+                known.numbers_of(&words, &mut sample);
+                (labels, sample)
             });
-            for (labels, mut sample) in found {
-                if labels == 0 || sample.len() == labels + 1 {
-                    unlabelled += u64::from(labels == 0);
-                    continue;
-                }
-                dictionary.meet(&mut sample[1 + labels..]);
-                scratch.write(bytemuck::cast_slice(&sample))?;
-                starts.push(starts[starts.len() - 1] + sample.len());
+            found.collect()
+        });
+        for (labels, mut sample) in found {
+            if labels == 0 || sample.len() == labels + 1 {
+                unlabelled += u64::from(labels == 0);
+                continue;
             }
-            ctx.check()?;
+            dictionary.meet(&mut sample[1 + labels..]);
+            scratch.write(bytemuck::cast_slice(&sample))?;
+            starts.push(starts[starts.len() - 1] + sample.len());
         }
+        ctx.check()?;
     }
 }

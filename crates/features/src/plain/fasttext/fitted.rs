@@ -27,7 +27,7 @@ pub(in crate::plain) struct FittedFastText {
 
 impl FittedFastText {
     pub(in crate::plain) fn open(file: &ModelFile, cutter: Cutter) -> Result<FittedFastText> {
-        Ok(FittedFastText { header: file.header().clone(), model: FastText::of_model(file)?, cutter })
+        Ok(FittedFastText { header: file.header().clone(), model: FastText::from_file(file)?, cutter })
     }
 
     /// A model that fastText wrote.
@@ -104,7 +104,7 @@ impl FittedFastText {
         }
         let (truth, called): (Vec<Vec<u32>>, Vec<Vec<u32>>) =
             judged.into_iter().map(|judged| (judged.truth, judged.called)).unzip();
-        if let Value::Object(mut by_label) = serde_json::to_value(LabelReport::of(&truth, &called, &names))? {
+        if let Value::Object(mut by_label) = serde_json::to_value(LabelReport::new(&truth, &called, &names))? {
             by_label.remove("documents");
             figures.extend(by_label);
         }

@@ -14,13 +14,13 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::numbered::{Kept, Numbered, Reading};
+use super::numbered::{Numbered, Reading};
 use super::{Cutter, Lines};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models as model;
 use inkstone_models::checkpoint::Checkpoint;
-use inkstone_models::{Dictionary, FastText, FastTextParams, QuantiseParams, Training, WordVectors};
+use inkstone_models::{Dictionary, FastText, FastTextParams, QuantiseParams, Training, WordLimits, WordVectors};
 
 use corpus::Corpus;
 pub(super) use fitted::FittedFastText;
@@ -77,7 +77,7 @@ pub fn train_words(
     output: &Path,
     ctx: &Ctx,
 ) -> Result<(Trained, Report)> {
-    let kept = Kept { min_count: params.min_count, max_words: 0 };
+    let kept = WordLimits { min_count: params.min_count, max_words: 0 };
     let (corpus, mut report) = Numbered::read(lines, cutter, Reading::Terms, kept, output, ctx)?;
     let words = corpus.words.iter().cloned().zip(corpus.counts.iter().copied()).collect();
     let dictionary = Dictionary::new(words, Vec::new(), corpus.tokens(), params)?;
@@ -98,7 +98,7 @@ pub fn train_words(
     Ok(((model, training), report))
 }
 
-/// That of this training.
+/// The checkpoint of this training.
 fn checkpoint(
     dictionary: &Dictionary,
     numbers: &[u32],
@@ -109,10 +109,13 @@ fn checkpoint(
 ) -> Result<Checkpoint> {
     let words = Key::of_parts(dictionary.words().iter().map(|word| word.as_bytes()));
     let (text, seed) = (Key::of(bytemuck::cast_slice(numbers)), ctx.seed());
-    Checkpoint::of(output, &json!({"fasttext": params, "seed": seed, "words": words, "text": text, "vectors": vectors}))
+    Checkpoint::new(
+        output,
+        &json!({"fasttext": params, "seed": seed, "words": words, "text": text, "vectors": vectors}),
+    )
 }
 
-/// Learns as a stage of so many units.
+/// Runs a training as a stage of so many units.
 fn learned<T>(unit: &'static str, steps: u64, train: impl FnOnce() -> Result<T>, ctx: &Ctx) -> Result<T> {
     let mut learned = None;
     ctx.stage(WORDS, unit, Some(steps), || {

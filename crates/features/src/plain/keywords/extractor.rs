@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{BLOCK, CHUNK, KeywordParams, Method};
 use crate::plain::{Block, CutSpec, Line, LineFormat, Lines};
 use inkstone_base::job::Ctx;
-use inkstone_models::{Explanation, Idf, Ranking, Words, rank_sentences, textrank};
+use inkstone_models::{Candidates, Explanation, Idf, Ranking, rank_sentences, textrank};
 use inkstone_text::{Counter, Mode, Segmenter, TaggedToken, sentences};
 
 /// Sentences of a document that are compared with each other at the most: the effort grows with their square.
@@ -26,7 +26,7 @@ pub struct Extractor {
 /// What a document is about.
 #[derive(Debug)]
 pub(super) struct Found<'t> {
-    pub(super) words: Words<'t>,
+    pub(super) words: Candidates<'t>,
     pub(super) scores: Vec<f64>,
     /// The numbers behind the scores of TextRank.
     ranking: Option<Ranking>,
@@ -97,11 +97,11 @@ impl Extractor {
     }
 
     /// The words of a text, with those marked that may be keywords.
-    fn words<'t>(&'t self, text: &'t str) -> Words<'t> {
+    fn words<'t>(&'t self, text: &'t str) -> Candidates<'t> {
         match &self.segmenter {
-            None => Words::new(text.split_ascii_whitespace().map(|word| self.long_enough(word.into(), ""))),
+            None => Candidates::new(text.split_ascii_whitespace().map(|word| self.long_enough(word.into(), ""))),
             Some(segmenter) => {
-                Words::new(segmenter.tagged(text).into_iter().map(|word| self.candidate(segmenter, word)))
+                Candidates::new(segmenter.tagged(text).into_iter().map(|word| self.candidate(segmenter, word)))
             }
         }
     }
@@ -142,7 +142,7 @@ impl Extractor {
             places.extend(tagged.into_iter().map(|word| self.candidate(segmenter, word)));
             bounds.push(places.len());
         }
-        let scores = rank_sentences(&Words::new(places), &bounds, &self.params.textrank);
+        let scores = rank_sentences(&Candidates::new(places), &bounds, &self.params.textrank);
         let mut order: Vec<usize> = (0..ranges.len()).collect();
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
         order.truncate(self.params.sentences);

@@ -7,8 +7,9 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{All, DOCUMENT, NUMBERS, Path};
+use super::{DOCUMENT, NUMBERS, Path, WordNumbers};
 use anyhow::{Result, ensure};
+use inkstone_base::bounds::flag;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 
@@ -17,15 +18,18 @@ const JOINT: char = '_';
 /// Pairs that are counted at once; when there are more, the rarest are forgotten.
 const PAIRS: usize = 1 << 24;
 
-/// What is joined.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Which neighbours are joined to phrases.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(default)]
 pub struct PhraseParams {
-    /// How often all neighbours are looked at; 0 joins nothing. A phrase has up to 2^passes words.
+    /// Join neighbours that come together more often than by chance, as word2phrase; a second pass joins up to four words.
+    #[arg(id = "phrases", long = "phrases", value_name = "PASSES", default_value_t = PhraseParams::default().passes, value_parser = flag::<usize>("--phrases"))]
     pub passes: usize,
     /// How many times more often than by chance.
+    #[arg(long = "phrase-threshold", value_name = "X", default_value_t = PhraseParams::default().threshold, requires = "phrases", value_parser = flag::<f64>("--weight"))]
     pub threshold: f64,
-    /// Taken off the count of each pair, so that rare ones are not joined.
+    /// Number taken off the count of each pair, so that rare pairs are not joined.
+    #[arg(skip = PhraseParams::default().discount)]
     pub discount: u64,
 }
 
@@ -35,15 +39,16 @@ impl Default for PhraseParams {
     }
 }
 
-impl All {
+impl WordNumbers {
     /// Joins phrases once; gives the corpus with them, and how many different ones there are.
-    pub(super) fn joined(self, params: &PhraseParams, beside: &Path, ctx: &Ctx) -> Result<(All, u64)> {
+    pub(super) fn joined(self, params: &PhraseParams, beside: &Path, ctx: &Ctx) -> Result<(WordNumbers, u64)> {
         ensure!(
             params.threshold > 0.0,
             "a threshold of phrases of {}: --phrase-threshold is above 0",
             params.threshold
         );
-        let All { numbers: mut words, mut counts, scratch, documents, last } = self;
+        let names = self.words();
+        let WordNumbers { numbers: mut words, mut counts, scratch, documents, last } = self;
         let map = scratch.map()?;
         let numbers: &[u32] = disk::numbers(map.as_ref());
         let pairs = count(numbers, &counts, params, PAIRS, ctx)?;
@@ -53,8 +58,6 @@ impl All {
             let both = pairs.get(&pair(a, b)).copied().unwrap_or(0).saturating_sub(params.discount);
             both as f64 / single[a as usize] as f64 / single[b as usize] as f64 * total
         };
-        let mut names: Vec<Box<str>> = vec![Box::default(); counts.len()];
-        words.iter().for_each(|(word, number)| names[*number as usize] = word.clone());
         let mut phrases: FxHashMap<u64, u32> = FxHashMap::default();
         let (mut out, mut joined) = (Vec::with_capacity(NUMBERS), Scratch::beside(beside)?);
         let mut at = 0;
@@ -90,7 +93,7 @@ impl All {
         }
         joined.write(bytemuck::cast_slice(&out))?;
         let different = phrases.len() as u64;
-        Ok((All { numbers: words, counts, scratch: joined, documents, last }, different))
+        Ok((WordNumbers { numbers: words, counts, scratch: joined, documents, last }, different))
     }
 }
 
@@ -128,7 +131,7 @@ fn count(
 mod tests {
     use std::io::Cursor;
 
-    use super::super::{Kept, Numbered, Reading};
+    use super::super::{Numbered, Reading, WordLimits};
     use super::*;
     use crate::plain::{CutSpec, Cutter, LineFormat, Lines};
     use inkstone_text::TokenizerParams;
@@ -138,7 +141,7 @@ mod tests {
         let ctx = Ctx::new(2, 1).unwrap();
         let cutter = Cutter::new(CutSpec::new(LineFormat::Tokens, TokenizerParams::default()), Path::new("")).unwrap();
         let mut lines = Lines::of(Cursor::new(text.to_owned()), LineFormat::Tokens);
-        let kept = Kept { min_count: 1, max_words: 0 };
+        let kept = WordLimits { min_count: 1, max_words: 0 };
         let (read, report) =
             Numbered::read(&mut lines, &cutter, Reading::Phrases(params), kept, &dir.path().join("m"), &ctx).unwrap();
         let words = read.words.iter().map(|word| word.to_string()).zip(read.counts.iter().copied()).collect();

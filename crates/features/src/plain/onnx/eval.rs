@@ -168,7 +168,7 @@ fn labels(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
         }
     }
     ensure!(!truth.is_empty(), "there are no documents with a label and text; is the input empty?");
-    Ok(figures(serde_json::to_value(ClassReport::of(&truth, &called, &names))?))
+    Ok(figures(serde_json::to_value(ClassReport::new(&truth, &called, &names))?))
 }
 
 fn perplexity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {

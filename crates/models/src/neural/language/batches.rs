@@ -32,10 +32,10 @@ pub(super) struct LanguageNet<'a> {
 }
 
 /// Some predictions of a batch.
-pub(super) struct Piece {
+pub(super) struct LanguagePiece {
     /// The words before each prediction, `[predictions, n - 1]`; of the recurrent model the word before, `[steps, streams]`.
     pub(super) contexts: Vec<u32>,
-    /// What follows, in the same order.
+    /// The words that follow, in the same order.
     pub(super) right: Vec<u32>,
     /// Words drawn to train against; none when these are all.
     pub(super) samples: Vec<u32>,
@@ -88,7 +88,7 @@ impl LanguageNet<'_> {
         streams.chunks(STREAMS).map(piece).collect()
     }
 
-    fn loss_of(&self, leaves: &Leaves, features: &Tensor, piece: &Piece) -> Result<Tensor> {
+    fn loss_of(&self, leaves: &Leaves, features: &Tensor, piece: &LanguagePiece) -> Result<Tensor> {
         let Some(sampler) = &self.sampler else {
             let scores = features.matmul(&output(self.params, leaves, None)?.t()?)?;
             return Ok(cross_entropy(&scores, piece.right.clone())?.sum_all()?);
@@ -107,7 +107,7 @@ pub(super) fn context_of(before: &[u32], length: usize, end: u32, out: &mut Vec<
 }
 
 impl Network for LanguageNet<'_> {
-    type Piece = Piece;
+    type Piece = LanguagePiece;
 
     fn batches(&self) -> usize {
         if self.recurrent() { self.length().div_ceil(self.params.bptt) } else { self.length() }
@@ -126,7 +126,7 @@ impl Network for LanguageNet<'_> {
         order
     }
 
-    fn batch(&self, order: &[u32], number: usize, carried: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<Piece> {
+    fn batch(&self, order: &[u32], number: usize, carried: Vec<Vec<f32>>, rng: &mut ChaCha8Rng) -> Vec<LanguagePiece> {
         let place = order[number] as usize;
         let pairs = if self.recurrent() { self.along(place * self.params.bptt) } else { self.across(place) };
         let samples = self.sampler.as_ref().map(|sampler| sampler.draw(self.params.samples, rng)).unwrap_or_default();
@@ -134,12 +134,12 @@ impl Network for LanguageNet<'_> {
         let piece = |(number, (contexts, right))| {
             let (streams, state) =
                 (STREAMS.min(self.streams().saturating_sub(number * STREAMS)), carried.next().unwrap_or_default());
-            Piece { contexts, right, samples: samples.clone(), streams, state }
+            LanguagePiece { contexts, right, samples: samples.clone(), streams, state }
         };
         pairs.into_iter().enumerate().map(piece).collect()
     }
 
-    fn reads(&self, pieces: &[Piece]) -> Vec<Option<Vec<u32>>> {
+    fn reads(&self, pieces: &[LanguagePiece]) -> Vec<Option<Vec<u32>>> {
         let shapes = self.params.shapes(self.classes).len();
         let contexts = pieces.iter().flat_map(|piece| piece.contexts.iter().copied());
         let outputs = pieces.iter().flat_map(|piece| piece.right.iter().chain(&piece.samples).copied());
@@ -154,7 +154,7 @@ impl Network for LanguageNet<'_> {
         [words, output].into_iter().chain(std::iter::repeat_n(None, shapes - 2)).collect()
     }
 
-    fn loss(&self, leaves: &Leaves, piece: &Piece) -> Result<(Tensor, Vec<f32>)> {
+    fn loss(&self, leaves: &Leaves, piece: &LanguagePiece) -> Result<(Tensor, Vec<f32>)> {
         if !self.recurrent() {
             let features = of_contexts(self.params, leaves, &piece.contexts)?;
             return Ok((self.loss_of(leaves, &features, piece)?, Vec::new()));
@@ -174,7 +174,7 @@ impl Network for LanguageNet<'_> {
         Ok((self.loss_of(leaves, &features, piece)?, carried))
     }
 
-    fn size(&self, piece: &Piece) -> usize {
+    fn size(&self, piece: &LanguagePiece) -> usize {
         piece.right.len()
     }
 

@@ -11,7 +11,7 @@ use crate::neural::weights::Leaves;
 pub(super) fn of_contexts(params: &LanguageParams, leaves: &Leaves, contexts: &[u32]) -> Result<Tensor> {
     let rows = contexts.len() / params.context();
     let x = leaves.rows(WORDS, contexts)?.reshape((rows, params.context() * params.dim))?;
-    let inner = x.matmul(&leaves.whole(INNER).t()?)?.broadcast_add(leaves.whole(BIAS))?;
+    let inner = x.matmul(&leaves.matrix(INNER).t()?)?.broadcast_add(leaves.matrix(BIAS))?;
     let features = match (params.kind, params.direct) {
         (LanguageKind::Nnlm, false) => inner.tanh()?,
         (LanguageKind::Nnlm, true) => Tensor::cat(&[&inner.tanh()?, &x], 1)?,
@@ -25,18 +25,18 @@ pub(super) fn of_contexts(params: &LanguageParams, leaves: &Leaves, contexts: &[
 pub(super) fn step(leaves: &Leaves, state: &Tensor, words: &[u32], end: u32) -> Result<Tensor> {
     let goes_on: Vec<f32> = words.iter().map(|&word| if word == end { 0.0 } else { 1.0 }).collect();
     let state = state.broadcast_mul(&leaves.constant(&goes_on, (words.len(), 1))?)?;
-    let inner = (leaves.rows(WORDS, words)? + state.matmul(&leaves.whole(INNER).t()?)?)?;
+    let inner = (leaves.rows(WORDS, words)? + state.matmul(&leaves.matrix(INNER).t()?)?)?;
     Ok(sigmoid(&inner)?)
 }
 
 /// The rows that features are multiplied by: those of these words, or of all.
 pub(super) fn output(params: &LanguageParams, leaves: &Leaves, words: Option<&[u32]>) -> Result<Tensor> {
-    let of = |weight: usize| match words {
-        None => Ok(leaves.whole(weight).clone()),
+    let rows = |weight: usize| match words {
+        None => Ok(leaves.matrix(weight).clone()),
         Some(words) => leaves.rows(weight, words),
     };
     match params.kind {
-        LanguageKind::Lbl => Ok(Tensor::cat(&[&of(WORDS)?, &of(OUTPUT)?], 1)?),
-        _ => of(OUTPUT),
+        LanguageKind::Lbl => Ok(Tensor::cat(&[&rows(WORDS)?, &rows(OUTPUT)?], 1)?),
+        _ => rows(OUTPUT),
     }
 }

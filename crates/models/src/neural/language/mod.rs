@@ -42,7 +42,6 @@ const BIAS: usize = 3;
 /// Bound of the vectors that training begins with.
 const START: f32 = 0.1;
 
-/// Which network it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -57,10 +56,9 @@ pub enum LanguageKind {
 }
 
 impl LanguageKind {
-    /// All of them.
     pub const ALL: [LanguageKind; 3] = [LanguageKind::Nnlm, LanguageKind::Lbl, LanguageKind::Rnnlm];
 
-    /// What `train` and model files call it.
+    /// The name in `train` and in model files.
     pub fn name(self) -> &'static str {
         match self {
             LanguageKind::Nnlm => "nnlm",
@@ -70,41 +68,24 @@ impl LanguageKind {
     }
 }
 
-/// Parameters of a neural language model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LanguageParams {
-    /// Which network. Default `nnlm`.
-    pub kind: LanguageKind,
-    /// Words of an n-gram, the predicted one among them; without effect on `rnnlm`. Default 4.
-    pub order: usize,
-    /// Values of a word vector; those of `rnnlm` have `hidden`. Default 60.
-    pub dim: usize,
-    /// Units of the hidden layer; `lbl` has none. Default 50.
-    pub hidden: usize,
-    /// For `nnlm`: whether the word vectors also act on the output directly. Default false.
-    pub direct: bool,
-    /// For `rnnlm`: steps that gradients go back. Default 10.
-    pub bptt: usize,
-    /// Words drawn by their share that each prediction is trained against (importance sampling); 0 (default): all words.
-    /// Whatever is measured is measured against all words.
-    pub samples: usize,
-    /// How it is trained.
-    pub fit: FitParams,
-}
-
-impl Default for LanguageParams {
-    fn default() -> LanguageParams {
-        LanguageParams {
-            kind: LanguageKind::Nnlm,
-            order: 4,
-            dim: 60,
-            hidden: 50,
-            direct: false,
-            bptt: 10,
-            samples: 0,
-            fit: FitParams::default(),
-        }
+defaults! {
+    /// Parameters of a neural language model.
+    pub struct LanguageParams {
+        kind: LanguageKind = LanguageKind::Nnlm,
+        /// Words of an n-gram, the predicted one among them; without effect on `rnnlm`.
+        order: usize = 4,
+        /// Values of a word vector; those of `rnnlm` have `hidden`.
+        dim: usize = 60,
+        /// Units of the hidden layer; `lbl` has none.
+        hidden: usize = 50,
+        /// For `nnlm`: whether the word vectors also act on the output directly.
+        direct: bool = false,
+        /// For `rnnlm`: steps that gradients go back.
+        bptt: usize = 10,
+        /// Words drawn by their share that each prediction is trained against (importance sampling); 0 (default): all words.
+        /// Perplexities are always those against all words.
+        samples: usize = 0,
+        fit: FitParams = FitParams::default(),
     }
 }
 
@@ -159,7 +140,6 @@ impl LanguageParams {
     }
 }
 
-/// Words with their numbers.
 #[derive(Clone, Debug)]
 pub struct LanguageWords {
     /// The most frequent first; the two marks are not among them.
@@ -199,7 +179,6 @@ impl LanguageWords {
     }
 }
 
-/// A trained language model.
 pub struct NeuralLanguage {
     params: LanguageParams,
     words: LanguageWords,
@@ -227,23 +206,20 @@ impl NeuralLanguage {
         Ok(NeuralLanguage { params: params.clone(), words, weights, epochs })
     }
 
-    /// Its parameters.
     pub fn params(&self) -> &LanguageParams {
         &self.params
     }
 
-    /// Its vocabulary.
     pub fn words(&self) -> &LanguageWords {
         &self.words
     }
 
-    /// How many numbers were learned; for `nnlm` with direct connections Bengio's |V|(1 + nm + h) + h(1 + (n-1)m), his n
+    /// Number of learned parameters; for `nnlm` with direct connections Bengio's |V|(1 + nm + h) + h(1 + (n-1)m), his n
     /// being the words before and the predicted one.
     pub fn parameters(&self) -> usize {
         self.weights.count()
     }
 
-    /// What the epochs brought.
     pub fn epochs(&self) -> &[EpochFigures] {
         &self.epochs
     }

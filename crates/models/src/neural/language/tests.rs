@@ -119,7 +119,7 @@ fn the_bytes_are_the_same_whatever_the_threads_and_after_an_interruption() {
         let params = LanguageParams { fit: FitParams { batch: 200, ..params.fit.clone() }, ..params };
         let file = |name: &str, threads: usize, epochs: &[usize]| {
             let path = dir.path().join(name);
-            let checkpoint = Checkpoint::of(&path, &serde_json::json!("one")).unwrap().eager();
+            let checkpoint = Checkpoint::new(&path, &serde_json::json!("one")).unwrap().eager();
             let mut model = None;
             for &epochs in epochs {
                 let fit = FitParams { epochs, ..params.fit.clone() };

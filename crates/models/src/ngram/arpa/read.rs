@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Error, Result, anyhow};
 use rayon::prelude::*;
 
-use crate::ngram::build::{Builder, Gram};
+use crate::ngram::build::{Builder, NewGram};
 use crate::ngram::index::{Index, State};
 use crate::ngram::lm::LanguageModel;
 use crate::ngram::vocabulary::{self, Vocabulary};
@@ -36,7 +36,7 @@ pub fn read_arpa(path: &Path, ctx: &Ctx) -> Result<LanguageModel> {
     })
 }
 
-/// Whether a file is an ARPA file, by its name or its first lines.
+/// True if a file is an ARPA file, by its name or its first lines.
 pub fn is_arpa(path: &Path) -> Result<bool> {
     const FIRST: u64 = 1 << 16;
     let cannot = || format!("cannot open {}", path.display());
@@ -46,7 +46,7 @@ pub fn is_arpa(path: &Path) -> Result<bool> {
     Ok(named || (Lines { text: &first, at: 0 }).any(|(_, line)| line == b"\\data\\"))
 }
 
-/// What is wrong with a file.
+/// An error of a file.
 enum Wrong {
     /// With the line at this byte.
     Line(usize, String),
@@ -84,7 +84,7 @@ struct Lines<'t> {
 }
 
 impl<'t> Iterator for Lines<'t> {
-    /// Where a line begins, and the line without white space at its end.
+    /// The offset of a line, and the line without white space at its end.
     type Item = (usize, &'t [u8]);
 
     fn next(&mut self) -> Option<(usize, &'t [u8])> {
@@ -142,7 +142,7 @@ fn read(text: &[u8], ctx: &Ctx) -> Result<LanguageModel, Wrong> {
             Wrong::Line(line.map_or(section.start, |line| line.0), format!("this {n}-gram stands twice"))
         })?;
     }
-    Ok(LanguageModel::of(None, 0, &words, builder)?)
+    Ok(LanguageModel::from_builder(None, 0, &words, builder)?)
 }
 
 /// The numbers of n-grams that `\data\` tells.
@@ -235,7 +235,7 @@ fn grams(
     highest: bool,
     vocabulary: &Vocabulary<'_>,
     index: &Index<'_>,
-) -> Result<Vec<Gram>, Wrong> {
+) -> Result<Vec<NewGram>, Wrong> {
     let mut pieces = Vec::new();
     let mut start = section.start;
     while start < section.end {
@@ -245,7 +245,7 @@ fn grams(
         pieces.push(start..end);
         start = end;
     }
-    let piece = |piece: &Range<usize>| -> Result<Vec<Gram>, Wrong> {
+    let piece = |piece: &Range<usize>| -> Result<Vec<NewGram>, Wrong> {
         let mut grams = Vec::with_capacity(piece.len() / 24);
         // Lines of one context mostly follow one another.
         let (mut context, mut place) = (Vec::new(), None);
@@ -267,11 +267,11 @@ fn grams(
                 let (text, before) = (shown(&text), shown(&before));
                 return wrong(at, format!("the context of {text} is not among the {}-grams: {before}", n - 1));
             };
-            grams.push(Gram { context, word, log10, backoff });
+            grams.push(NewGram { context, word, log10, backoff });
         }
         Ok(grams)
     };
-    let read = pieces.par_iter().map(piece).collect::<Vec<Result<Vec<Gram>, Wrong>>>();
+    let read = pieces.par_iter().map(piece).collect::<Vec<Result<Vec<NewGram>, Wrong>>>();
     // Of several errors the first in the file.
     Ok(read.into_iter().collect::<Result<Vec<_>, Wrong>>()?.concat())
 }

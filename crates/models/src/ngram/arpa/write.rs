@@ -46,7 +46,7 @@ fn lines(words: &Words, levels: &[LevelView<'_>], start: usize) -> Vec<u8> {
     let level = levels[levels.len() - 1];
     let end = (start + PIECE).min(level.word.len());
     let mut out = Vec::with_capacity(PIECE * 48);
-    let mut context = Context::of(levels, start);
+    let mut context = Context::new(levels, start);
     let mut text = String::new();
     let mut next = start;
     for i in start..end {
@@ -71,8 +71,8 @@ fn lines(words: &Words, levels: &[LevelView<'_>], start: usize) -> Vec<u8> {
 struct Context(Vec<usize>);
 
 impl Context {
-    /// Those above entry `i` of the last level.
-    fn of(levels: &[LevelView<'_>], i: usize) -> Context {
+    /// The entries above entry `i` of the last level.
+    fn new(levels: &[LevelView<'_>], i: usize) -> Context {
         let above = levels[..levels.len() - 1].iter().rev().scan(i, |child, level| {
             *child = level.first_child.partition_point(|&first| first as usize <= *child) - 1;
             Some(*child)

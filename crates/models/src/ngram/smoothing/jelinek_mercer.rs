@@ -26,9 +26,9 @@ const GAIN: f64 = 1e-8;
 /// Held-out words that one thread takes at once; sums are over these pieces in order.
 const PIECE: usize = 1 << 12;
 
-/// What was found on held-out text.
+/// The fit on held-out text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Weights {
+pub struct Interpolation {
     /// For each length of n-grams, the weight of its relative frequency by bucket of floor(log2 c(h)).
     pub by_order: Vec<[f64; BUCKETS]>,
     /// Held-out words, ends of documents included.
@@ -39,9 +39,9 @@ pub struct Weights {
     pub perplexity: f64,
 }
 
-/// What one length of n-grams says of a held-out word.
+/// The probability of a held-out word by one length of n-grams.
 #[derive(Clone, Copy)]
-struct Look {
+struct LevelEstimate {
     /// Relative frequency of the word after the context.
     frequency: f64,
     /// Bucket of the context; none where it was never seen, and the shorter ones speak alone.
@@ -57,7 +57,7 @@ pub(super) fn jelinek_mercer(
     held_out: &[String],
     pruning: &Pruning,
     ctx: &Ctx,
-) -> Result<(Ngram, Weights)> {
+) -> Result<(Ngram, Interpolation)> {
     ensure!(
         !held_out.is_empty(),
         "there is no held-out document to fit the weights of jelinek-mercer on: give a file (--held-out FILE), or hold \
@@ -103,13 +103,13 @@ fn totals(counts: &Counts, all: f64, ctx: &Ctx) -> Result<Vec<Vec<f64>>> {
     Ok(totals)
 }
 
-/// What each length says of each held-out word, `order` looks a word.
-fn looks(counts: &Counts, totals: &[Vec<f64>], held_out: &[String], ctx: &Ctx) -> Result<Vec<Look>> {
+/// The probability of each held-out word by each length, `order` of them a word.
+fn looks(counts: &Counts, totals: &[Vec<f64>], held_out: &[String], ctx: &Ctx) -> Result<Vec<LevelEstimate>> {
     let table = vocabulary::table(&counts.words)?;
     let (text, ends) = counts.words.parts();
     let vocabulary = Vocabulary::new(text, ends, &table).context("a counted corpus has words")?;
     let order = counts.trie.order();
-    let document = |text: &String| -> Result<Vec<Look>> {
+    let document = |text: &String| -> Result<Vec<LevelEstimate>> {
         let mut ids = vec![BEGIN];
         ids.extend(text.split_ascii_whitespace().map(|word| vocabulary.id(word.as_bytes())));
         ids.push(END);
@@ -118,7 +118,7 @@ fn looks(counts: &Counts, totals: &[Vec<f64>], held_out: &[String], ctx: &Ctx) -
         for at in 1..ids.len() {
             for n in 0..order {
                 let Some(start) = at.checked_sub(n) else {
-                    looks.push(Look { frequency: 0.0, bucket: None });
+                    looks.push(LevelEstimate { frequency: 0.0, bucket: None });
                     continue;
                 };
                 let total = match n {
@@ -128,10 +128,10 @@ fn looks(counts: &Counts, totals: &[Vec<f64>], held_out: &[String], ctx: &Ctx) -
                 let seen = match ids[at] {
                     UNKNOWN => 0,
                     _ if total == 0.0 => 0,
-                    _ => counts.of(&ids[start..=at]),
+                    _ => counts.count(&ids[start..=at]),
                 };
                 let bucket = (total > 0.0).then(|| bucket(total));
-                looks.push(Look { frequency: f64::from(seen) / total.max(1.0), bucket });
+                looks.push(LevelEstimate { frequency: f64::from(seen) / total.max(1.0), bucket });
             }
         }
         Ok(looks)
@@ -140,7 +140,7 @@ fn looks(counts: &Counts, totals: &[Vec<f64>], held_out: &[String], ctx: &Ctx) -
     Ok(documents.concat())
 }
 
-fn expectation_maximisation(looks: &[Look], order: usize, words: f64, ctx: &Ctx) -> Result<Weights> {
+fn expectation_maximisation(looks: &[LevelEstimate], order: usize, words: f64, ctx: &Ctx) -> Result<Interpolation> {
     let tokens = looks.len() / order;
     let mut by_order = vec![[0.5; BUCKETS]; order];
     let (mut before, mut rounds) = (f64::NEG_INFINITY, 0);
@@ -157,7 +157,7 @@ fn expectation_maximisation(looks: &[Look], order: usize, words: f64, ctx: &Ctx)
         }
         let mean = log10 / tokens as f64;
         if mean - before < GAIN || rounds == ROUNDS {
-            return Ok(Weights { by_order, tokens: tokens as u64, rounds, perplexity: 10f64.powf(-mean) });
+            return Ok(Interpolation { by_order, tokens: tokens as u64, rounds, perplexity: 10f64.powf(-mean) });
         }
         before = mean;
         rounds += 1;
@@ -167,14 +167,14 @@ fn expectation_maximisation(looks: &[Look], order: usize, words: f64, ctx: &Ctx)
                 false => otherwise,
             };
             let together = given.iter().fold([0.0; 2], |sum, part| [sum[0] + part[0], sum[1] + part[1]]);
-            let whole = share(together, 0.5);
-            weights.iter_mut().zip(given).for_each(|(weight, &part)| *weight = share(part, whole));
+            let pooled = share(together, 0.5);
+            weights.iter_mut().zip(given).for_each(|(weight, &part)| *weight = share(part, pooled));
         }
     }
 }
 
-/// How often each length gave a word of a piece, as the weights stand, and log10 of the piece's probability.
-fn expect(piece: &[Look], order: usize, words: f64, by_order: &[[f64; BUCKETS]]) -> (Given, f64) {
+/// The expected number of words of a piece that each length gave, by the present weights, and log10 of the piece's probability.
+fn expect(piece: &[LevelEstimate], order: usize, words: f64, by_order: &[[f64; BUCKETS]]) -> (Given, f64) {
     let mut given: Given = vec![[[0.0; 2]; BUCKETS]; order];
     let mut log10 = 0.0;
     // The part of a word's probability that each length gives, after the uniform distribution's.

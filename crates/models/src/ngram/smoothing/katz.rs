@@ -26,12 +26,12 @@ const NOTHING: f64 = 1e-9;
 pub(super) struct Turing {
     /// Share of each count, from 1 to [`LIMIT`], that is kept.
     pub(super) kept: [f64; LIMIT],
-    /// Whether Good-Turing failed.
+    /// True if Good-Turing failed.
     pub(super) fallback: bool,
 }
 
 impl Turing {
-    fn of(counts: impl Iterator<Item = u32>) -> Turing {
+    fn new(counts: impl Iterator<Item = u32>) -> Turing {
         let mut with = [0u64; LIMIT + 2];
         counts.filter(|&count| count as usize <= LIMIT + 1).for_each(|count| with[count as usize] += 1);
         let n = with.map(|n| n as f64);
@@ -46,7 +46,7 @@ impl Turing {
         }
     }
 
-    /// What is kept of a count.
+    /// The share of a count that is kept.
     fn of_count(&self, count: u32) -> f64 {
         let kept = (count as usize).checked_sub(1).and_then(|i| self.kept.get(i)).unwrap_or(&1.0);
         kept * f64::from(count)
@@ -57,8 +57,8 @@ impl Turing {
 pub(super) fn katz(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<(Ngram, Vec<Turing>)> {
     let words =
         counts.counts[0].iter().enumerate().filter(|(word, _)| *word != BEGIN as usize).map(|(_, &count)| count);
-    let mut discounts = vec![Turing::of(words)];
-    discounts.extend(counts.counts[1..].iter().map(|counts| Turing::of(counts.iter().copied())));
+    let mut discounts = vec![Turing::new(words)];
+    discounts.extend(counts.counts[1..].iter().map(|counts| Turing::new(counts.iter().copied())));
 
     let (all, turing) = (all_words(&counts), discounts[0]);
     let kept = |all: f64| counts.counts[0].iter().map(|&count| turing.of_count(count) / all).collect::<Vec<f64>>();
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     fn discounts(with: [usize; LIMIT + 1]) -> Turing {
-        Turing::of((1..).zip(with).flat_map(|(count, n)| std::iter::repeat_n(count, n)).chain([0, 99]))
+        Turing::new((1..).zip(with).flat_map(|(count, n)| std::iter::repeat_n(count, n)).chain([0, 99]))
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::ops::Range;
 use anyhow::Result;
 use rayon::prelude::*;
 
-pub use jelinek_mercer::Weights;
+pub use jelinek_mercer::Interpolation;
 
 use self::add_k::add_k;
 use self::jelinek_mercer::jelinek_mercer;
