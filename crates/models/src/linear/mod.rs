@@ -10,6 +10,7 @@ mod cg;
 mod elastic;
 mod logistic;
 mod map;
+mod newton;
 mod ridge;
 mod softmax;
 mod svm;

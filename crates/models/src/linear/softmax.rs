@@ -6,14 +6,11 @@
 
 use anyhow::{Result, ensure};
 
-use super::cg::{self, dot, norm};
-use super::map::product;
+use super::cg::dot;
+use super::newton::{MarginLoss, minimise};
 use super::{Convergence, LinearMap, LinearParams};
 use crate::sparse::Csr;
 use inkstone_base::job::Ctx;
-
-/// Newton steps at the most; a dozen is usual.
-const MAX_STEPS: usize = 100;
 
 /// Fits which of `classes` each row of `x` is, by weight if `weights` are given (one a row, none negative). Call inside
 /// [`Ctx::install`].
@@ -29,76 +26,47 @@ pub fn softmax(
     let ones = vec![1.0; x.rows()];
     let s = weights.unwrap_or(&ones);
     let total = totals(class, classes, s)?;
-    let transposed = x.transpose();
-    let (n, d, k, alpha) = (x.rows(), x.cols(), classes, params.alpha);
+    // The start knows the base rates alone.
+    let mut start: Vec<f64> = total.iter().map(|t| t.ln()).collect();
+    centre(&mut start);
+    let (mut map, convergence) = minimise(x, s, &start, &SoftmaxLoss { class, s, k: classes }, params, ctx)?;
+    centre(&mut map.intercepts);
+    Ok((map, convergence))
+}
 
-    // The unknowns are the weights `[columns, classes]`, then the intercepts. The start knows the base rates alone.
-    let mut theta = vec![0.0; (d + 1) * k];
-    theta[d * k..].iter_mut().zip(&total).for_each(|(b, t)| *b = t.ln());
-    centre(&mut theta[d * k..]);
-    let mut margins: Vec<f64> = theta[d * k..].repeat(n);
-    let mut value = objective(&margins, class, s, &theta[..d * k], k, alpha);
-    let mut start = None;
-    let mut convergence = Convergence::default();
-    for _ in 0..MAX_STEPS {
-        ctx.check()?;
-        let mut p = margins.clone();
-        p.chunks_mut(k).for_each(to_probabilities);
-        let mut pull = p.clone();
-        for ((pull, &c), s) in pull.chunks_mut(k).zip(class).zip(s) {
-            pull[c as usize] -= 1.0;
-            pull.iter_mut().for_each(|v| *v *= s);
+struct SoftmaxLoss<'a> {
+    class: &'a [u32],
+    s: &'a [f64],
+    k: usize,
+}
+
+impl MarginLoss for SoftmaxLoss<'_> {
+    fn value(&self, margins: &[f64]) -> f64 {
+        let loss = |((z, &c), s): ((&[f64], &u32), &f64)| s * (log_sum_exp(z.iter().copied()) - z[c as usize]);
+        margins.chunks(self.k).zip(self.class).zip(self.s).map(loss).sum()
+    }
+
+    fn probabilities(&self, margins: &[f64]) -> Vec<f64> {
+        let mut p = margins.to_vec();
+        p.chunks_mut(self.k).for_each(to_probabilities);
+        p
+    }
+
+    fn gradient(&self, p: &[f64]) -> Vec<f64> {
+        let mut gradient = p.to_vec();
+        for ((row, &c), s) in gradient.chunks_mut(self.k).zip(self.class).zip(self.s) {
+            row[c as usize] -= 1.0;
+            row.iter_mut().for_each(|v| *v *= s);
         }
-        let gradient = transpose_product(&transposed, &pull, &theta, k, alpha);
-        let size = norm(&gradient);
-        let first = *start.get_or_insert(size);
-        convergence.gradient = if first > 0.0 { size / first } else { 0.0 };
-        convergence.converged = convergence.gradient <= params.tolerance;
-        if convergence.converged || convergence.iterations >= params.max_iterations {
-            break;
-        }
+        gradient
+    }
 
-        let diagonal = diagonal(&transposed, &p, s, k, alpha);
-        let mut u = vec![0.0; n * k];
-        let apply = |v: &[f64], out: &mut [f64]| {
-            ctx.check()?;
-            product(x, v, k, &mut u);
-            for ((u, p), s) in u.chunks_mut(k).zip(p.chunks(k)).zip(s) {
-                u.iter_mut().zip(&v[d * k..]).for_each(|(u, b)| *u += b);
-                let mean = dot(u, p);
-                u.iter_mut().zip(p).for_each(|(u, p)| *u = s * p * (*u - mean));
-            }
-            out.copy_from_slice(&transpose_product(&transposed, &u, v, k, alpha));
-            Ok(())
-        };
-        let downhill: Vec<f64> = gradient.iter().map(|g| -g).collect();
-        let exactness = convergence.gradient.sqrt().min(0.1);
-        let left = params.max_iterations - convergence.iterations;
-        let (step, products, _) = cg::solve(apply, &diagonal, &downhill, exactness, left)?;
-        convergence.iterations += products.max(1);
-
-        let mut along = vec![0.0; n * k];
-        product(x, &step, k, &mut along);
-        along.chunks_mut(k).for_each(|row| row.iter_mut().zip(&step[d * k..]).for_each(|(a, b)| *a += b));
-        let slope = dot(&gradient, &step);
-        let mut length = 1.0;
-        loop {
-            let moved =
-                |from: &[f64], by: &[f64]| from.iter().zip(by).map(|(a, b)| a + length * b).collect::<Vec<f64>>();
-            let (next, next_margins) = (moved(&theta, &step), moved(&margins, &along));
-            let next_value = objective(&next_margins, class, s, &next[..d * k], k, alpha);
-            // Near the optimum the fall drowns in rounding; a full step is right there.
-            let rounding = 1e-12 * value.abs();
-            if next_value <= value + 1e-4 * length * slope + rounding || length < 1e-10 {
-                (theta, margins, value) = (next, next_margins, next_value);
-                break;
-            }
-            length *= 0.5;
+    fn curve(&self, p: &[f64], u: &mut [f64]) {
+        for ((u, p), s) in u.chunks_mut(self.k).zip(p.chunks(self.k)).zip(self.s) {
+            let mean = dot(u, p);
+            u.iter_mut().zip(p).for_each(|(u, p)| *u = s * p * (*u - mean));
         }
     }
-    let mut intercepts = theta.split_off(d * k);
-    centre(&mut intercepts);
-    Ok((LinearMap { outputs: k, weights: theta, intercepts }, convergence))
 }
 
 /// The weight of the rows of each class, none of which may be without.
@@ -131,38 +99,4 @@ pub(crate) fn to_probabilities(z: &mut [f64]) {
 pub(crate) fn log_sum_exp(z: impl Iterator<Item = f64> + Clone) -> f64 {
     let top = z.clone().fold(f64::NEG_INFINITY, f64::max);
     top + z.map(|z| (z - top).exp()).sum::<f64>().ln()
-}
-
-/// What rows pull on weights and intercepts, with the penalty's pull on the weights.
-fn transpose_product(transposed: &Csr, pull: &[f64], theta: &[f64], k: usize, alpha: f64) -> Vec<f64> {
-    let d = transposed.rows();
-    let mut out = vec![0.0; (d + 1) * k];
-    product(transposed, pull, k, &mut out[..d * k]);
-    for (out, w) in out[..d * k].iter_mut().zip(theta) {
-        *out += alpha * w;
-    }
-    for row in pull.chunks(k) {
-        out[d * k..].iter_mut().zip(row).for_each(|(out, v)| *out += v);
-    }
-    out
-}
-
-fn diagonal(transposed: &Csr, p: &[f64], s: &[f64], k: usize, alpha: f64) -> Vec<f64> {
-    let curved: Vec<f64> = p.iter().enumerate().map(|(at, p)| s[at / k] * p * (1.0 - p)).collect();
-    let mut out = Vec::with_capacity((transposed.rows() + 1) * k);
-    for j in 0..transposed.rows() {
-        let row = transposed.row(j);
-        out.extend(
-            (0..k).map(|c| {
-                alpha + row.iter().map(|(i, v)| curved[i as usize * k + c] * f64::from(v).powi(2)).sum::<f64>()
-            }),
-        );
-    }
-    out.extend((0..k).map(|c| curved[c..].iter().step_by(k).sum::<f64>().max(f64::MIN_POSITIVE)));
-    out
-}
-
-fn objective(margins: &[f64], class: &[u32], s: &[f64], weights: &[f64], k: usize, alpha: f64) -> f64 {
-    let loss = |((z, &c), s): ((&[f64], &u32), &f64)| s * (log_sum_exp(z.iter().copied()) - z[c as usize]);
-    margins.chunks(k).zip(class).zip(s).map(loss).sum::<f64>() + 0.5 * alpha * dot(weights, weights)
 }
