@@ -10,21 +10,20 @@ pub struct Explanation {
     /// The class or component that is explained, where a model has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// How the score comes about, in the names that the parts' details bear.
+    /// The formula of the score, in the names of the parts' details.
     pub formula: String,
-    /// The score.
     pub score: f64,
-    /// What no token gave: the score of an empty document.
+    /// The score of an empty document.
     pub intercept: f64,
     /// The tokens and what each gave: in the order of the text where order matters, else the largest first.
     pub terms: Vec<Part>,
     /// Sum of the parts that [`Explanation::keep`] left out.
     pub rest: f64,
-    /// How many it left out.
+    /// Number of parts left out.
     pub rest_terms: usize,
 }
 
-/// What one token gave.
+/// The contribution of one token.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Part {
     /// The token, n-gram or word.

@@ -29,7 +29,7 @@ pub struct Nearest<'r> {
 /// A row that is near.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
-    /// Which row.
+    /// The number of the row.
     pub row: usize,
     /// Cosine of the angle to the query.
     pub similarity: f32,
@@ -59,17 +59,15 @@ impl<'r> Nearest<'r> {
         Ok(Nearest { rows, dim, scales })
     }
 
-    /// Number of rows.
     pub fn len(&self) -> usize {
         self.scales.len()
     }
 
-    /// Whether there is no row.
+    /// True if there is no row.
     pub fn is_empty(&self) -> bool {
         self.scales.is_empty()
     }
 
-    /// Row `i`.
     pub fn row(&self, i: usize) -> &[f32] {
         &self.rows[i * self.dim..][..self.dim]
     }

@@ -1,4 +1,4 @@
-//! Which columns trees get, and their values in bins.
+//! The columns that trees get, and their values in bins.
 //!
 //! A column counts by the share of its variance that the classes explain (the correlation ratio, in the order of scikit-learn's
 //! `f_classif`), or by its squared correlation with the value (`f_regression`).

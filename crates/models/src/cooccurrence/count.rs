@@ -112,7 +112,6 @@ impl PairCounter {
         counter.finish(ctx)
     }
 
-    /// The counts.
     pub fn finish(mut self, ctx: &Ctx) -> Result<Cooccurrence> {
         let last: Vec<Vec<[u64; 2]>> = ctx.install(|| self.shards.par_iter_mut().map(Shard::sorted).collect());
         let mut merges: Vec<Merge<'_>> = self.shards.iter().zip(&last).map(|(shard, last)| shard.merge(last)).collect();

@@ -4,7 +4,6 @@
 
 use super::quantiser::Quantiser;
 
-/// A matrix.
 #[derive(Clone, Debug)]
 pub(super) enum Matrix {
     /// Numbers.
@@ -64,7 +63,6 @@ impl Matrix {
         sum
     }
 
-    /// A row.
     pub(super) fn row(&self, row: u32) -> Vec<f32> {
         let mut values = vec![0.0; self.dim()];
         self.add_row(row, &mut values);

@@ -1,4 +1,4 @@
-//! What a model says of texts and words, in fastText's arithmetic.
+//! Predictions for texts and vectors of words, in fastText's arithmetic.
 
 use std::sync::LazyLock;
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 
-/// What fastText takes for the count of a node that is not made yet.
+/// The count that fastText gives a node that is not made yet.
 const UNMADE: i64 = 1_000_000_000_000_000;
 
 /// Nodes from the root down to each output: inner nodes are rows of the output matrix; turning right is 1.

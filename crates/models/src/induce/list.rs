@@ -12,7 +12,6 @@ use inkstone_base::disk;
 /// A word that was found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct InducedWord {
-    /// The word.
     pub word: Box<str>,
     /// Above 0 for a good word, below 0 for a bad one; what it measures is the method's.
     pub weight: f64,
@@ -31,11 +30,10 @@ pub struct InducedLexicon {
     pub words: Vec<InducedWord>,
     /// Words that were tested.
     pub tested: usize,
-    /// Documents.
     pub documents: u64,
     /// The last time of these, where they had times.
     pub fitted_until: Option<NaiveDateTime>,
-    /// How the words were found, in words.
+    /// A description of how the words were found.
     pub method: String,
 }
 

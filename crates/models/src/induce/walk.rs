@@ -63,7 +63,7 @@ pub struct InduceWalk {
     pub tones: Vec<Option<InducedTone>>,
     /// The lexicons; `None` for a fold that had too few samples. One in which no word passed is empty.
     pub models: Vec<Option<InducedFold>>,
-    /// What each fold saw and how it did. In sample and out of it: rank correlation of tone and label.
+    /// The report of each fold. In sample and out of it: rank correlation of tone and label.
     pub folds: Vec<FoldReport>,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Graph {
     strengths: Vec<f64>,
 }
 
-/// How long ranks are refined.
+/// When the refinement of ranks ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Until {
     /// No rank moves by more than `tolerance` in a sweep; `most` sweeps at the most.

@@ -30,7 +30,7 @@ const RISK_WINDOW: usize = 8;
 /// From this weight on a bad thing is grave: that it may happen is news by itself, at this share of it.
 const GRAVE: (f32, f32) = (2.0, 0.5);
 
-/// What is left of a negative word that is negated: 没有 违约 is weaker news than 违约 is bad. A negated positive word counts
+/// The share that is left of a negative word that is negated: 没有 违约 is weaker news than 违约 is bad. A negated positive word counts
 /// in full.
 const NEGATED_NEGATIVE: f32 = 0.5;
 
@@ -110,7 +110,7 @@ pub(super) fn weigh(
     clause.clear();
 }
 
-/// What a reversal in its clause makes of a tone word.
+/// The effect on a tone word of a reversal in its clause.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     /// It stands as it is.
@@ -121,7 +121,7 @@ enum Fate {
     Turned,
 }
 
-/// What reversals make of the words of their clause. A good thing is spent by its reversal, which is the bad news, and a bad
+/// The effect of reversals on the words of their clause. A good thing is spent by its reversal, which is the bad news, and a bad
 /// thing by its relief; a bad event that is called off is turned, and its reversal spent.
 fn reversed(clause: &[Found]) -> Vec<Fate> {
     let mut fates = vec![Fate::Kept; clause.len()];
@@ -164,7 +164,7 @@ fn reversed(clause: &[Found]) -> Vec<Fate> {
     fates
 }
 
-/// Whether a word of movement at token `at` moves a burden (成本 同比 下降) or something negative (亏损 收窄); `earlier` are the
+/// True if a word of movement at token `at` moves a burden (成本 同比 下降) or something negative (亏损 收窄); `earlier` are the
 /// entries of its clause before it. A burden that an earlier word moves is spent: 成本 上升 导致 利润 下滑.
 fn burdened(earlier: &[Found], at: usize) -> bool {
     let moves = |f: &Found| f.tone().is_some_and(|(_, kind)| kind.moves());
@@ -176,7 +176,7 @@ fn burdened(earlier: &[Found], at: usize) -> bool {
     })
 }
 
-/// Whether the object of the word of change that `from` begins with is a burden or something bad: 降低 成本, 新增 质押.
+/// True if the object of the word of change that `from` begins with is a burden or something bad: 降低 成本, 新增 质押.
 fn takes(from: &[Found]) -> bool {
     let [change, object, ..] = from else { return false };
     object.at - change.end() <= OBJECT_WINDOW
@@ -187,7 +187,7 @@ fn takes(from: &[Found]) -> bool {
         }
 }
 
-/// Whether the word that `from` begins with is what a risk behind it is about. A risk that itself moves (违约 风险 上升) is no
+/// True if the word that `from` begins with is what a risk behind it is about. A risk that itself moves (违约 风险 上升) is no
 /// mere possibility any more.
 fn risked(from: &[Found]) -> bool {
     let Some(i) = from.iter().position(|f| f.role == Role::Risk) else { return false };

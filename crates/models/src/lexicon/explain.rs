@@ -4,7 +4,7 @@ use super::{Lexicon, ToneScale};
 use crate::{Explanation, Part};
 
 impl Lexicon {
-    /// What each tone word of a document gave to its tone, in the order of the text.
+    /// The contribution of each tone word of a document to its tone, in the order of the text.
     pub fn explanation(&self, tokens: &[&str]) -> Explanation {
         let (tone, hits) = (self.tone(tokens), self.explain(tokens));
         let (by, formula) = match self.params.scale {

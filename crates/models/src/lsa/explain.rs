@@ -1,4 +1,4 @@
-//! Which terms put a document where it lies.
+//! The terms that put a document where it lies.
 
 use anyhow::{Context, Result};
 
@@ -9,7 +9,7 @@ use crate::{Analyzer, Explanation, Fields, Part};
 const NAMED: usize = 8;
 
 impl Lsa {
-    /// What each term gave to the document's place on a component (`c1`, ...; default: the one that it lies farthest out
+    /// The contribution of each term to the document's place on a component (`c1`, ...; default: the one that it lies farthest out
     /// on), the largest first.
     pub fn explain(&self, analyzer: &Analyzer, fields: Fields<'_>, of: Option<&str>) -> Result<Explanation> {
         let row = self.vectorizer.transform(analyzer, fields);

@@ -37,7 +37,6 @@ impl Lsa {
         write_model(path, &header, &sections)
     }
 
-    /// Reads a model.
     pub fn read(file: &ModelFile) -> Result<Lsa> {
         file.expect(Lsa::KIND, Lsa::VERSION)?;
         file.verify()?;

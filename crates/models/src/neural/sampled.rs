@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use super::entropy::cross_entropy;
 use super::weights::Leaves;
 
-/// What is added to a score so that it does not count.
+/// A number added to a score so that it does not count.
 const NEVER: f32 = -1e9;
 
 /// Draws words by their share.

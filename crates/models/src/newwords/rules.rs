@@ -1,4 +1,4 @@
-//! What is no new word though its figures say so: numerals, and what begins or ends with a function word.
+//! Rules for what is no new word though its figures say so: numerals, and what begins or ends with a function word.
 
 use inkstone_text::TaggedToken;
 

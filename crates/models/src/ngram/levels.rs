@@ -7,7 +7,7 @@ use super::model::Ngram;
 pub struct LevelView<'a> {
     /// The last word of each n-gram.
     pub word: &'a [u32],
-    /// Where its continuations begin on the next level; empty on the highest level.
+    /// Offset of its continuations on the next level; empty on the highest level.
     pub(crate) first_child: &'a [u32],
     /// log10 p(last word | words before).
     pub log10: &'a [f32],

@@ -1,4 +1,4 @@
-//! What probably follows a text: the words of highest probability after it.
+//! The words of highest probability after a text.
 
 use anyhow::Result;
 use rayon::prelude::*;
@@ -16,14 +16,14 @@ pub struct Likely {
     pub log10_prob: f64,
 }
 
-/// What may follow a text.
+/// Continuations of a text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Following {
     /// The tokens of the text, from the beginning of a document on.
     pub after: Vec<String>,
-    /// Those that the model does not know, once each.
+    /// Words that the model does not know, once each.
     pub unknown: Vec<String>,
-    /// What may follow, the most probable first.
+    /// The next words, the most probable first.
     pub next: Vec<Likely>,
 }
 

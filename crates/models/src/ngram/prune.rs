@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::trie::{Level, Trie};
 
-/// Which n-grams are left out.
+/// The n-grams that are left out.
 ///
 /// One limit for each length, the last standing for all longer ones: n-grams seen that often or less are left out (`0,0,1`: those of
 /// three and more words that were seen once). Limits never fall from one length to the next, so an n-gram that stays keeps

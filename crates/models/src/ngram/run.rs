@@ -16,14 +16,12 @@ use memmap2::Mmap;
 use super::share::{Share, ShareBuilder};
 use inkstone_base::disk;
 
-/// Writes a run.
 pub(super) struct Writer {
     out: BufWriter<File>,
     order: usize,
     written: u64,
 }
 
-/// A run, mapped.
 pub(super) struct Run {
     map: Option<Mmap>,
     order: usize,

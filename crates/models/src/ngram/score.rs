@@ -1,4 +1,4 @@
-//! How probable documents are.
+//! Probabilities of documents.
 //!
 //! A document is `<s> words </s>`: each word and `</s>` is predicted, `<s>` is not. Words outside the vocabulary count as one
 //! word, `<unk>`. Perplexity is 10^(-log10 probability / tokens), `</s>` among the tokens, as KenLM's `query` counts.
@@ -71,7 +71,6 @@ impl Scores<'_> {
         self.ends.clear();
     }
 
-    /// Adds a document.
     pub fn push<'t>(&mut self, words: impl IntoIterator<Item = &'t str>) {
         let vocabulary = self.model.vocabulary;
         self.words.extend(words.into_iter().map(|word| vocabulary.id(word.as_bytes())));
@@ -79,7 +78,6 @@ impl Scores<'_> {
         self.ends.push(self.words.len());
     }
 
-    /// Asks the model.
     pub fn score(&mut self) {
         self.model.index.walk(&self.words, &self.ends, self.model.begin(), &mut self.scored);
     }
@@ -90,7 +88,6 @@ impl Scores<'_> {
         starts.zip(&self.ends).map(|(start, &end)| (&self.words[start..end], &self.scored[start..end]))
     }
 
-    /// The documents' scores.
     pub fn totals(&self) -> impl Iterator<Item = Score> {
         self.documents().map(|(words, scored)| {
             let mut score = Score::default();

@@ -154,7 +154,7 @@ impl<'c> Sorter<'c> {
         Ok(Sorter { ids, order, seen, shares, share_of, sizes, bits })
     }
 
-    /// How often each word was seen.
+    /// Count of each word.
     pub(super) fn seen(&self) -> &[u64] {
         &self.seen
     }

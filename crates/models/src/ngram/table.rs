@@ -22,7 +22,7 @@ pub(super) fn hash_of<const K: usize>(entry: &[u32; K]) -> u64 {
     u64::from(entry[1]) << 32 | u64::from(entry[0])
 }
 
-/// Whether nothing is here.
+/// True if nothing is here.
 #[inline]
 pub(super) fn is_empty<const K: usize>(entry: &[u32; K]) -> bool {
     [entry[0], entry[1]] == EMPTY
@@ -33,13 +33,13 @@ pub(super) fn halves(hash: u64) -> [u32; 2] {
     [hash as u32, (hash >> 32) as u32]
 }
 
-/// Where a search for a hash begins.
+/// The place at which a search for a hash begins.
 #[inline]
 pub(super) fn first_place(hash: u64, span: usize) -> usize {
     ((u128::from(hash) * span as u128) >> 64) as usize
 }
 
-/// Where the entry of this hash is; `span` is that of the number of entries.
+/// The place of the entry of this hash; `span` is that of the number of entries.
 #[inline]
 pub(super) fn find<const K: usize>(table: &[[u32; K]], span: usize, hash: u64) -> Option<usize> {
     let mut place = first_place(hash, span);

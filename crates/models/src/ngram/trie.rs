@@ -12,7 +12,7 @@ use std::ops::Range;
 pub struct Level {
     /// The last word of each.
     pub word: Vec<u32>,
-    /// Where its continuations begin on the next level, with the end of the last one's at the end: one longer than `word`.
+    /// Offset of its continuations on the next level, with the end of the last one's at the end: one longer than `word`.
     /// Empty on the highest level.
     pub(crate) first_child: Vec<u32>,
     /// The entry of its suffix on the level below. Empty on level 0, whose suffix is the empty n-gram.
@@ -20,12 +20,11 @@ pub struct Level {
 }
 
 impl Level {
-    /// Number of n-grams.
     pub fn grams(&self) -> usize {
         self.word.len()
     }
 
-    /// Where the continuations of an entry lie on the next level.
+    /// The range of the continuations of an entry on the next level.
     pub fn children(&self, entry: u32) -> Range<usize> {
         let entry = entry as usize;
         self.first_child[entry] as usize..self.first_child[entry + 1] as usize

@@ -15,7 +15,7 @@ pub const MARKS: [&str; 3] = ["<unk>", "<s>", "</s>"];
 #[derive(Clone, Debug, PartialEq)]
 pub struct Words {
     text: String,
-    /// Where each word ends in `text`.
+    /// The end of each word in `text`.
     ends: Vec<u64>,
 }
 

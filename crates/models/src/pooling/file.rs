@@ -37,7 +37,6 @@ impl Pooling {
         write_model(path, &header, &sections)
     }
 
-    /// Reads a model.
     pub fn read(file: &ModelFile) -> Result<Pooling> {
         file.expect(Pooling::KIND, Pooling::VERSION)?;
         file.verify()?;

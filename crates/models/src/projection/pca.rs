@@ -12,7 +12,7 @@ const TASK: usize = 512;
 /// Tasks between two sums.
 const TASKS: usize = 16;
 
-/// Where rows lie along the two directions of greatest variance, and the share of the variance that each has.
+/// The rows along the two directions of greatest variance, and the share of the variance of each direction.
 pub fn pca(rows: &[f32], dim: usize, ctx: &Ctx) -> Result<(Vec<[f64; 2]>, [f64; 2])> {
     ensure!(dim > 1, "vectors of one value lie on a line: there is no plane to show");
     let n = (rows.len() / dim) as f64;
@@ -51,7 +51,7 @@ fn products(row: &[f32], mean: &[f64], sums: &mut [f64]) {
     }
 }
 
-/// What `add` adds up of all rows, `[width]`.
+/// The sum over all rows of what `add` adds for each, `[width]`.
 fn summed(
     rows: &[f32],
     dim: usize,

@@ -20,7 +20,7 @@ use crate::Nearest;
 use inkstone_base::data::Report;
 use inkstone_base::job::{Cancelled, Ctx};
 
-/// How coarsely far points are taken together.
+/// The coarseness with which far points are taken together (Barnes-Hut theta).
 const THETA: f32 = 0.5;
 /// Neighbours that are looked at, times the perplexity.
 const REACH: f32 = 3.0;
@@ -30,10 +30,10 @@ const RATE: f32 = 200.0;
 /// The deviation of the first coordinates.
 const START: f64 = 1e-4;
 
-/// How points are sought.
+/// Parameters of t-SNE.
 #[derive(Clone, Copy, Debug)]
 pub struct Tsne {
-    /// How many neighbours count, in effect.
+    /// Effective number of neighbours (perplexity).
     pub perplexity: f32,
     /// Steps of the descent.
     pub epochs: usize,
@@ -46,7 +46,7 @@ impl Tsne {
     }
 }
 
-/// Where rows lie that begin at `start`, which is not flat.
+/// The points of rows that begin at `start`, which must not be flat.
 pub fn tsne(nearest: &Nearest<'_>, start: &[[f64; 2]], params: Tsne, ctx: &Ctx) -> Result<Vec<[f64; 2]>> {
     let reach = (REACH * params.perplexity) as usize;
     let neighbour = |row: usize| -> Result<Vec<Neighbor<f32>>> {

@@ -1,4 +1,4 @@
-//! Which words drew a text to its score.
+//! The words that drew a text to its score.
 
 use super::Sestm;
 use crate::sparse::Row;
@@ -10,7 +10,7 @@ const FORMULA: &str = "p - 1/2 = sum of pull x p (1 - p) / (2 lambda), pull = co
                        of sum count / words x log(p O+ + (1 - p) O-) + lambda log(p (1 - p))";
 
 impl Sestm {
-    /// What each screened word of a document gave to its score, the largest first.
+    /// The contribution of each screened word of a document to its score, the largest first.
     pub fn explain<T: AsRef<str>>(&self, terms: &[T]) -> Explanation {
         let (columns, counts) = self.counts(terms);
         let (row, topics) = (Row { indices: &columns, values: &counts }, self.topics());

@@ -16,7 +16,7 @@ impl SestmScore {
     }
 }
 
-/// How near the solution must be.
+/// Exactness of the solution.
 const PRECISION: f64 = 1e-11;
 
 /// Solves for `p`; `terms` are weight (`d_j / s`), `O+_j` and `O-_j` of the screened words of the text.

@@ -24,7 +24,7 @@ pub struct SestmWalk {
     pub fold: Vec<i32>,
     /// The fitted models; `None` for a fold that had too few samples.
     pub models: Vec<Option<SestmFold>>,
-    /// What each fold saw and how it did. In sample and out of it: rank correlation of score and label.
+    /// The report of each fold. In sample and out of it: rank correlation of score and label.
     pub folds: Vec<FoldReport>,
 }
 
@@ -33,9 +33,9 @@ pub struct SestmWalk {
 pub struct SestmFold {
     /// Its words and topics.
     pub topics: Topics,
-    /// What the estimation saw.
+    /// The data of the estimation.
     pub fit: SestmFit,
-    /// How the combinations of `tune` did; empty when there was nothing to choose.
+    /// The results of the combinations of `tune`; empty when there was nothing to choose.
     pub trials: Vec<SestmTrial>,
 }
 

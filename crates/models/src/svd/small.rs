@@ -1,4 +1,4 @@
-//! What is left of tall matrices once they are multiplied out: small ones, in f64.
+//! Decompositions of the small matrices that are products of tall ones, in f64.
 
 use nalgebra::{DMatrix, SymmetricEigen};
 

@@ -20,7 +20,7 @@ use inkstone_base::job::Ctx;
 pub struct NumberedTexts<'a> {
     /// The numbers of all tokens.
     pub numbers: &'a [u32],
-    /// Where each text ends.
+    /// The end of each text.
     pub ends: &'a [usize],
     /// The word of each number: mere names, which words are known is decided on each training window.
     pub words: &'a [String],
@@ -32,12 +32,12 @@ impl NumberedTexts<'_> {
     }
 }
 
-/// What a fold's network came to.
+/// The network of a fold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetFold {
     /// Numbers that were learned.
     pub parameters: usize,
-    /// What the epochs brought; held out are training documents.
+    /// Figures of the epochs; the held-out documents are training documents.
     pub epochs: Vec<EpochFigures>,
 }
 
@@ -48,7 +48,7 @@ pub struct NetWalk {
     pub scores: Vec<f32>,
     /// The networks; none for a fold that had too few samples.
     pub nets: Vec<Option<NetFold>>,
-    /// What each fold saw and how it did.
+    /// The report of each fold.
     pub folds: Vec<FoldReport>,
 }
 

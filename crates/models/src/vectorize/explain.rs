@@ -1,4 +1,4 @@
-//! Where the weights of a row come from.
+//! Explanations of the weights of a row.
 
 use super::{Analyzer, Fields, Formula, Norm, Vectorizer};
 use crate::{Explanation, Part};

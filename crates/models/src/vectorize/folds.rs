@@ -15,13 +15,10 @@ const ROWS_PER_CHECK: usize = 1024;
 /// Token counts, a row a document, in an id space of all documents: ids only name the tokens. A fold takes its terms and their
 /// weights from the rows that train.
 pub struct FoldCounts<'a> {
-    /// The counts.
     pub counts: &'a Csr,
-    /// Which ids are words of titles that are counted apart; empty: none.
+    /// True for ids of words of titles, which are counted apart; empty: none.
     pub titles: &'a [bool],
-    /// Which terms are kept, and what they weigh.
     pub params: &'a VectorizerParams,
-    /// Cancels.
     pub ctx: &'a Ctx,
 }
 

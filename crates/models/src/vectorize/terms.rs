@@ -13,12 +13,12 @@ pub(super) const NONE: u32 = u32::MAX;
 /// The term that stands before the terms of titles, when titles and bodies are counted apart. No text has it.
 pub(super) const TITLE: u32 = 0;
 
-/// What a title's term begins with.
+/// Prefix of a title's term.
 pub const TITLE_TEXT: &str = "title:";
 
 const FIRST_SLOTS: usize = 1 << 10;
 
-/// What a term is made of.
+/// The parts of a term.
 #[derive(Clone, Copy, Debug)]
 enum Term {
     /// Bytes of the arena.
@@ -37,7 +37,7 @@ struct Slot {
     taken: u32,
 }
 
-/// What a term is found by.
+/// The key of a term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Key {
     /// A unit's length and first seven bytes, or the two numbers of an n-gram.
@@ -185,7 +185,7 @@ impl Terms {
         .expect("units came as text")
     }
 
-    /// Whether a term is one of titles.
+    /// True if a term is one of titles.
     pub(super) fn is_title(&self, id: u32) -> bool {
         matches!(self.terms[id as usize], Term::Gram { prefix: TITLE, .. })
     }

@@ -38,7 +38,7 @@ impl VectorizerParams {
     }
 }
 
-/// What turns counts of kept terms into a row, fitted on some documents.
+/// Turns counts of kept terms into a row; fitted on some documents.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Weighting {
     pub(super) formula: Formula,
@@ -81,7 +81,7 @@ impl Weighting {
         }
     }
 
-    /// What the weights of a row are divided by.
+    /// The norm that the weights of a row are divided by.
     pub(super) fn divisor(&self, counts: &[(u32, f32)], length: f64) -> f64 {
         let weights = counts.iter().map(|&(j, count)| self.weight(j, count, length));
         let by = match self.norm {

@@ -17,7 +17,6 @@ use super::{Explanation, Part};
 pub use file::Training;
 pub use formats::{VectorFormat, is_vectors, read_vectors};
 
-/// Vectors under their words.
 #[derive(Clone, Debug)]
 pub struct WordVectors {
     /// The most frequent first.
@@ -73,7 +72,6 @@ impl WordVectors {
         &self.values
     }
 
-    /// How they came about.
     pub fn training(&self) -> &Training {
         &self.training
     }
@@ -104,7 +102,7 @@ impl WordVectors {
         sum.into_iter().map(|sum| (sum / f64::from(known.max(1))) as f32).collect()
     }
 
-    /// What each word gave to a component (from 0; default: the one that the document lies farthest out on) of
+    /// The contribution of each word to a component (from 0; default: the one that the document lies farthest out on) of
     /// [`WordVectors::mean`], the largest first.
     pub fn explain(&self, tokens: &[&str], of: Option<usize>) -> Explanation {
         let mut numbers: Vec<u32> = tokens.iter().filter_map(|token| self.number(token)).collect();

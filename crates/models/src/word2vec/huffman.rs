@@ -5,7 +5,7 @@
 
 /// Inner nodes and turns of every word.
 pub(super) struct Huffman {
-    /// Where the path of a word begins; one more than there are words.
+    /// Offset of the path of each word; one more than there are words.
     starts: Vec<usize>,
     /// Inner nodes from the root on.
     nodes: Vec<u32>,

@@ -1,4 +1,4 @@
-//! What a stretch of the corpus is to be trained on, before any number is touched: which words stay, their windows, and what is
+//! The plan of a stretch of the corpus, made before any number is touched: which words stay, their windows, and what is
 //! predicted.
 //!
 //! Definitions are those of the C tool. A word of count `n` among `N` stays with probability `sqrt(t/f) + t/f`, `f = n / N` and
@@ -15,7 +15,7 @@ pub const END: u32 = u32::MAX;
 /// Ends a document, after the end of its last sequence.
 pub const DOCUMENT: u32 = u32::MAX - 1;
 
-/// How a word is predicted.
+/// The outputs of a prediction.
 pub(super) enum Outputs {
     /// By telling it from this many words drawn at random.
     Negative(Alias, usize),
@@ -23,7 +23,7 @@ pub(super) enum Outputs {
     Hierarchical(Huffman),
 }
 
-/// What predicts.
+/// The inputs of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Predictor {
     /// The mean of the words of the window, and of the document if it has a row.
@@ -34,7 +34,7 @@ pub(super) enum Predictor {
     Document,
 }
 
-/// What does not change from stretch to stretch.
+/// All that does not change from stretch to stretch.
 pub(super) struct Rules {
     pub(super) outputs: Outputs,
     /// A word stays when 32 random bits are below this.
@@ -70,12 +70,11 @@ pub(super) struct Input {
     pub(super) share: f32,
 }
 
-/// One prediction.
 #[derive(Clone, Copy)]
 pub(super) struct Window {
-    /// Where its inputs end in [`Plan::inputs`].
+    /// End of its inputs in [`Plan::inputs`].
     pub(super) inputs: u32,
-    /// Where its outputs end in [`Plan::rows`].
+    /// End of its outputs in [`Plan::rows`].
     pub(super) outputs: u32,
     /// 1 / words of the mean.
     pub(super) scale: f32,
@@ -88,7 +87,7 @@ pub(super) struct Plan {
     pub(super) inputs: Vec<Input>,
     /// Rows of the outputs, window by window.
     pub(super) rows: Vec<u32>,
-    /// What each is to be: 1 or 0.
+    /// The target of each output: 1 or 0.
     pub(super) labels: Vec<f32>,
     words: Vec<u32>,
 }

@@ -32,7 +32,6 @@ impl NeuralLanguage {
         Saved { kind: params.kind.name(), params, weights, epochs }.write(path, cut, documents, fitted_until, &sections)
     }
 
-    /// Reads a model.
     pub fn read(file: &ModelFile) -> Result<NeuralLanguage> {
         let Some(kind) = LanguageKind::of_file(&file.header().kind) else {
             bail!("a model of kind {} is no neural language model", file.header().kind)

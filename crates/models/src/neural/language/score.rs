@@ -1,4 +1,4 @@
-//! How probable documents are, always by the softmax over all words.
+//! Probabilities of documents, always by the softmax over all words.
 
 use anyhow::Result;
 use candle_core::Tensor;
@@ -23,13 +23,11 @@ pub struct LanguageScorer {
 }
 
 impl LanguageScorer {
-    /// Makes a model ready.
     pub fn new(model: NeuralLanguage) -> Result<LanguageScorer> {
         let leaves = model.weights.constants()?;
         Ok(LanguageScorer { model, leaves })
     }
 
-    /// The model.
     pub fn model(&self) -> &NeuralLanguage {
         &self.model
     }

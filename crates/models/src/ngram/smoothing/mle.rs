@@ -7,7 +7,6 @@ use crate::ngram::model::{Counts, Ngram, Smoothing};
 use crate::ngram::prune::Pruning;
 use inkstone_base::job::Ctx;
 
-/// Makes the model.
 pub(super) fn mle(counts: Counts, pruning: &Pruning, ctx: &Ctx) -> Result<Ngram> {
     let all = all_words(&counts);
     let mut estimate = Estimate::of_words(counts.counts[0].iter().map(|&c| (f64::from(c) / all) as f32).collect());
