@@ -4,12 +4,12 @@ use toml::Value;
 
 use super::check::Problem;
 
-pub use inkstone_base::bounds::{flag, of};
+pub use inkstone_base::bounds::{bound_of, flag};
 
 /// Every number of a value, of a section or of a whole configuration, that lies outside its bound.
 pub(super) fn problems(path: &str, value: &Value) -> Vec<Problem> {
     let outside = |number: f64, shown: String| {
-        let message = of(path).and_then(|bound| bound.refuses(number, &shown));
+        let message = bound_of(path).and_then(|bound| bound.refuses(number, &shown));
         message.map(|message| Problem::new(path, message)).into_iter().collect()
     };
     match value {
@@ -69,7 +69,7 @@ mod tests {
         numbers("", &toml::from_str(&full()).unwrap(), &mut keys);
         keys.sort();
         keys.dedup();
-        let without: Vec<&String> = keys.iter().filter(|key| of(key).is_none()).collect();
+        let without: Vec<&String> = keys.iter().filter(|key| bound_of(key).is_none()).collect();
         assert!(without.is_empty(), "no bound for {without:?}");
         for bound in BOUNDS.iter().filter(|bound| !bound.key.starts_with("--") && !bound.key.ends_with(".*")) {
             // Lists that are empty by default have no number in them.
@@ -131,7 +131,7 @@ mod tests {
                 true => format!("{}[0].{}", setting.section, setting.key),
                 false => format!("{}.{}", setting.section, setting.key),
             };
-            let Some(bound) = of(&path) else { continue };
+            let Some(bound) = bound_of(&path) else { continue };
             let base = if setting.repeated { example(&setting.section, &[]).unwrap() } else { String::new() };
             let written = setting.default.as_deref().or(setting.example.as_deref()).unwrap_or_default();
             for value in values {

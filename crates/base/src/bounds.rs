@@ -222,7 +222,7 @@ pub const BOUNDS: &[Bound] = &[
 ];
 
 /// The bound of a setting by its key path, list numbers in it or not.
-pub fn of(path: &str) -> Option<&'static Bound> {
+pub fn bound_of(path: &str) -> Option<&'static Bound> {
     let mut key = String::with_capacity(path.len());
     let mut inside = false;
     for c in path.chars() {
@@ -246,7 +246,7 @@ where
 {
     move |text| {
         let value = text.parse::<T>();
-        if let (Some(bound), Ok(number)) = (of(key), text.parse::<f64>())
+        if let (Some(bound), Ok(number)) = (bound_of(key), text.parse::<f64>())
             && let Some(message) = bound.refuses(number, text)
         {
             return Err(message);

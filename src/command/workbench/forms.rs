@@ -159,7 +159,7 @@ fn group(
 
 /// The sentences of a key, in Chinese and English, with the bounds of its number.
 fn bounded(setting: &outline::Setting) -> [String; 2] {
-    let bound = bounds::of(&format!("{}.{}", setting.section, setting.key));
+    let bound = bounds::bound_of(&format!("{}.{}", setting.section, setting.key));
     [&setting.chinese, &setting.english].map(|said| match bound {
         // Without a Chinese sentence the English one stands.
         Some(bound) if !said.is_empty() || setting.english.is_empty() => format!("{said} [{bound}]").trim().to_owned(),

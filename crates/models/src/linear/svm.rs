@@ -19,7 +19,7 @@ use inkstone_base::job::Ctx;
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum SvmLoss {
-    /// The square of how far it is from the right side.
+    /// The squared distance from the right side.
     #[default]
     SquaredHinge,
     /// The distance from the right side.
