@@ -1,4 +1,4 @@
-//! The files that a stage made: noted with their keys when it ended, and held against these before it is skipped.
+//! The files that a stage made. Their keys are noted when the stage ends, and compared before a later run skips it.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -16,23 +16,23 @@ use inkstone_lab::export::{FileEntry, Manifest};
 use inkstone_tables::corpus::Parts;
 use inkstone_tables::project::Project;
 
-/// Where a stage's files are.
+/// The files of a stage.
 pub(super) struct Output {
-    /// What their names are relative to.
+    /// Folder that their names are relative to.
     root: PathBuf,
     kind: Kind,
 }
 
 enum Kind {
-    /// There are none: rows in the feature store.
+    /// No files: rows of the feature store, or files that ingest checks.
     None,
-    /// These, by name.
+    /// Files, by name.
     Files(Vec<String>),
     /// The parts of a table, no more and no fewer, and files beside them.
     Parts(Parts, Vec<PathBuf>),
-    /// The page of a factor and its charts.
+    /// The page of a factor, and its charts.
     Page,
-    /// What the manifest in the root lists.
+    /// The files that the manifest in the root lists.
     Export,
 }
 
@@ -41,12 +41,12 @@ enum Kind {
 pub(super) struct Made {
     /// Path below the root, with `/`.
     file: String,
-    /// By [`disk::check`].
+    /// By [`disk::key_of`].
     key: Key,
 }
 
 impl Output {
-    /// Of the stage of this name.
+    /// The files of the stage with this name.
     pub(super) fn of(stage: &str, config: &Config, base: &Path, project: &Project) -> Output {
         let (room, name) = stage.split_once(' ').unwrap_or((stage, ""));
         let file = |path: PathBuf| shown(&path, project.dir());
@@ -65,12 +65,11 @@ impl Output {
         Output { root: project.dir().to_owned(), kind }
     }
 
-    /// The folder that its files are below.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Notes what the stage has made.
+    /// The files of a stage that has ended, with their keys.
     pub(super) fn note(&self) -> Result<Vec<Made>> {
         let files = match &self.kind {
             Kind::None => Vec::new(),
@@ -79,27 +78,14 @@ impl Output {
             Kind::Page => pages_in(&self.root)?,
             Kind::Export => vec![manifest(&self.root)],
         };
-        let key = |path: &Path| match self.kind {
-            Kind::Page => disk::hash_file(path),
-            _ => disk::key_of(path),
-        };
-        let made = |path: &PathBuf| Ok(Made { file: shown(path, &self.root), key: key(path)? });
-        files.iter().map(made).collect()
+        files.iter().map(|path| Ok(Made { file: shown(path, &self.root), key: disk::key_of(path)? })).collect()
     }
 
-    /// What is no longer as it was noted. Every byte is read.
+    /// The files that are not as they were noted. Reads every byte.
     pub(super) fn damage(&self, made: &[Made], ctx: &Ctx) -> Result<Vec<Damage>> {
         let look = |made: &Made| {
             ctx.check()?;
-            let path = self.root.join(&made.file);
-            match self.kind {
-                // Pages have no seals.
-                Kind::Page => Ok(match path.exists() {
-                    true => (disk::hash_file(&path)? != made.key).then_some(Damage { path, flaw: Flaw::Altered }),
-                    false => Some(Damage { path, flaw: Flaw::Missing }),
-                }),
-                _ => disk::damage_of(&path, Some(made.key)),
-            }
+            disk::damage_of(&self.root.join(&made.file), Some(made.key))
         };
         let found: Vec<Option<Damage>> = ctx.install(|| made.par_iter().map(look).collect::<Result<_>>())?;
         let mut damaged: Vec<Damage> = found.into_iter().flatten().collect();
@@ -151,7 +137,7 @@ fn pages_in(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Says whether a file is named as charts are: `ic.zh.svg`.
+/// True if a file has the name of a chart: `ic.zh.svg`.
 fn is_chart(file: &Path) -> bool {
     let language = file.file_stem().and_then(|stem| Path::new(stem).extension());
     language.is_some_and(|language| language == "zh" || language == "en")

@@ -1,4 +1,4 @@
-//! Whether the features of a configuration stand as they are configured, without running anything.
+//! The state of the features of a configuration: which feature sets exist, and which the next run would keep. Runs nothing.
 
 use std::path::Path;
 
@@ -10,20 +10,20 @@ use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_corpus::structure;
 
-/// How a configured feature stands.
+/// State of a configured feature.
 #[derive(Clone, Debug)]
 pub struct Standing {
     /// Name of the feature.
     pub feature: String,
-    /// The set that the last run made of it.
+    /// Id of the feature set that the last run made.
     pub made: Option<Key>,
-    /// Whether the next run would keep that set, as long as it ingests nothing new.
+    /// True if the next run would keep that set, as long as it ingests nothing new.
     pub current: bool,
-    /// What the last run said of it.
+    /// Report of the last run.
     pub report: Option<Report>,
 }
 
-/// How the features of a configuration stand, in its order. Files that a feature names and that are not there make it stale.
+/// States of the features of a configuration, in its order. A feature whose files are missing is not current.
 pub fn standings(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Standing>> {
     let mut run = Run::new(config, base, ctx)?;
     let ingested = run.project.ingest_log().exists();

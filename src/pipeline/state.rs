@@ -1,4 +1,4 @@
-//! What a project's finished stages depended on, so that a stage is skipped while nothing it depends on has changed.
+//! The finished stages of a project and what each depended on, so that a stage is skipped while nothing that it depends on has changed.
 //!
 //! A stage's entry is removed before the stage starts and written after it ended: a kill at any moment makes the stage run
 //! again and never trusts half of its output. An entry has the files that the stage made with their keys; a stage is only skipped while
@@ -21,7 +21,7 @@ use inkstone_tables::project::Project;
 pub(super) struct State {
     path: PathBuf,
     entries: Vec<Entry>,
-    /// Why nothing is known of the stages, although there is a file that should tell.
+    /// Flaw of the file, where it could not be read.
     pub(super) damage: Option<Damage>,
 }
 
@@ -30,7 +30,7 @@ struct Entry {
     name: String,
     /// Everything that the stage depends on.
     key: Key,
-    /// What the stage made, where that has a key of its own (a feature set).
+    /// Key of the feature set that the stage made.
     made: Option<Key>,
     files: Vec<Made>,
     report: Report,
@@ -42,19 +42,19 @@ pub(super) struct Step<'a> {
     pub(super) name: &'a str,
     /// Everything that it depends on.
     pub(super) key: Key,
-    /// Whether what it made before that is no file is still there: rows of the store, entries of the ledger.
+    /// True if its earlier rows in the feature store, or entries in the ledger, are still there.
     pub(super) stands: bool,
     /// The files that it makes.
     pub(super) output: Output,
-    /// What is counted.
+    /// Name of the units that it counts.
     pub(super) unit: &'static str,
     /// Units in all, when known.
     pub(super) total: Option<u64>,
 }
 
 impl State {
-    /// The state of a project. A damaged file, or one of an older format, counts as none, since everything can be made again; one of a
-    /// newer format is an error, and so is a disk that does not read.
+    /// The state of a project. A damaged file, or one of an older format, counts as none, since everything can be made again; a file of a
+    /// newer format is an error, and so is a disk that cannot be read.
     pub(super) fn read(project: &Project) -> Result<State> {
         let path = project.state();
         let (entries, damage) = match disk::read_json(&path) {
@@ -79,28 +79,28 @@ impl State {
         self.entries.into_iter().map(|e| e.report).collect()
     }
 
-    /// What the stage of this name made.
+    /// Key of the feature set that the stage of this name made.
     pub(super) fn made(&self, name: &str) -> Option<Key> {
         self.entry(name)?.made
     }
 
-    /// What the stage of this name depended on, and the key of what it made where that has one.
+    /// Key of everything that the stage of this name depended on, and that of the feature set that it made.
     pub(super) fn key_of(&self, name: &str) -> Option<(Key, Option<Key>)> {
         self.entry(name).map(|entry| (entry.key, entry.made))
     }
 
-    /// What the stage of this name reported when it last ran.
+    /// Report of the last run of the stage of this name.
     pub(super) fn report(&self, name: &str) -> Option<&Report> {
         self.entry(name).map(|entry| &entry.report)
     }
 
-    /// What all the stages made.
+    /// Keys of the feature sets of all stages.
     pub(super) fn all_made(&self) -> BTreeSet<Key> {
         self.entries.iter().filter_map(|e| e.made).collect()
     }
 
-    /// Runs a stage, or keeps what it made before when its key still stands and its files are whole. What was not is named in the report
-    /// ([`DAMAGED`]), though not in the one that is kept.
+    /// Runs a stage, or skips it where its key is the same and its files are whole. The report names damaged files ([`DAMAGED`]); the
+    /// report that is kept does not.
     pub(super) fn run(
         &mut self,
         step: Step<'_>,
