@@ -73,7 +73,10 @@ fn print_result(object: Map<String, Value>, status: &str, code: u8) -> ExitCode 
     match print(&format!("{}\n", width::shown_json(&line))) {
         Ok(()) => ExitCode::from(code),
         Err(error) => {
-            say(&format!("error: the result ({status}) could not be written to stdout: {}", remedy::told(&error)));
+            say(&format!(
+                "error: the result ({status}) could not be written to stdout: {}",
+                remedy::with_remedy(&error)
+            ));
             ExitCode::from(code.max(2))
         }
     }
@@ -110,7 +113,7 @@ fn concluded(command: &str, result: Result<Summary>, ending: Option<Ending>) -> 
             ("cancelled", ending.map_or(CANCELLED, Ending::code))
         }
         Err(error) => {
-            let told = remedy::told(&error);
+            let told = remedy::with_remedy(&error);
             say(&format!("error: {told}"));
             object.insert("status".into(), "failed".into());
             object.insert("error".into(), told.into());

@@ -146,7 +146,7 @@ fn counted<T>(
 /// An error before any front is up goes to stderr, with exit code 2.
 fn or_explain(result: Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "error: {}", width::shown(&remedy::told(&error)));
+        let _ = writeln!(std::io::stderr(), "error: {}", width::shown(&remedy::with_remedy(&error)));
         ExitCode::from(2)
     })
 }

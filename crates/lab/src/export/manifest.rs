@@ -106,7 +106,7 @@ pub struct Manifest {
 impl Manifest {
     /// Reads a manifest.
     pub fn read(path: &Path) -> Result<Manifest> {
-        // A manifest of before there were seals tells of a run as well as any.
+        // A manifest without a seal tells of a run as well as any.
         let manifest: Manifest = disk::read_unsealed_json(path)
             .with_context(|| format!("{} is no manifest of an export (manifest.json in its folder)", path.display()))?;
         let within = |file: &FileEntry| Path::new(&file.path).components().all(|c| matches!(c, Component::Normal(_)));
