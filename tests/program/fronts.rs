@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use inkstone_base::lock::{self, Taken};
+use inkstone_base::lock::{self, Attempt};
 use inkstone_tables::project::Project;
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
@@ -199,7 +199,7 @@ fn a_second_workbench_says_that_it_only_reads() {
     desk.run().finished();
     let project = Project::new(desk.folder().join(".inkstone"));
     let held = lock::take(&project.desk_lock(), "workbench").unwrap();
-    assert!(matches!(held, Taken::Ours(_)), "{held:?}");
+    assert!(matches!(held, Attempt::Ours(_)), "{held:?}");
     let (drawn, code) = on_a_terminal(desk.folder(), &["--lang", "zh"], |keys| {
         keys.see(&format!("只读: 另一实例 pid {}", std::process::id()));
         keys.press("1");

@@ -1,5 +1,18 @@
 //! The foundation of all crates of Inkstone: documents and security codes, files that are whole or absent ([`disk`]), work that reports and can be
-//! cancelled ([`job`]), locks, encodings, limits of what a file may be, statistics and number formats. No frames, no models, no terminal.
+//! cancelled ([`job`]), locks, encodings, limits of input files, statistics and number formats. No frames, no models, no terminal.
+//!
+//! ```
+//! use inkstone_base::data::Report;
+//! use inkstone_base::job::Ctx;
+//!
+//! let ctx = Ctx::new(2, 7)?;
+//! let report = ctx.stage("count", "docs", Some(3), || {
+//!     ctx.advance(3)?;
+//!     Ok(Report { rows_in: 3, rows_out: 3, ..Report::new("count") })
+//! })?;
+//! assert_eq!(report.rows_out, 3);
+//! # anyhow::Ok(())
+//! ```
 
 pub mod bootstrap;
 pub mod code;

@@ -16,7 +16,7 @@ use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Kind};
 use inkstone_base::disk;
 
-/// Rows of a part at the most: small enough that a part of long reports fits in tens of megabytes.
+/// Most rows of a part; a part of long reports then takes tens of megabytes.
 pub const PART_ROWS: usize = 4096;
 
 /// A table in numbered Parquet parts (`part-00000.parquet`, ...) in one folder.
@@ -31,7 +31,6 @@ impl Parts {
         Parts { folder: folder.into() }
     }
 
-    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -48,12 +47,10 @@ impl Parts {
         Ok(files)
     }
 
-    /// Where part `i` is kept.
     pub fn path(&self, i: usize) -> PathBuf {
         self.folder.join(format!("part-{i:05}.parquet"))
     }
 
-    /// Writes part `i`.
     pub fn write(&self, i: usize, frame: &mut DataFrame) -> Result<()> {
         frames::write_parquet(&self.path(i), frame)
     }
@@ -68,7 +65,7 @@ impl Parts {
     }
 }
 
-/// Says whether a file has the name of a part, whatever its extension.
+/// True if a file has the name of a part, with any extension.
 fn is_numbered(file: &Path) -> bool {
     let number = file.file_stem().and_then(|stem| stem.to_str()?.strip_prefix("part-"));
     number.is_some_and(|number| number.len() >= 5 && number.bytes().all(|b| b.is_ascii_digit()))

@@ -4,7 +4,7 @@ use crate::jobs::words;
 use crate::width;
 use inkstone_base::disk::NotOurs;
 use inkstone_base::language::Language;
-use inkstone_base::lock::{self, Holder, Lock, Taken};
+use inkstone_base::lock::{self, Attempt, Holder, Lock};
 use inkstone_tables::project::Project;
 
 /// What a workbench on a project may do.
@@ -50,8 +50,8 @@ impl Instance {
     pub fn ask(&mut self, project: &Project) -> bool {
         if self.desk.is_none() {
             match project.own().and_then(|()| lock::take(&project.desk_lock(), "workbench")) {
-                Ok(Taken::Ours(lock)) => self.desk = Some(lock),
-                Ok(Taken::Theirs(holder)) => {
+                Ok(Attempt::Ours(lock)) => self.desk = Some(lock),
+                Ok(Attempt::Theirs(holder)) => {
                     self.why = Some(Why::Workbench(holder));
                     return false;
                 }
@@ -63,8 +63,8 @@ impl Instance {
         }
         // Taken for a moment: jobs take it for themselves.
         self.why = match lock::take(&project.lock(), "workbench") {
-            Ok(Taken::Ours(_)) => None,
-            Ok(Taken::Theirs(holder)) => Some(Why::Run(holder)),
+            Ok(Attempt::Ours(_)) => None,
+            Ok(Attempt::Theirs(holder)) => Some(Why::Run(holder)),
             Err(error) => Some(error.into()),
         };
         self.why.is_none()

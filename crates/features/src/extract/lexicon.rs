@@ -12,7 +12,7 @@ use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::Lexicon;
 use inkstone_store::{RowKind, SetSpec, Store};
-use inkstone_text::{Entry, Segmenter, TokenizerParams, truncate_text};
+use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams, truncate_text};
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
@@ -59,7 +59,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 pub(super) fn open(feature: &Feature, tokenizer: &TokenizerParams, base: &Path) -> Result<(Lexicon, Segmenter)> {
     let lexicon = Lexicon::new(&feature.lexicon, base)?;
     // A tone word that the dictionary lacks would be cut in two and never found.
-    let words: Vec<Entry> = lexicon.words().map(Entry::word).collect();
+    let words: Vec<DictionaryEntry> = lexicon.words().map(DictionaryEntry::word).collect();
     let segmenter = Segmenter::with_words(tokenizer, base, &words)?;
     Ok((lexicon, segmenter))
 }

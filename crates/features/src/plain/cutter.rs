@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LineFormat;
 use inkstone_base::data::Key;
-use inkstone_text::{Entry, Segmenter, TokenizerParams};
+use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
 
 /// How lines are cut; part of every model file, so that what a model reads later is cut as what it was fitted on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl Cutter {
     }
 
     /// The same with more words that are to be cut whole, such as those of a lexicon.
-    pub fn with_words(mut spec: CutSpec, base: &Path, words: &[Entry]) -> Result<Cutter> {
+    pub fn with_words(mut spec: CutSpec, base: &Path, words: &[DictionaryEntry]) -> Result<Cutter> {
         let segmenter = match spec.format {
             LineFormat::Tokens => None,
             LineFormat::Text | LineFormat::Jsonl => Some(Segmenter::with_words(&spec.tokenizer, base, words)?),

@@ -11,7 +11,7 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{mean, spearman};
 use inkstone_models::{Explanation, Lexicon, LexiconParams, ModelFile, ModelHeader, Tone};
-use inkstone_text::{Entry, TokenizerParams};
+use inkstone_text::{DictionaryEntry, TokenizerParams};
 
 pub(super) const KIND: &str = Lexicon::KIND;
 
@@ -38,8 +38,8 @@ pub fn gather(params: &LexiconParams, tokenizer: TokenizerParams, base: &Path) -
 }
 
 /// A tone word that the dictionary lacks would be cut in two and never found.
-fn words(lexicon: &Lexicon) -> Vec<Entry> {
-    lexicon.words().map(Entry::word).collect()
+fn words(lexicon: &Lexicon) -> Vec<DictionaryEntry> {
+    lexicon.words().map(DictionaryEntry::word).collect()
 }
 
 /// A lexicon and the cutter that its documents are read with.

@@ -23,7 +23,7 @@ use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
 use inkstone_models::{NewWord, NewWordParams, Places, Selection, select};
-use inkstone_text::{Entry, Segmenter, TokenizerParams};
+use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
 
 /// Bytes of lines read at once.
 const BLOCK: usize = 1 << 22;
@@ -168,9 +168,12 @@ pub fn find(
 
 impl NewWords {
     /// The words as entries of a dictionary.
-    pub fn entries(&self) -> Vec<Entry> {
-        let entry =
-            |word: &NewWord| Entry { word: word.word.clone(), frequency: Some(word.frequency), tag: TAG.to_owned() };
+    pub fn entries(&self) -> Vec<DictionaryEntry> {
+        let entry = |word: &NewWord| DictionaryEntry {
+            word: word.word.clone(),
+            frequency: Some(word.frequency),
+            tag: TAG.to_owned(),
+        };
         self.words.iter().map(entry).collect()
     }
 
