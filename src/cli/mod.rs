@@ -150,6 +150,8 @@ pub enum Command {
         /// bash, zsh, fish, elvish or powershell.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page, for man: all commands and their flags.
+    Man,
 }
 
 #[cfg(test)]

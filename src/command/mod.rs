@@ -1,7 +1,8 @@
 //! What each command does: it makes ready objects of flags and files, chooses a front, and hands over.
 //!
 //! On a terminal a project's commands open the workbench at that job; with `--headless`, or when stdout is no terminal, they run
-//! as a batch. Models on plain files, `read`, `tokenize`, `store`, `init` and `completions` are for pipes and scripts and never open a screen.
+//! as a batch. Models on plain files, `read`, `tokenize`, `store`, `init`, `completions` and `man` are for pipes and scripts and never open a
+//! screen.
 
 mod boilerplate;
 mod capsule;
@@ -12,6 +13,7 @@ mod files;
 mod first;
 mod keywords;
 mod ledger;
+mod man;
 mod models;
 mod project;
 mod read;
@@ -96,6 +98,7 @@ pub fn run(cli: Cli) -> ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "inkstone", &mut script);
             or_explain(headless::print(&String::from_utf8_lossy(&script)).map(|()| ExitCode::SUCCESS))
         }
+        Command::Man => or_explain(man::page().and_then(|page| headless::print(&page)).map(|()| ExitCode::SUCCESS)),
     }
 }
 
