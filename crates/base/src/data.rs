@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::time::Duration;
 
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
@@ -238,12 +237,6 @@ impl Report {
             100.0 * max_loss,
             reasons.join("; ")
         );
-    }
-
-    /// Sets the wall time.
-    pub fn took(mut self, elapsed: Duration) -> Report {
-        self.seconds = elapsed.as_secs_f64();
-        self
     }
 }
 

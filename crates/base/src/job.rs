@@ -188,6 +188,24 @@ impl Progress {
     }
 }
 
+/// The result of a stage, which has a report.
+pub trait Reported {
+    /// The report of the stage.
+    fn report_mut(&mut self) -> &mut Report;
+}
+
+impl Reported for Report {
+    fn report_mut(&mut self) -> &mut Report {
+        self
+    }
+}
+
+impl<T> Reported for (T, Report) {
+    fn report_mut(&mut self) -> &mut Report {
+        &mut self.1
+    }
+}
+
 /// Context of a stage: progress, cancellation, threads and seed. Cheap to clone; clones share all of it.
 #[derive(Clone)]
 pub struct Ctx {
@@ -217,26 +235,30 @@ impl Ctx {
         })
     }
 
-    /// Runs `work` as a stage: announces it, and records its report or its failure.
+    /// Runs `work` as a stage: announces it, and records its report or its failure. `work` returns a report, alone or with what it made.
     ///
     /// `total` is in `unit`s; `None` when it is not known beforehand.
-    pub fn stage(
+    pub fn stage<T: Reported>(
         &self,
         name: &str,
         unit: &'static str,
         total: Option<u64>,
-        work: impl FnOnce() -> Result<Report>,
-    ) -> Result<Report> {
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         self.check()?;
         let began = self.progress.worked();
         let outer = std::mem::replace(&mut *self.current(), self.progress.begin(name, unit, total));
-        let result = catch_unwind(AssertUnwindSafe(work))
-            .map(|result| result.map(|report| report.took(self.progress.worked().saturating_sub(began))));
+        let mut result = catch_unwind(AssertUnwindSafe(work));
         *self.current() = outer;
-        match &result {
-            Ok(Ok(report)) => self.progress.end(name, StageState::Done(Box::new(report.clone()))),
-            Ok(Err(_)) | Err(_) => self.progress.end(name, StageState::Failed),
-        }
+        let state = match &mut result {
+            Ok(Ok(made)) => {
+                let report = made.report_mut();
+                report.seconds = self.progress.worked().saturating_sub(began).as_secs_f64();
+                StageState::Done(Box::new(report.clone()))
+            }
+            Ok(Err(_)) | Err(_) => StageState::Failed,
+        };
+        self.progress.end(name, state);
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
@@ -508,7 +530,9 @@ mod tests {
             Ok(Report::new("clean"))
         });
         assert!(report.unwrap().seconds >= 0.0);
-        ctx.stage("link", "docs", None, || Err(anyhow!("no table"))).unwrap_err();
+        ctx.stage("link", "docs", None, || -> Result<Report> { Err(anyhow!("no table")) }).unwrap_err();
+        let (table, report) = ctx.stage("read", "rows", None, || Ok(("table", Report::new("read")))).unwrap();
+        assert_eq!((table, report.stage.as_str()), ("table", "read"));
         let stages = ctx.progress().stages();
         assert_eq!((stages[0].done, stages[0].total, &*stages[0].note), (3, Some(4), "loss 0.5"));
         assert!(matches!(stages[0].state, StageState::Done(_)));
