@@ -33,10 +33,10 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 /// The exit code of a run that was cancelled, but by no signal.
 const CANCELLED: u8 = 130;
 
-/// What a command says at its end.
+/// The result of a command.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// Whether some rows or runs failed (exit code 1).
+    /// True if some rows or runs failed (exit code 1).
     pub partial: bool,
     /// The fields of the JSON object.
     pub fields: Map<String, Value>,
@@ -47,6 +47,13 @@ impl Summary {
     pub fn set(&mut self, name: &str, value: impl serde::Serialize) {
         let value = serde_json::to_value(value).expect("results are plain data and always have a JSON form");
         self.fields.insert(name.to_owned(), value);
+    }
+
+    /// Sets the note of a project, if it has one.
+    pub fn set_note(&mut self, note: &str) {
+        if !note.is_empty() {
+            self.set("note", note);
+        }
     }
 }
 
@@ -387,7 +394,8 @@ mod tests {
             end.map(|_| Summary::default()).map_err(|panic| panic::resume_unwind(panic))
         };
         let stage = |ctx: &Ctx| -> Result<Summary> {
-            ctx.stage("rows", "rows", None, || panic!("no row {}", 70)).map(|_| Summary::default())
+            ctx.stage("rows", "rows", None, || -> Result<Report> { panic!("no row {}", 70) })
+                .map(|_| Summary::default())
         };
         type Work<'w> = &'w dyn Fn(&Ctx) -> Result<Summary>;
         for work in [&here as Work<'_>, &worker, &thread, &stage] {

@@ -1,4 +1,4 @@
-//! The truncation laboratory, in the workbench or as a batch.
+//! `experiment`: truncation strategies compared, in the workbench or as a batch.
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context, Result};
 
 use super::is_batch;
-use super::project::Opened;
+use super::project::{Opened, batch_on};
 use super::workbench::open_ui;
 use crate::cli::{Experiment, Global};
-use crate::headless::{self, Summary};
+use crate::headless::Summary;
 use crate::pipeline;
+use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_features::experiment::{Findings, Params, Preset};
@@ -38,16 +39,12 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
         let runner = Arc::new(move |ctx: &Ctx| Ok(experiments(&run.again()?, name.as_deref(), ctx)?.0));
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
-    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
-    Ok(headless::run_under("experiment", ctx, |ctx| {
-        let opened = opened?;
+    Ok(batch_on("experiment", opened, |opened, ctx| {
         let _held = opened.writing("experiment")?;
         let (reports, findings, pages) = experiments(&opened, name.as_deref(), ctx)?;
         let mut summary = Summary::default();
         summary.set("project", &opened.config.project.name);
-        if !opened.config.project.note.is_empty() {
-            summary.set("note", &opened.config.project.note);
-        }
+        summary.set_note(&opened.config.project.note);
         summary.partial = findings.iter().any(|found| !found.skipped.is_empty());
         summary.set("stages", reports);
         summary.set("experiments", findings);
@@ -56,10 +53,8 @@ pub(super) fn run(args: &Experiment, global: &Global) -> Result<ExitCode> {
     }))
 }
 
-type Ran = (Vec<inkstone_base::data::Report>, Vec<Findings>, Vec<String>);
-
-/// Runs experiments, and writes the page of each among the exports.
-fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<Ran> {
+/// Runs experiments and writes the page of each among the exports. Returns reports, findings and the paths of the pages.
+fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<(Vec<Report>, Vec<Findings>, Vec<String>)> {
     let config = &opened.config;
     disk::is_ours(&opened.base.join(&config.project.exports), Room::Exports)?;
     let (reports, findings) = pipeline::experiments(config, &opened.base, name, ctx)?;
@@ -108,29 +103,29 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
     let project = pipeline::project(config, &opened.base);
     let found = pipeline::findings(config, &project).into_iter().find(|found| found.name == params.name);
     let Some(found) = found else { return Ok(None) };
-    let Some(looked) = pipeline::look_at(config, &project, params, number)? else { return Ok(None) };
+    let Some(document) = pipeline::experiment_document(config, &project, params, number)? else { return Ok(None) };
     let (store, without_scores) = match Reader::open(&project.store()) {
         Ok(store) => (Some(store), None),
         Err(error) => (None, Some(format!("{error:#}"))),
     };
     let mut strategies = Vec::with_capacity(found.cells.len());
-    for (cell, of) in found.cells.iter().enumerate() {
-        let feature = config.feature.iter().find(|feature| feature.name == of.feature);
+    for (number, cell) in found.cells.iter().enumerate() {
+        let feature = config.feature.iter().find(|feature| feature.name == cell.feature);
         let strategy = match feature.map(|feature| feature.model) {
-            Some(Model::Onnx) => of.strategy.in_characters(),
-            _ => of.strategy.clone(),
+            Some(Model::Onnx) => cell.strategy.in_characters(),
+            _ => cell.strategy.clone(),
         };
-        let (layout, views, tokens) = looked.document.views(&strategy, words);
-        let score = match (&store, of.set) {
-            (Some(store), Some(set)) => looked.score(store, set)?,
+        let (layout, views, tokens) = document.document.views(&strategy, words);
+        let score = match (&store, cell.set) {
+            (Some(store), Some(set)) => document.score(store, set)?,
             _ => None,
         };
-        strategies.push(Kept { score, ..Kept::of(cell, &layout, &views, &tokens) });
+        strategies.push(Kept { score, ..Kept::of(number, &layout, &views, &tokens) });
     }
     Ok(Some(Truncated {
-        title: looked.document.clean.document.title.clone(),
-        text: looked.document.text,
-        documents: looked.documents,
+        title: document.document.clean.document.title.clone(),
+        text: document.document.text,
+        documents: document.documents,
         strategies,
         without_scores,
     }))

@@ -10,10 +10,10 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::counted;
-use super::project::of_factor;
+use super::project::factor_json;
 use crate::cli::{Backtest, Global, LineMode, Tokenize, Tokenizer, WordCut};
 use crate::headless::Summary;
-use crate::pipeline::{self, Judged};
+use crate::pipeline::{self, FactorResult};
 use inkstone_base::disk::{self, Room};
 use inkstone_base::job::Ctx;
 use inkstone_base::width::Screened;
@@ -97,7 +97,7 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     };
     let (verdicts, report) = counted(ctx, ("lint", "checks", Some(10)), || lint::run(&subject, &of_lint, ctx))?;
     reports.push(report);
-    let judged = Judged { outcome, events: study, verdicts, looks: Some(looks) };
+    let result = FactorResult { outcome, events: study, verdicts, looks: Some(looks) };
     let mut summary = Summary::default();
     if let Some(out) = &args.out {
         let provenance = Provenance {
@@ -108,8 +108,8 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
             ..Provenance::default()
         };
         let tables = [ExportFactor { name: &factor.name, values: &factor.values }];
-        let extras = extras(&judged, &provenance)?;
-        let outcomes = std::slice::from_ref(&judged.outcome);
+        let extras = extras(&result, &provenance)?;
+        let outcomes = std::slice::from_ref(&result.outcome);
         let (_, report) = counted(ctx, ("export", "files", None), || {
             export::run(&tables, outcomes, &extras, out, &tables_of(args), &provenance, ctx)
         })?;
@@ -118,7 +118,7 @@ pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
         summary.set("report", out.join("report.html").display().to_string());
     }
     summary.set("stages", reports);
-    summary.set("factors", [of_factor(&judged)]);
+    summary.set("factors", [factor_json(&result)]);
     Ok(summary)
 }
 
@@ -145,21 +145,21 @@ fn ledger_of(args: &Backtest) -> Result<PathBuf> {
 }
 
 /// What stands beside the tables: the page, the event study, the verdicts.
-fn extras(judged: &Judged, provenance: &Provenance) -> Result<Vec<Extra>> {
+fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> {
     let page = FactorPage {
-        outcome: &judged.outcome,
-        events: judged.events.as_ref(),
-        verdicts: &judged.verdicts,
-        looks: judged.looks.as_ref(),
+        outcome: &result.outcome,
+        events: result.events.as_ref(),
+        verdicts: &result.verdicts,
+        looks: result.looks.as_ref(),
         experiments: &[],
         manifest: &serde_json::to_value(provenance)?,
         note: "",
     };
-    let name = &judged.outcome.factor;
+    let name = &result.outcome.factor;
     Ok(vec![
         Extra { path: "report.html".to_owned(), bytes: factor_html(&page)?.into_bytes() },
-        Extra { path: format!("backtest/{name}/events.json"), bytes: serde_json::to_vec_pretty(&judged.events)? },
-        Extra { path: format!("backtest/{name}/lint.json"), bytes: serde_json::to_vec_pretty(&judged.verdicts)? },
+        Extra { path: format!("backtest/{name}/events.json"), bytes: serde_json::to_vec_pretty(&result.events)? },
+        Extra { path: format!("backtest/{name}/lint.json"), bytes: serde_json::to_vec_pretty(&result.verdicts)? },
     ])
 }
 

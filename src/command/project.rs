@@ -12,7 +12,7 @@ use super::workbench::open_ui;
 use crate::cli::{Backtest, Drift, Global};
 use crate::config::Config;
 use crate::headless::{self, Summary};
-use crate::pipeline::{self, Judged, Stage};
+use crate::pipeline::{self, FactorResult, Stage, StageId};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::lock::Lock;
@@ -54,9 +54,9 @@ impl Opened {
         Ok(Opened { config, path: path.to_owned(), base: base.to_owned(), command, flags })
     }
 
-    /// A configuration that no file has.
+    /// A configuration that is in no file.
     #[cfg(test)]
-    pub(super) fn of(config: Config, base: &Path) -> Opened {
+    pub(super) fn from_config(config: Config, base: &Path) -> Opened {
         let flags: Flags = Arc::new(|_| Ok(()));
         Opened { config, path: base.join("workbench.toml"), base: base.to_owned(), command: String::new(), flags }
     }
@@ -80,7 +80,7 @@ impl Opened {
         Ok(self)
     }
 
-    /// The same with the file as it is now: an editor may have changed it since.
+    /// Reads the file again, which an editor may have changed since, and puts the flags over it.
     pub(super) fn again(&self) -> Result<Opened> {
         let mut config = Config::read(&self.path)?;
         (self.flags)(&mut config)?;
@@ -146,7 +146,7 @@ pub(super) fn run(name: &str, path: &Path, last: Stage, global: &Global) -> Resu
     front(name, Opened::read(path, name, global), last, global)
 }
 
-/// The same with the flags of `backtest` put over the configuration.
+/// Runs the stages up to the backtests with the flags of `backtest` put over the configuration.
 pub(super) fn backtest(args: &Backtest, global: &Global) -> Result<ExitCode> {
     let flags = args.clone();
     let opened = Opened::read(&args.project.config, "backtest", global)
@@ -177,10 +177,7 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
         });
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
-    // Also a broken configuration is answered by one JSON object.
-    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
-    Ok(headless::run_under(name, ctx, |ctx| {
-        let opened = opened?;
+    Ok(batch_on(name, opened, |opened, ctx| {
         let _held = opened.writing(name)?;
         opened.ensure_writable(last)?;
         let reports = pipeline::run(&opened.config, &opened.base, last, ctx)?;
@@ -188,21 +185,29 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
     }))
 }
 
+/// Runs a command on a project as a batch. A broken configuration, too, is answered by one JSON object.
+pub(super) fn batch_on(
+    name: &str,
+    opened: Result<Opened>,
+    work: impl FnOnce(Opened, &Ctx) -> Result<Summary>,
+) -> ExitCode {
+    let ctx = opened.as_ref().map_or_else(|_| Ctx::new(1, 1), Opened::ctx);
+    headless::run_under(name, ctx, |ctx| work(opened?, ctx))
+}
+
 /// The summary of a run: every stage's report and, once tested, every factor's figures.
 pub(super) fn summary(opened: &Opened, reports: Vec<Report>, last: Stage) -> Result<Summary> {
     let mut summary = Summary::default();
     let config = &opened.config;
     summary.set("project", &config.project.name);
-    if !config.project.note.is_empty() {
-        summary.set("note", &config.project.note);
-    }
-    summary.partial = reports.iter().any(|r| r.stage == "ingest" && r.dropped_rows() > 0);
+    summary.set_note(&config.project.note);
+    summary.partial = reports.iter().any(|report| StageId::Ingest.is_of(report) && report.dropped_rows() > 0);
     summary.set("stages", reports);
     if last >= Stage::Backtest && !config.factor.is_empty() {
-        let judged = pipeline::judged(config, &opened.base)?;
-        let failed = judged.iter().flat_map(|judged| &judged.verdicts).any(|v| v.standing == Standing::Failed);
+        let results = pipeline::factor_results(config, &opened.base)?;
+        let failed = results.iter().flat_map(|result| &result.verdicts).any(|v| v.standing == Standing::Failed);
         summary.partial |= last == Stage::Lint && failed;
-        summary.set("factors", judged.iter().map(of_factor).collect::<Vec<_>>());
+        summary.set("factors", results.iter().map(factor_json).collect::<Vec<_>>());
     }
     if last >= Stage::Export && !config.factor.is_empty() {
         summary.set("exports", opened.base.join(&config.project.exports).display().to_string());
@@ -213,18 +218,18 @@ pub(super) fn summary(opened: &Opened, reports: Vec<Report>, last: Stage) -> Res
     Ok(summary)
 }
 
-/// Everything that a summary says of a factor.
-pub(super) fn of_factor(judged: &Judged) -> serde_json::Value {
+/// The results on a factor, as a summary has them.
+pub(super) fn factor_json(result: &FactorResult) -> serde_json::Value {
     let verdict = |v: &Verdict| {
         json!({
             "check": v.check, "standing": v.standing, "number": v.number, "limit": v.limit, "finding": v.finding.1,
             "figures": v.figures,
         })
     };
-    let mut value = figures(&judged.outcome);
-    value["looks"] = json!(judged.looks);
-    value["lint"] = judged.verdicts.iter().map(verdict).collect();
-    value["events"] = json!(judged.events);
+    let mut value = figures(&result.outcome);
+    value["looks"] = json!(result.looks);
+    value["lint"] = result.verdicts.iter().map(verdict).collect();
+    value["events"] = json!(result.events);
     value
 }
 

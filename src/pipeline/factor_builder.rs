@@ -1,4 +1,4 @@
-//! What factors are computed from: the rows of the store, the corpus and its links, the market, and factors built before.
+//! Builds factors from the rows of the store, the corpus and its links, the market, and factors built before.
 
 use std::collections::BTreeMap;
 
@@ -14,31 +14,23 @@ use inkstone_store::Reader;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
-/// Where the materials of a project's factors are.
-pub(super) struct Materials<'a> {
+/// Builds the factors of a project.
+pub(super) struct FactorBuilder<'a> {
     pub(super) store: &'a Reader,
     pub(super) market: &'a Market,
     pub(super) project: &'a Project,
     pub(super) config: &'a Config,
 }
 
-impl Materials<'_> {
-    /// The values of a factor by the rows of these sets, which are named by their features.
-    pub(super) fn factor(
-        &self,
-        params: &factor::Params,
-        sets: &BTreeMap<String, Key>,
-        ctx: &Ctx,
-    ) -> Result<(Factor, Report)> {
+impl FactorBuilder<'_> {
+    /// The factor by the rows of these sets, which are named by their features.
+    pub(super) fn build(&self, params: &factor::Params, sets: &BTreeMap<String, Key>, ctx: &Ctx) -> Result<Factor> {
         let plan = Plan::new(params)?;
-        let (signals, mut report) = self.signals(params, &plan, sets, ctx)?;
-        let (factor, built) = self.of_signals(params, &plan, &signals, ctx)?;
-        report.fact("values", built.rows_out);
-        report.facts.extend(built.facts);
-        Ok((factor, report))
+        let (signals, _) = self.signals(params, &plan, sets, ctx)?;
+        Ok(self.build_from_signals(params, &plan, &signals, ctx)?.0)
     }
 
-    /// What documents say in the readings of the plan.
+    /// The signals of the documents in the readings of the plan.
     pub(super) fn signals(
         &self,
         params: &factor::Params,
@@ -74,7 +66,7 @@ impl Materials<'_> {
     }
 
     /// The factor of these signals and of the factors that were built before.
-    pub(super) fn of_signals(
+    pub(super) fn build_from_signals(
         &self,
         params: &factor::Params,
         plan: &Plan,

@@ -1,53 +1,52 @@
-//! The state of the features of a configuration: which feature sets exist, and which the next run would keep. Runs nothing.
+//! The status of the features of a configuration: computed as configured, stale or missing. Nothing is run for it.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use super::{Run, needs_structure};
+use super::stage::StageId;
+use super::{Run, needs_structure, structure_params};
 use crate::config::Config;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_corpus::structure;
+use inkstone_features::extract::Feature;
 
-/// State of a configured feature.
+/// The status of a configured feature.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct FeatureStatus {
     /// Name of the feature.
     pub feature: String,
     /// Id of the feature set that the last run made.
     pub made: Option<Key>,
     /// True if the next run would keep that set, as long as it ingests nothing new.
     pub current: bool,
-    /// Report of the last run.
+    /// The report of the last run on it.
     pub report: Option<Report>,
 }
 
-/// States of the features of a configuration, in its order. A feature whose files are missing is not current.
-pub fn standings(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Standing>> {
+/// The status of the features of a configuration, in its order. A feature that names a file which is not there is stale.
+pub fn feature_statuses(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<FeatureStatus>> {
     let mut run = Run::new(config, base, ctx)?;
     let ingested = run.project.ingest_log().exists();
     if ingested {
-        run.pass_ingest()?;
+        run.read_ingest_keys()?;
         run.corpus = run.clean_key();
         run.corpus = run.link_key()?;
-        let needs = needs_structure(config);
-        if needs.sentences {
-            let salience = needs.salience.into_iter().collect();
-            run.structure = run.structure_key(&structure::Params { salience, ..config.structure.clone() }).ok();
+        if needs_structure(config).sentences {
+            run.structure = run.structure_key(&structure_params(config)).ok();
         }
     }
-    let standing = |feature: &inkstone_features::extract::Feature| {
-        let name = format!("extract {}", feature.name);
-        let before = run.state.key_of(&name);
-        Standing {
+    let status = |feature: &Feature| {
+        let id = StageId::Extract(feature.name.clone());
+        let before = run.state.key_of(&id);
+        FeatureStatus {
             feature: feature.name.clone(),
             made: before.and_then(|(_, made)| made),
             current: ingested && before.is_some_and(|(key, _)| run.extract_key(feature).is_ok_and(|now| now == key)),
-            report: run.state.report(&name).cloned(),
+            report: run.state.report(&id).cloned(),
         }
     };
-    Ok(config.feature.iter().map(standing).collect())
+    Ok(config.feature.iter().map(status).collect())
 }
 
 #[cfg(test)]
@@ -68,7 +67,7 @@ mod tests {
         std::fs::write(dir.path().join("workbench.toml"), toml).unwrap();
         let mut config = Config::read(&dir.path().join("workbench.toml")).unwrap();
         let ctx = Ctx::new(1, config.project.seed).unwrap();
-        let look = |config: &Config| standings(config, dir.path(), &ctx).unwrap().remove(0);
+        let look = |config: &Config| feature_statuses(config, dir.path(), &ctx).unwrap().remove(0);
         let before = look(&config);
         assert!(before.made.is_none() && !before.current && before.report.is_none());
         assert!(!pipeline::project(&config, dir.path()).dir().exists(), "who only looks makes no folder");

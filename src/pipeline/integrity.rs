@@ -1,5 +1,5 @@
-//! Whether all of a project is whole: every table, every JSON file, what the stages noted of them, and parts that speak of the same
-//! documents.
+//! Checks all files of a project: the seals of tables and JSON files, the keys that the stages noted, and that the parts of all tables
+//! are of the same documents.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,30 +9,31 @@ use rayon::prelude::*;
 use walkdir::WalkDir;
 
 use super::output::Output;
+use super::stage::StageId;
 use super::state::State;
-use super::{Run, needs_structure, project};
+use super::{Run, project, structure_params};
 use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::disk::{self, Damage, Flaw};
 use inkstone_base::job::Ctx;
-use inkstone_corpus::{ingest, structure};
+use inkstone_corpus::ingest;
 use inkstone_tables::corpus::{Parts, column};
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
-/// What is wrong with the files of a project, its exports and its reports, sorted by path. Every byte is read. The feature store and the
+/// The damaged files of a project, its exports and its reports, sorted by path. Every byte is read. The feature store and the
 /// ledger have checks of their own ([`inkstone_store`]).
 pub fn check(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
     let project = project(config, base);
     let mut damaged = ingest::check(&project, ctx)?;
     damaged.extend(seals(config, &project, ctx)?);
-    // What a newer version noted is not for this one to judge.
+    // This version cannot judge what a newer one has noted.
     if damaged.iter().any(|damage| matches!(damage.flaw, Flaw::Newer(_))) {
         return Ok(sorted(damaged));
     }
     let state = State::read(&project)?;
-    for (stage, _, made) in state.made_files() {
-        damaged.extend(Output::of(stage, config, base, &project).damage(made, ctx)?);
+    for (stage, made) in state.made_files() {
+        damaged.extend(Output::new(stage, config, base, &project).damage(made, ctx)?);
     }
     if !ingest::is_interrupted(&project)? {
         let found: BTreeSet<PathBuf> = damaged.iter().map(|damage| damage.path.clone()).collect();
@@ -41,8 +42,8 @@ pub fn check(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
     Ok(sorted(damaged))
 }
 
-/// Removes the damaged files of a project, so that the next run makes them again, and gives what they were. Exports and reports lie
-/// elsewhere and are left to that run; a project of a newer version is left alone.
+/// Removes the damaged files of a project, so that the next run makes them again, and returns the list. Exports and reports lie
+/// outside the project and are left to that run; a project of a newer version is left alone.
 pub fn repair(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
     let project = project(config, base);
     let damaged = check(config, base, ctx)?;
@@ -55,7 +56,7 @@ pub fn repair(config: &Config, base: &Path, ctx: &Ctx) -> Result<Vec<Damage>> {
     Ok(damaged)
 }
 
-/// Each file once, with the first that was found wrong with it.
+/// Each file once, with the first flaw that was found in it.
 fn sorted(mut damaged: Vec<Damage>) -> Vec<Damage> {
     damaged.sort_by(|a, b| a.path.cmp(&b.path));
     damaged.dedup_by(|a, b| a.path == b.path);
@@ -65,11 +66,11 @@ fn sorted(mut damaged: Vec<Damage>) -> Vec<Damage> {
 /// Files of the project whose seals do not hold.
 fn seals(config: &Config, project: &Project, ctx: &Ctx) -> Result<Vec<Damage>> {
     let files = sealed(config, project)?;
-    let look = |path: &PathBuf| {
+    let check_seal = |path: &PathBuf| {
         ctx.check()?;
         disk::damage_of(path, None)
     };
-    let found: Vec<Option<Damage>> = ctx.install(|| files.par_iter().map(look).collect::<Result<_>>())?;
+    let found: Vec<Option<Damage>> = ctx.install(|| files.par_iter().map(check_seal).collect::<Result<_>>())?;
     Ok(found.into_iter().flatten().collect())
 }
 
@@ -82,9 +83,11 @@ fn sealed(config: &Config, project: &Project) -> Result<Vec<PathBuf>> {
     }
     // A state that cannot be read is among the files; the factors of the configuration are known without it.
     let state = State::read(project).ok();
-    let stages = state.iter().flat_map(State::made_files).filter_map(|(stage, ..)| stage.split_once(' '));
-    let tested = stages.filter(|(stage, _)| *stage == "factor").map(|(_, name)| name);
-    for name in config.factor.iter().map(|factor| factor.name.as_str()).chain(tested).collect::<BTreeSet<_>>() {
+    let built = state.iter().flat_map(State::made_files).filter_map(|(stage, _)| match stage {
+        StageId::Factor(name) => Some(name.as_str()),
+        _ => None,
+    });
+    for name in config.factor.iter().map(|factor| factor.name.as_str()).chain(built).collect::<BTreeSet<_>>() {
         let [factor, signals] = [project.factor(name), project.signals(name)];
         files.extend([factor, signals, project.events(name), project.lint(name), project.backtest(name)]);
     }
@@ -111,26 +114,25 @@ fn keyed(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Parts that do not speak of the documents that the corpus has in their place. Stages that have not run on the corpus as it is now have
-/// parts of an older one, which is nothing wrong; files of `damaged` are passed over.
+/// Parts whose rows are not those of the documents in the same part of the corpus. Parts of stages that have not run on the corpus as it
+/// is now are not checked, and neither are the files of `damaged`.
 fn rows(config: &Config, base: &Path, damaged: &BTreeSet<PathBuf>, ctx: &Ctx) -> Result<Vec<Damage>> {
     let mut run = Run::new(config, base, ctx)?;
     if !run.project.ingest_log().exists() || damaged.contains(&run.project.ingest_log()) {
         return Ok(Vec::new());
     }
     let (documents, mut tables) = (run.project.documents(), Vec::new());
-    run.pass_ingest()?;
+    run.read_ingest_keys()?;
     run.corpus = run.clean_key();
-    if stands(&run, "clean", run.corpus) {
+    if is_current(&run, &StageId::Clean, run.corpus) {
         tables.push((run.project.clean(), None));
     }
     run.corpus = run.link_key()?;
-    if stands(&run, "link", run.corpus) {
+    if is_current(&run, &StageId::Link, run.corpus) {
         tables.push((run.project.links(), Some(false)));
     }
-    let salience = needs_structure(config).salience.into_iter().collect();
-    let params = structure::Params { salience, ..config.structure.clone() };
-    if run.structure_key(&params).is_ok_and(|key| stands(&run, "structure", key)) {
+    let structure_key = run.structure_key(&structure_params(config));
+    if structure_key.is_ok_and(|key| is_current(&run, &StageId::Structure, key)) {
         tables.push((run.project.structure(), Some(true)));
     }
     let mut found = Vec::new();
@@ -147,12 +149,12 @@ fn rows(config: &Config, base: &Path, damaged: &BTreeSet<PathBuf>, ctx: &Ctx) ->
     Ok(found)
 }
 
-fn stands(run: &Run<'_>, stage: &str, key: Key) -> bool {
+fn is_current(run: &Run<'_>, stage: &StageId, key: Key) -> bool {
     run.state.key_of(stage).is_some_and(|(noted, _)| noted == key)
 }
 
-/// Whether a part is of so many documents: it has a row for each, or else a column `row` with their numbers, of which all must be there
-/// (`Some(true)`) or which may be any (`Some(false)`).
+/// True if a part is of `count` documents: it has a row for each (`None`), or a column `row` with their numbers, of which all must be
+/// there (`Some(true)`) or any may be (`Some(false)`).
 fn agrees(table: &Parts, part: usize, by_row: Option<bool>, count: usize) -> Result<bool> {
     let path = table.path(part);
     let Some(all) = by_row else { return Ok(frames::rows_of_parquet(&path)? == count) };

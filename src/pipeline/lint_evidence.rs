@@ -1,5 +1,5 @@
-//! What the linter is told of the documents behind a factor: when each was published and received, what story it tells, and which model
-//! gave its value.
+//! The evidence on the documents behind a factor that the linter reads: when each was published and received, which story it repeats,
+//! and which model gave its value.
 
 use std::collections::HashMap;
 
@@ -14,26 +14,30 @@ use inkstone_store::Set;
 use inkstone_tables::corpus::{Parts, column, times_of};
 use inkstone_tables::frames;
 
-/// A feature of a factor, as the linter asks of it.
-pub(super) struct Source<'a> {
+/// The evidence on a feature of a factor.
+pub(super) struct FeatureEvidence<'a> {
     /// Kinds of documents that it reads; none for all.
     pub(super) kinds: &'a [Kind],
-    /// Its rows, with the models that gave them; none where it has not been computed.
+    /// Its rows, with the models that gave them; none if it has not been computed.
     pub(super) set: Option<Set<'a>>,
-    /// Whether its model learned from texts of elsewhere.
+    /// True if its model learned from other texts than the corpus.
     pub(super) external: bool,
 }
 
-/// The documents of a corpus, in its order.
-pub(super) struct Evidence {
+/// The documents of a corpus in its order, and the models that gave their values.
+pub(super) struct LintEvidence {
     pub(super) documents: Vec<Document>,
     pub(super) models: Vec<Model>,
 }
 
-impl Evidence {
-    /// Reads what is known of all documents, without their texts. Those of kinds that no feature of the factor reads tell a story
-    /// of their own, as they trained nothing.
-    pub(super) fn read(clean: &Parts, features: &[Source<'_>], on: (&Market, Cutoff)) -> Result<Evidence> {
+impl LintEvidence {
+    /// Reads the evidence on all documents, without their texts. A document of a kind that no feature of the factor reads counts as a
+    /// story of its own, as it trained nothing.
+    pub(super) fn read(
+        clean: &Parts,
+        features: &[FeatureEvidence<'_>],
+        market: (&Market, Cutoff),
+    ) -> Result<LintEvidence> {
         let reads =
             |kind| features.is_empty() || features.iter().any(|f| f.kinds.is_empty() || f.kinds.contains(&kind));
         let mut documents = Vec::new();
@@ -48,35 +52,39 @@ impl Evidence {
                 let unreadable = || format!("row {row} of {} is unreadable", clean.path(part).display());
                 let id = ids.get(row).with_context(unreadable)?;
                 let kind = names.get(row).and_then(Kind::parse).with_context(unreadable)?;
-                let told = if reads(kind) { firsts.get(row).unwrap_or(id).to_owned() } else { format!("\0{id}") };
+                let story = if reads(kind) { firsts.get(row).unwrap_or(id).to_owned() } else { format!("\0{id}") };
                 let next = stories.len() as u32;
                 documents.push(Document {
                     id: id.to_owned(),
                     kind,
                     published_at: published[row].with_context(unreadable)?,
                     ingested_at: ingested[row],
-                    story: *stories.entry(told).or_insert(next),
+                    story: *stories.entry(story).or_insert(next),
                     models: vec![None; features.len()],
                 });
             }
         }
-        let mut evidence = Evidence { documents, models: Vec::new() };
-        for (number, source) in features.iter().enumerate() {
-            evidence.note_models(number, source, on)?;
+        let mut evidence = LintEvidence { documents, models: Vec::new() };
+        for (number, feature) in features.iter().enumerate() {
+            evidence.note_models(number, feature, market)?;
         }
         Ok(evidence)
     }
 
-    /// Which model gave each document its value: the newest fold that tests its day, or the one of all.
-    fn note_models(&mut self, feature: usize, source: &Source<'_>, (market, cutoff): (&Market, Cutoff)) -> Result<()> {
-        let Some(set) = &source.set else { return Ok(()) };
+    /// Notes which model gave each document its value: the newest fold that tests its day, or the one model of all documents.
+    fn note_models(
+        &mut self,
+        number_of_feature: usize,
+        feature: &FeatureEvidence<'_>,
+        (market, cutoff): (&Market, Cutoff),
+    ) -> Result<()> {
+        let Some(set) = &feature.set else { return Ok(()) };
         let header = set.header();
         let folds: Vec<FoldReport> = match header.meta.get("folds") {
             Some(folds) => serde_json::from_value(folds.clone()).context("the folds of a feature are unreadable")?,
             None => Vec::new(),
         };
-        let whole = header.spec.fitted_until;
-        // Publication of the texts that fall on the days of a span.
+        // Times of publication of the texts that fall on the days of a span.
         let dates = market.dates();
         let span = |(from, to): (NaiveDate, NaiveDate)| {
             let (begins, ends) = (market.calendar().on_or_after(from), market.calendar().on_or_after(to));
@@ -92,13 +100,13 @@ impl Evidence {
                 }
             }
         };
-        if let Some(fitted_until) = whole {
+        if let Some(fitted_until) = header.spec.fitted_until {
             let first = self.documents.iter().map(|document| document.published_at).min();
             let trained_on =
-                first.filter(|first| !source.external && *first <= fitted_until).map(|first| (first, fitted_until));
+                first.filter(|first| !feature.external && *first <= fitted_until).map(|first| (first, fitted_until));
             let number = self.models.len() as u32;
             self.models.push(Model { fitted_until, trained_on });
-            self.documents.iter_mut().for_each(|document| document.models[feature] = Some(number));
+            self.documents.iter_mut().for_each(|document| document.models[number_of_feature] = Some(number));
         }
         let offset = self.models.len();
         let fitted: Vec<(FoldReport, Model)> = folds
@@ -113,7 +121,7 @@ impl Evidence {
             let day = market.dates()[t];
             let tests = |(fold, _): &(FoldReport, Model)| fold.test.0 <= day && day <= fold.test.1;
             if let Some(number) = fitted.iter().rposition(tests) {
-                document.models[feature] = Some((offset + number) as u32);
+                document.models[number_of_feature] = Some((offset + number) as u32);
             }
         }
         self.models.extend(fitted.into_iter().map(|(_, model)| model));

@@ -1,5 +1,4 @@
-//! What is said of factors once they are tested: what happened around their documents, whether they look ahead, what they are worth
-//! after so many looks, and the page that tells it.
+//! Results on factors beside their backtests: event studies, verdicts of the linter, looks of the ledger, and the report page.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -9,16 +8,18 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::evidence::{Evidence, Source};
-use super::materials::{Materials, read_factor};
-use super::state::{State, Step};
-use super::{Run, VERSION, findings, project};
+use super::factor_builder::{FactorBuilder, read_factor};
+use super::lint_evidence::{FeatureEvidence, LintEvidence};
+use super::stage::{StageId, derived_name};
+use super::state::State;
+use super::{Run, findings, project, version};
 use crate::config::{ChartFormat, Config};
 use inkstone_base::data::{Key, Report, TooLittle};
 use inkstone_base::disk;
 use inkstone_base::disk::Room;
 use inkstone_base::job::Ctx;
 use inkstone_base::language::Language;
+use inkstone_features::experiment::Findings;
 use inkstone_features::extract::{Feature, Model};
 use inkstone_lab::backtest::events::{EventStudy, events_of_factor, events_of_signals};
 use inkstone_lab::backtest::{Outcome, events};
@@ -32,19 +33,18 @@ use inkstone_store::Store;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
-/// Everything that is said of a factor.
-pub struct Judged {
-    /// Its backtest.
+/// All results on a factor.
+pub struct FactorResult {
     pub outcome: Outcome,
-    /// What happened around its documents; none where there were too few.
+    /// The event study of its documents; none where there were too few.
     pub events: Option<EventStudy>,
-    /// The linter's verdicts; empty until it ran.
+    /// The verdicts of the linter; empty until it ran.
     pub verdicts: Vec<Verdict>,
-    /// What the result is worth after so many looks.
+    /// What the ledger says of its backtest: the number of trials, and the Sharpe ratio deflated by it.
     pub looks: Option<Looks>,
 }
 
-/// The sets of features whose texts name no companies.
+/// The sets of a factor's features, computed with the names of companies masked.
 #[derive(Serialize)]
 enum MaskedSets {
     /// Not computed.
@@ -55,32 +55,32 @@ enum MaskedSets {
     Other(BTreeMap<String, Key>),
 }
 
-/// What a project has to say of its factors, in the order of the configuration.
-pub fn judged(config: &Config, base: &Path) -> Result<Vec<Judged>> {
+/// The results on the factors of a project, in the order of the configuration. Fails before their backtests.
+pub fn factor_results(config: &Config, base: &Path) -> Result<Vec<FactorResult>> {
     let project = project(config, base);
     let state = State::read(&project)?;
-    let name = |factor: &factor::Params| format!("backtest {}", factor.name);
-    let trials: Vec<Key> = config.factor.iter().map(|f| state.made(&name(f)).unwrap_or_default()).collect();
+    let trial = |factor: &factor::Params| state.made(&StageId::Backtest(factor.name.clone())).unwrap_or_default();
+    let trials: Vec<Key> = config.factor.iter().map(trial).collect();
     let looks = ledger::looks(&project.ledger(), &trials)?;
-    let of = |(factor, looks): (&factor::Params, Option<Looks>)| {
-        Ok(Judged {
+    let result = |(factor, looks): (&factor::Params, Option<Looks>)| {
+        Ok(FactorResult {
             outcome: disk::read_json(&project.backtest(&factor.name))?,
             events: read_if_there(&project.events(&factor.name))?.flatten(),
             verdicts: read_if_there(&project.lint(&factor.name))?.unwrap_or_default(),
             looks,
         })
     };
-    config.factor.iter().zip(looks).map(of).collect()
+    config.factor.iter().zip(looks).map(result).collect()
 }
 
-/// What a project has to say of one factor; none before its backtest.
-pub fn judged_of(config: &Config, base: &Path, factor: &str) -> Result<Option<Judged>> {
+/// The results on one factor of a project; none before its backtest.
+pub fn factor_result(config: &Config, base: &Path, factor: &str) -> Result<Option<FactorResult>> {
     if !project(config, base).backtest(factor).exists() {
         return Ok(None);
     }
     let mut alone = config.clone();
     alone.factor.retain(|params| params.name == factor);
-    Ok(judged(&alone, base)?.pop())
+    Ok(factor_results(&alone, base)?.pop())
 }
 
 fn read_if_there<T: serde::de::DeserializeOwned>(path: &Path) -> Result<Option<T>> {
@@ -114,95 +114,42 @@ pub fn study(
 }
 
 impl Run<'_> {
-    /// What happened around the documents of each factor, by what the first part of its expression reads of them.
+    /// Studies what happened around the documents of each factor, by what the first part of its expression reads of them.
     pub(super) fn events(&mut self) -> Result<()> {
-        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
-        let market = self.market.take().context("factors were built with prices")?;
-        for (i, params) in config.factor.iter().enumerate() {
-            let key = Key::of_json(&(VERSION, "events", &config.events, self.factors[i]));
-            let path = project.events(&params.name);
-            let name = format!("events {}", params.name);
-            let output = self.output(&name);
-            let step = Step { name: &name, key, stands: true, output, unit: "events", total: None };
-            self.step(step, || {
-                let mut signals = read_signals(&params.name, &project)?;
+        let market = self.market.as_ref().context("factors were built with prices")?;
+        for (params, factor_key) in self.config.factor.iter().zip(&self.factors) {
+            let id = StageId::Events(params.name.clone());
+            let key = Key::of_json(&(version::EVENTS, "events", &self.config.events, factor_key));
+            let stage = self.plan(id, key, "events");
+            let work = || {
+                let mut signals = read_signals(&params.name, &self.project)?;
                 signals.retain(|signal| signal.reading == 0);
-                let factor = read_factor(&params.name, &project, &market)?;
-                let (study, report) = study(&signals, &factor, &market, &config.events, ctx)?;
-                disk::write_json(&path, &study)?;
-                Ok((report, None))
-            })?;
-            self.judged.push(key);
+                let factor = read_factor(&params.name, &self.project, market)?;
+                let (study, report) = study(&signals, &factor, market, &self.config.events, self.ctx)?;
+                disk::write_json(&self.project.events(&params.name), &study)?;
+                Ok(report)
+            };
+            self.reports.push(self.state.run(stage, self.ctx, work)?);
+            self.results.push(key);
         }
-        self.market = Some(market);
         Ok(())
     }
 
     /// Tries to find look-ahead in each factor.
     pub(super) fn lint(&mut self) -> Result<()> {
-        let (config, ctx, project) = (self.config, self.ctx, self.project.clone());
-        for (i, params) in config.factor.iter().enumerate() {
-            let store = Store::open(&project.store())?;
+        let config = self.config;
+        for (params, factor_key) in config.factor.iter().zip(self.factors.clone()) {
+            let store = Store::open(&self.project.store())?;
             let plan = Plan::new(params)?;
             let masked = self.masked_sets(&plan, &store)?;
-            let market = self.market.take().context("factors were built with prices")?;
-            let key = Key::of_json(&(VERSION, "lint", &config.lint, &config.backtest, self.factors[i], &masked));
-            let path = project.lint(&params.name);
-            let name = format!("lint {}", params.name);
-            let output = self.output(&name);
-            let step = Step { name: &name, key, stands: true, output, unit: "steps", total: None };
-            let sets = self.sets.clone();
-            let linted = self.step(step, || {
-                let materials = Materials { store: &store, market: &market, project: &project, config };
-                let signals = read_signals(&params.name, &project)?;
-                let factor = read_factor(&params.name, &project, &market)?;
-                let compared = match &masked {
-                    MaskedSets::Other(sets) => Some(materials.factor(params, sets, ctx)?.0),
-                    MaskedSets::Same | MaskedSets::Unknown => None,
-                };
-                let masked = match (&masked, &compared) {
-                    (_, Some(factor)) => Masked::Factor(factor),
-                    (MaskedSets::Same, _) => Masked::Always,
-                    _ => Masked::Unknown,
-                };
-                let source = |name: &String| {
-                    let feature = config.feature.iter().find(|feature| feature.name == *name);
-                    let set = sets.get(name).map(|key| store.set(key)).transpose()?.flatten();
-                    let kinds = feature.map_or(&[][..], |feature| &feature.kinds);
-                    let external = feature.is_some_and(|feature| feature.model == Model::Onnx);
-                    Ok(Source { kinds, set, external })
-                };
-                let sources = plan.features().iter().map(source).collect::<Result<Vec<_>>>()?;
-                let evidence = Evidence::read(&project.clean(), &sources, (&market, config.market.cutoff))?;
-                let readings: Vec<TextReading> = plan
-                    .readings()
-                    .into_iter()
-                    .map(|(features, first_only)| TextReading { features, first_only })
-                    .collect();
-                let rebuild = |signals: &[Signal]| Ok(materials.of_signals(params, &plan, signals, ctx)?.0);
-                let texts = plan.reads_documents().then(|| Texts {
-                    signals: &signals,
-                    documents: &evidence.documents,
-                    models: &evidence.models,
-                    cutoff: config.market.cutoff,
-                    readings: &readings,
-                    rebuild: &rebuild,
-                });
-                let subject = Subject {
-                    factor: &factor,
-                    market: &market,
-                    backtest: &config.backtest,
-                    times_assumed: false,
-                    texts,
-                    masked,
-                };
-                let (verdicts, report) = lint::run(&subject, &config.lint, ctx)?;
-                disk::write_json(&path, &verdicts)?;
-                Ok((report, None))
-            });
-            self.market = Some(market);
-            linted?;
-            self.judged.push(key);
+            let market = self.market.as_ref().context("factors were built with prices")?;
+            let id = StageId::Lint(params.name.clone());
+            let key = Key::of_json(&(version::LINT, "lint", &config.lint, self.backtest_key(factor_key), &masked));
+            let stage = self.plan(id, key, "steps");
+            let builder = FactorBuilder { store: &store, market, project: &self.project, config };
+            let work = || lint_factor(params, &plan, &builder, &self.sets, &masked, self.ctx);
+            self.reports.push(self.state.run(stage, self.ctx, work)?);
+            self.results.push(key);
         }
         Ok(())
     }
@@ -221,7 +168,8 @@ impl Run<'_> {
             if feature.model == Model::Onnx && !self.config.lint.mask_contextual {
                 return Ok(MaskedSets::Unknown);
             }
-            let variant = Feature { name: format!("{name} · masked"), mask_names: Some(true), ..feature.clone() };
+            let name_of_masked = derived_name(name, "masked");
+            let variant = Feature { name: name_of_masked, mask_names: Some(true), ..feature.clone() };
             sets.insert(name.clone(), self.extract_one(&variant, store)?);
             same = false;
         }
@@ -239,30 +187,75 @@ impl Run<'_> {
         disk::own_folder(&out, Room::Reports)?;
         let experiments = findings(config, &self.project);
         let manifest: Value = disk::read_json(&self.base.join(&config.project.exports).join("manifest.json"))?;
-        for judged in judged(config, self.base)? {
-            let of_factor: Vec<_> = experiments
-                .iter()
-                .filter(|found| found.factor.as_ref().is_some_and(|(name, _)| *name == judged.outcome.factor))
-                .cloned()
-                .collect();
+        for result in factor_results(config, self.base)? {
+            let name = &result.outcome.factor;
+            let reads_factor = |found: &&Findings| found.factor.as_ref().is_some_and(|(factor, _)| factor == name);
+            let experiments: Vec<Findings> = experiments.iter().filter(reads_factor).cloned().collect();
+            let id = StageId::Report(name.clone());
+            let key = Key::of_json(&(version::REPORT, &config.report, &manifest, &result.looks, &experiments));
+            let stage = self.plan(id, key, "files");
             let page = FactorPage {
-                outcome: &judged.outcome,
-                events: judged.events.as_ref(),
-                verdicts: &judged.verdicts,
-                looks: judged.looks.as_ref(),
-                experiments: &of_factor,
+                outcome: &result.outcome,
+                events: result.events.as_ref(),
+                verdicts: &result.verdicts,
+                looks: result.looks.as_ref(),
+                experiments: &experiments,
                 manifest: &manifest,
                 note: &config.project.note,
             };
-            let name = format!("report {}", judged.outcome.factor);
-            let key = Key::of_json(&(VERSION, &config.report, &manifest, &judged.looks, &of_factor));
-            let folder = out.join(&judged.outcome.factor);
-            let output = self.output(&name);
-            let step = Step { name: &name, key, stands: true, output, unit: "files", total: None };
-            self.step(step, || Ok((write_report(&page, &folder, &config.report.charts, ctx)?, None)))?;
+            let work = || write_report(&page, &out.join(name), &config.report.charts, ctx);
+            self.reports.push(self.state.run(stage, ctx, work)?);
         }
         Ok(())
     }
+}
+
+/// Tries to find look-ahead in a factor; `sets` are those of its features, `masked` the same with names masked. Writes the verdicts.
+fn lint_factor(
+    params: &factor::Params,
+    plan: &Plan,
+    builder: &FactorBuilder<'_>,
+    sets: &BTreeMap<String, Key>,
+    masked: &MaskedSets,
+    ctx: &Ctx,
+) -> Result<Report> {
+    let &FactorBuilder { store, market, project, config } = builder;
+    let signals = read_signals(&params.name, project)?;
+    let factor = read_factor(&params.name, project, market)?;
+    let masked_factor = match masked {
+        MaskedSets::Other(sets) => Some(builder.build(params, sets, ctx)?),
+        MaskedSets::Same | MaskedSets::Unknown => None,
+    };
+    let masked = match (masked, &masked_factor) {
+        (_, Some(factor)) => Masked::Factor(factor),
+        (MaskedSets::Same, _) => Masked::Always,
+        _ => Masked::Unknown,
+    };
+    let evidence_of = |name: &String| {
+        let feature = config.feature.iter().find(|feature| feature.name == *name);
+        Ok(FeatureEvidence {
+            kinds: feature.map_or(&[][..], |feature| &feature.kinds),
+            set: sets.get(name).map(|key| store.set(key)).transpose()?.flatten(),
+            external: feature.is_some_and(|feature| feature.model == Model::Onnx),
+        })
+    };
+    let features = plan.features().iter().map(evidence_of).collect::<Result<Vec<_>>>()?;
+    let evidence = LintEvidence::read(&project.clean(), &features, (market, config.market.cutoff))?;
+    let readings: Vec<TextReading> =
+        plan.readings().into_iter().map(|(features, first_only)| TextReading { features, first_only }).collect();
+    let rebuild = |signals: &[Signal]| Ok(builder.build_from_signals(params, plan, signals, ctx)?.0);
+    let texts = plan.reads_documents().then(|| Texts {
+        signals: &signals,
+        documents: &evidence.documents,
+        models: &evidence.models,
+        cutoff: config.market.cutoff,
+        readings: &readings,
+        rebuild: &rebuild,
+    });
+    let subject = Subject { factor: &factor, market, backtest: &config.backtest, times_assumed: false, texts, masked };
+    let (verdicts, report) = lint::run(&subject, &config.lint, ctx)?;
+    disk::write_json(&project.lint(&params.name), &verdicts)?;
+    Ok(report)
 }
 
 /// Writes the page of a factor and its charts into a folder.

@@ -37,7 +37,7 @@ mod vocab;
 pub use chunk::Chunk;
 pub use dictionary::{DictionaryEntry, DictionaryReport, read_dictionary};
 pub use params::{Cut, Mode, Stopwords, TokenizerParams};
-pub use segment::{JIEBA_VERSION, Segmenter};
+pub use segment::{CODE_VERSION, JIEBA_VERSION, Segmenter};
 pub use sentence::sentences;
 pub use tokenize::{Cutting, PieceCutter, TokenizeParams, tokenize_stream};
 pub use truncate::{Truncation, truncate_text};

@@ -8,7 +8,7 @@ use chrono::NaiveDateTime;
 use serde_json::Value;
 
 use crate::command::project::Opened;
-use crate::pipeline::{self, Standing};
+use crate::pipeline::{self, FeatureStatus, StageId, derived_from};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_features::inspect;
@@ -50,7 +50,7 @@ struct Held {
 }
 
 fn listing(opened: &Opened, project: &Project, ctx: &Ctx) -> Result<FeatureListing> {
-    let standings = pipeline::standings(&opened.config, &opened.base, ctx)?;
+    let statuses = pipeline::feature_statuses(&opened.config, &opened.base, ctx)?;
     let mut held = Held::default();
     if project.store().exists() {
         let read = Reader::open(&project.store()).and_then(|store| {
@@ -61,15 +61,15 @@ fn listing(opened: &Opened, project: &Project, ctx: &Ctx) -> Result<FeatureListi
     }
     let used = pipeline::feature_sets(&opened.config, project)?;
     let mut sets: Vec<FeatureSet> = Vec::new();
-    for (standing, feature) in standings.iter().zip(&opened.config.feature) {
+    for (status, feature) in statuses.iter().zip(&opened.config.feature) {
         let model = serde_json::to_value(feature.model).ok();
-        sets.push(configured(standing, model.as_ref().and_then(Value::as_str).unwrap_or_default(), &held));
+        sets.push(configured(status, model.as_ref().and_then(Value::as_str).unwrap_or_default(), &held));
     }
     let listed: BTreeSet<Key> = sets.iter().filter_map(|set| set.id).collect();
     let others = held.headers.iter().filter(|(id, _)| !listed.contains(id)).map(|(id, header)| {
         // The linter and experiments name their sets after the feature and what they did to it; a feature that is no longer configured
         // is kept in mind by the last run, but nothing reads it.
-        let of_checks = used.contains(id) && header.spec.name.contains(" · ");
+        let of_checks = used.contains(id) && derived_from(&header.spec.name).is_some();
         let state = if of_checks { FeatureState::OfChecks } else { FeatureState::Unused };
         let model = header.spec.params["feature"]["model"].as_str().unwrap_or("–");
         of_header(empty(&header.spec.name, model, state), header)
@@ -80,27 +80,27 @@ fn listing(opened: &Opened, project: &Project, ctx: &Ctx) -> Result<FeatureListi
     let reports = pipeline::last_reports(project);
     Ok(FeatureListing {
         sets,
-        documents: reports.iter().find(|report| report.stage == "clean").map_or(0, |report| report.rows_out),
+        documents: reports.iter().find(|report| StageId::Clean.is_of(report)).map_or(0, |report| report.rows_out),
         stats: held.stats,
         fault: held.fault,
     })
 }
 
 /// A configured feature with what the last run said of it, and the set where there is one.
-fn configured(standing: &Standing, model: &str, held: &Held) -> FeatureSet {
-    let header = standing.made.and_then(|id| held.headers.get(&id));
-    let gone = standing.made.is_none() || header.is_none() && held.fault.is_none();
-    let state = match standing.current {
+fn configured(status: &FeatureStatus, model: &str, held: &Held) -> FeatureSet {
+    let header = status.made.and_then(|id| held.headers.get(&id));
+    let gone = status.made.is_none() || header.is_none() && held.fault.is_none();
+    let state = match status.current {
         _ if gone => FeatureState::Missing,
         true => FeatureState::Current,
         false => FeatureState::Stale,
     };
-    let mut set = empty(&standing.feature, model, state);
+    let mut set = empty(&status.feature, model, state);
     if gone {
         return set;
     }
-    set.id = standing.made;
-    if let Some(report) = &standing.report {
+    set.id = status.made;
+    if let Some(report) = &status.report {
         set.rows = Some(report.rows_in);
         set.filled = Some(report.rows_out);
         set.seconds = Some(report.seconds);

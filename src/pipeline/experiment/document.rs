@@ -1,4 +1,4 @@
-//! Single documents of an experiment, for whoever wants to see what strategies do to them.
+//! Single documents of an experiment, for the page that shows which tokens each strategy keeps.
 
 use anyhow::{Context, Result};
 
@@ -9,20 +9,23 @@ use inkstone_features::extract::{WholeDocument, read_whole};
 use inkstone_store::{Reader, Values};
 use inkstone_tables::project::Project;
 
-/// A document of an experiment, and where its rows are.
-pub struct Looked {
-    /// The document.
+/// A document of an experiment, and the place of its rows.
+pub struct ExperimentDocument {
     pub document: WholeDocument,
-    /// Its part.
-    pub part: usize,
-    /// Its row in the part.
-    pub row: usize,
-    /// Documents of the experiment.
+    part: usize,
+    /// Row in the part.
+    row: usize,
+    /// Number of documents that the experiment reads.
     pub documents: usize,
 }
 
-/// Document number `number` of those that an experiment reads, in the order of the corpus; none when there are not so many.
-pub fn look_at(config: &Config, project: &Project, experiment: &Params, number: usize) -> Result<Option<Looked>> {
+/// Document number `number` of those that an experiment reads, in the order of the corpus; none if there are fewer.
+pub fn experiment_document(
+    config: &Config,
+    project: &Project,
+    experiment: &Params,
+    number: usize,
+) -> Result<Option<ExperimentDocument>> {
     let kinds = match experiment.kinds.is_empty() {
         false => experiment.kinds.clone(),
         true => {
@@ -33,8 +36,8 @@ pub fn look_at(config: &Config, project: &Project, experiment: &Params, number: 
     let (clean, links, sentences) = (project.clean(), project.links(), project.structure());
     let (mut found, mut documents) = (None, 0);
     for part in 0..clean.files()?.len() {
-        let whole = read_whole(&clean, &links, &sentences, part, config.project.seed)?;
-        for (row, document) in whole.into_iter().enumerate() {
+        let documents_of_part = read_whole(&clean, &links, &sentences, part, config.project.seed)?;
+        for (row, document) in documents_of_part.into_iter().enumerate() {
             if !(kinds.is_empty() || kinds.contains(&document.clean.document.kind)) {
                 continue;
             }
@@ -44,17 +47,17 @@ pub fn look_at(config: &Config, project: &Project, experiment: &Params, number: 
             documents += 1;
         }
     }
-    Ok(found.map(|(document, part, row)| Looked { document, part, row, documents }))
+    Ok(found.map(|(document, part, row)| ExperimentDocument { document, part, row, documents }))
 }
 
-impl Looked {
-    /// What a set has of the document: its first value; none where it has none.
+impl ExperimentDocument {
+    /// Score of the document in a feature set, by [`score_of`].
     pub fn score(&self, store: &Reader, set: Key) -> Result<Option<f64>> {
         score_of(store, set, self.part, self.row)
     }
 }
 
-/// What a set has of the document at a part and row: its tone, or else its first value; none where it has none.
+/// Score of a document in a feature set: its tone, or if the set has none its first value; none if that is missing.
 pub fn score_of(store: &Reader, set: Key, part: usize, row: usize) -> Result<Option<f64>> {
     let Some(set) = store.set(&set)? else { return Ok(None) };
     let batch = set.header().batches.get(part).context("the set has fewer parts than the corpus")?.key;

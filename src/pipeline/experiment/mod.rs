@@ -5,8 +5,8 @@
 //! each window once for all cells.
 
 mod cells;
+mod document;
 mod labels;
-mod look;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,8 @@ use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{Run, VERSION, market, needs_structure, securities};
+use super::stage::derived_name;
+use super::{CorpusParts, Run, market, securities, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Kind, Report};
 use inkstone_base::disk;
@@ -28,7 +29,7 @@ use inkstone_onnx::Output;
 use inkstone_store::Store;
 
 use cells::{counted, dense};
-pub use look::{Looked, look_at, score_of};
+pub use document::{ExperimentDocument, experiment_document, score_of};
 
 /// Runs the experiments of a configuration, or the one of this name, and gives the reports of the stages and the findings.
 pub fn experiments(
@@ -50,7 +51,7 @@ pub fn experiments(
     run.ingest()?;
     run.clean()?;
     run.link()?;
-    run.structure_of(needs_structure(config))?;
+    run.structure()?;
     if run.project.prices().exists() {
         run.market = Some(market(&run.project, &securities(&run.project)?)?);
     }
@@ -58,8 +59,8 @@ pub fn experiments(
     let mut findings = Vec::new();
     for params in chosen {
         let shared = Mutex::new(Vec::new());
-        let laboratory = Laboratory { run: &run, params, store: &store, shared: &shared };
-        let (found, reports) = laboratory.run().with_context(|| format!("experiment {:?}", params.name))?;
+        let experiment = ExperimentRun { run: &run, params, store: &store, shared: &shared };
+        let (found, reports) = experiment.run().with_context(|| format!("experiment {:?}", params.name))?;
         for windows in shared.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             store.remove(windows)?;
         }
@@ -82,53 +83,39 @@ pub fn grids(config: &Config, project: &inkstone_tables::project::Project) -> Ve
     config.experiment.iter().filter_map(read).collect()
 }
 
-/// What was made under a key, kept in a file.
+/// A result that is kept in a file, with the key of everything that it depends on.
 #[derive(Serialize, Deserialize)]
-struct Kept<T> {
+struct KeyedResult<T> {
     key: Key,
     made: T,
 }
 
-/// What of the file stands for this key, or what `make` makes.
-fn kept<T: Serialize + DeserializeOwned>(path: &Path, key: Key, make: impl FnOnce() -> Result<T>) -> Result<T> {
-    if let Ok(kept) = disk::read_json::<Kept<T>>(path)
+/// The result in the file if it has this key; else that of `make`, which is kept in the file.
+fn read_or_make<T: Serialize + DeserializeOwned>(path: &Path, key: Key, make: impl FnOnce() -> Result<T>) -> Result<T> {
+    if let Ok(kept) = disk::read_json::<KeyedResult<T>>(path)
         && kept.key == key
     {
         return Ok(kept.made);
     }
-    let made = make()?;
-    let kept = Kept { key, made };
-    disk::write_json(path, &kept)?;
-    Ok(kept.made)
+    let result = KeyedResult { key, made: make()? };
+    disk::write_json(path, &result)?;
+    Ok(result.made)
 }
 
 /// One experiment under way.
-struct Laboratory<'a> {
+struct ExperimentRun<'a> {
     run: &'a Run<'a>,
     params: &'a Params,
     store: &'a Store,
     shared: &'a Mutex<Vec<Key>>,
 }
 
-impl Laboratory<'_> {
+impl ExperimentRun<'_> {
     fn run(&self) -> Result<(Findings, Vec<Report>)> {
-        let Laboratory { run, params, .. } = self;
+        let ExperimentRun { run, params, .. } = self;
         let (config, ctx) = (run.config, run.ctx);
-        let sentences = run.project.structure();
-        let (clean, links) = (run.project.clean(), run.project.links());
-        let inputs = Inputs {
-            clean: &clean,
-            links: &links,
-            sentences: &sentences,
-            corpus: run.corpus,
-            market: run.market.as_ref(),
-            prices: run.prices,
-            cutoff: config.market.cutoff,
-            tokenizer: &config.tokenizer,
-            onnx: &config.onnx,
-            base: run.base,
-            shared: Some(self.shared),
-        };
+        let parts = CorpusParts::new(&run.project);
+        let inputs = Inputs { shared: Some(self.shared), ..run.inputs(&parts) };
         let grid = params.grid()?;
         let mut reports = Vec::new();
         let counted_as = |feature: &Feature, strategy: &Strategy| match feature.model {
@@ -186,7 +173,7 @@ impl Laboratory<'_> {
                 let at = audited.iter().position(|audited| *audited == counted);
                 let (cost, sections) = &audit[at.context("each strategy was audited")?];
                 let cell = Feature {
-                    name: format!("{name} · {strategy}"),
+                    name: derived_name(name, strategy),
                     truncate: strategy.clone(),
                     kinds: self.kinds(feature),
                     ..feature.clone()
@@ -260,24 +247,25 @@ impl Laboratory<'_> {
         if self.params.kinds.is_empty() { feature.kinds.clone() } else { self.params.kinds.clone() }
     }
 
-    /// What all strategies keep of the documents.
+    /// The tokens and sections that each strategy keeps of the documents.
     fn audit(
         &self,
         grid: &[Strategy],
         inputs: &Inputs<'_>,
         reports: &mut Vec<Report>,
     ) -> Result<Vec<(Cost, Vec<SectionShare>)>> {
-        let Laboratory { run, params, .. } = self;
+        let ExperimentRun { run, params, .. } = self;
         let kinds = self.kinds(self.feature(&params.features[0])?);
-        let key = Key::of_json(&(VERSION, "audit", grid, &kinds, &run.config.tokenizer, run.structure, run.ctx.seed()));
-        kept(&self.folder().join("audit.json"), key, || {
-            let mut audit = Vec::new();
+        let versions = (version::EXPERIMENT, version::EXTRACT);
+        let key = (versions, "audit", grid, &kinds, &run.config.tokenizer, run.structure, run.ctx.seed());
+        read_or_make(&self.folder().join("audit.json"), Key::of_json(&key), || {
             let name = format!("strategies of {}", params.name);
-            reports.push(run.ctx.stage(&name, "docs", run.documents, || {
-                audit = extract::audit(grid, &kinds, inputs, run.ctx)?;
+            let (audit, report) = run.ctx.stage(&name, "docs", run.documents, || {
+                let audit = extract::audit(grid, &kinds, inputs, run.ctx)?;
                 let documents = audit.first().map_or(0, |(cost, _)| cost.documents);
-                Ok(Report { rows_in: documents, rows_out: documents, ..Report::new(&name) })
-            })?);
+                Ok((audit, Report { rows_in: documents, rows_out: documents, ..Report::new(&name) }))
+            })?;
+            reports.push(report);
             Ok(audit)
         })
     }
@@ -292,12 +280,12 @@ impl Laboratory<'_> {
                 format!("there is no [[factor]] {name:?} whose rules could be used; there are: {}", known.join(", "))
             });
         }
-        let of_feature = |factor: &&factor::Params| self.params.features.iter().any(|name| factor.reads(name));
-        let found = factors.iter().find(of_feature).cloned();
+        let reads_a_feature = |factor: &&factor::Params| self.params.features.iter().any(|name| factor.reads(name));
+        let found = factors.iter().find(reads_a_feature).cloned();
         Ok(found.unwrap_or_else(|| factor::Params { name: "default".to_owned(), ..factor::Params::default() }))
     }
 
-    /// Fails where a feature gives nothing that the target could be judged by.
+    /// Fails if the values of a feature cannot be tested against the target.
     fn suits(&self, cell: &Feature) -> Result<()> {
         let model = cell.model;
         match self.params.target {

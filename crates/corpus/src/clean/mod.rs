@@ -28,7 +28,7 @@ use minhash::Sketcher;
 pub use normalise::{normalise, normalise_line};
 
 /// Changes whenever the same document would be cleaned differently, so that parts of an older version are not kept.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// What to do to the text, and what to call a repeat (`[clean]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -36,7 +36,7 @@ use inkstone_tables::made;
 use finder::{Finder, Found};
 
 /// Changes whenever the same text would be linked differently, so that parts of an older version are not kept.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// How names are told from words (`[link]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -64,7 +64,7 @@ use inkstone_tables::corpus::Parts;
 use inkstone_text::TokenizerParams;
 
 /// Version of the code in this module; part of every set's identity, so that rows of an older version are not reused.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 
 /// What a feature is computed from.
 pub struct Inputs<'a> {

@@ -35,7 +35,7 @@ pub use user::ListReport;
 use user::{Side, UserLists};
 
 /// Counts up when a change of this module's code changes a tone.
-const VERSION: u32 = 2;
+pub const TONE_VERSION: u32 = 2;
 
 /// What a tone is a share of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,7 +221,7 @@ impl Lexicon {
         let mut entries: Vec<String> = self.entries.iter().map(|(word, role)| format!("{word} {role:?}")).collect();
         entries.sort_unstable();
         let LexiconParams { negation_window, degree_window, scale, skip_boilerplate, .. } = self.params;
-        Key::of_json(&(VERSION, negation_window, degree_window, scale, skip_boilerplate, entries))
+        Key::of_json(&(TONE_VERSION, negation_window, degree_window, scale, skip_boilerplate, entries))
     }
 
     /// What was read from each of the user's lists.

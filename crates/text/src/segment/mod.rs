@@ -28,7 +28,7 @@ use crate::{TaggedToken, Token};
 use inkstone_base::data::Key;
 
 /// Changes whenever this module gives other tokens or terms for the same parameters; features made before are then stale.
-const CODE_VERSION: &str = "text 1";
+pub const CODE_VERSION: &str = "text 1";
 
 /// Version of jieba-rs, which exports none; a test holds it against the lock file. Part of every segmenter's key.
 pub const JIEBA_VERSION: &str = "0.11.0";

@@ -1,0 +1,152 @@
+//! The stages of a run: where it can stop, and the id of each stage.
+
+use std::fmt;
+
+use anyhow::{Context, Error, Result};
+use serde::{Deserialize, Serialize};
+
+use inkstone_base::data::Report;
+
+/// What stands between the name of a configured feature and what was changed of it: `tone · masked`. No configured name contains it.
+const CHANGED: &str = " · ";
+
+/// The stages that a run can stop after, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum Stage {
+    /// Files to documents, prices and securities.
+    Ingest,
+    /// Normalised text, duplicates marked.
+    Clean,
+    /// Codes and name spans.
+    Link,
+    /// Sentences, sections and boilerplate, if anything needs them.
+    Structure,
+    /// Features.
+    Extract,
+    /// A value per date and code.
+    Factor,
+    /// IC, layers, portfolios, events; noted in the research ledger.
+    Backtest,
+    /// Checks for look-ahead.
+    Lint,
+    /// Tables for other tools.
+    Export,
+    /// A page and charts for people.
+    Report,
+}
+
+/// One stage of a project, with the feature or factor that it works on. Written as in reports: `clean`, `extract tone`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum StageId {
+    Ingest,
+    Clean,
+    Link,
+    Structure,
+    /// Of a feature.
+    Extract(String),
+    /// Of a factor, as all that follow but the export.
+    Factor(String),
+    Backtest(String),
+    Events(String),
+    Lint(String),
+    Export,
+    Report(String),
+}
+
+impl StageId {
+    /// True if a report is of this stage.
+    pub fn is_of(&self, report: &Report) -> bool {
+        report.stage == self.to_string()
+    }
+}
+
+impl fmt::Display for StageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StageId::Ingest => f.write_str("ingest"),
+            StageId::Clean => f.write_str("clean"),
+            StageId::Link => f.write_str("link"),
+            StageId::Structure => f.write_str("structure"),
+            StageId::Extract(feature) => write!(f, "extract {feature}"),
+            StageId::Factor(factor) => write!(f, "factor {factor}"),
+            StageId::Backtest(factor) => write!(f, "backtest {factor}"),
+            StageId::Events(factor) => write!(f, "events {factor}"),
+            StageId::Lint(factor) => write!(f, "lint {factor}"),
+            StageId::Export => f.write_str("export"),
+            StageId::Report(factor) => write!(f, "report {factor}"),
+        }
+    }
+}
+
+impl From<StageId> for String {
+    fn from(id: StageId) -> String {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for StageId {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<StageId> {
+        let id = match text.split_once(' ') {
+            None => match text.as_str() {
+                "ingest" => Some(StageId::Ingest),
+                "clean" => Some(StageId::Clean),
+                "link" => Some(StageId::Link),
+                "structure" => Some(StageId::Structure),
+                "export" => Some(StageId::Export),
+                _ => None,
+            },
+            Some((stage, name)) => {
+                let of_name: Option<fn(String) -> StageId> = match stage {
+                    "extract" => Some(StageId::Extract),
+                    "factor" => Some(StageId::Factor),
+                    "backtest" => Some(StageId::Backtest),
+                    "events" => Some(StageId::Events),
+                    "lint" => Some(StageId::Lint),
+                    "report" => Some(StageId::Report),
+                    _ => None,
+                };
+                of_name.map(|of_name| of_name(name.to_owned()))
+            }
+        };
+        id.with_context(|| format!("there is no stage {text:?}"))
+    }
+}
+
+/// Name of a feature that a check or an experiment makes of a configured one.
+pub(super) fn derived_name(feature: &str, change: impl fmt::Display) -> String {
+    format!("{feature}{CHANGED}{change}")
+}
+
+/// The configured feature that a feature of this name was made of; none if it is configured itself.
+pub fn derived_from(name: &str) -> Option<&str> {
+    name.split_once(CHANGED).map(|(feature, _)| feature)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_stage_is_read_as_it_is_written() {
+        let name = || "语气 · masked".to_owned();
+        let named =
+            [StageId::Extract, StageId::Factor, StageId::Backtest, StageId::Events, StageId::Lint, StageId::Report];
+        let single = [StageId::Ingest, StageId::Clean, StageId::Link, StageId::Structure, StageId::Export];
+        for id in named.map(|of_name| of_name(name())).into_iter().chain(single) {
+            let written = serde_json::to_string(&id).unwrap();
+            assert_eq!(written, format!("\"{id}\""));
+            assert_eq!(serde_json::from_str::<StageId>(&written).unwrap(), id);
+        }
+        assert_eq!(StageId::Extract(name()).to_string(), "extract 语气 · masked");
+        assert!(serde_json::from_str::<StageId>("\"extract\"").unwrap_err().to_string().contains("no stage"));
+    }
+
+    #[test]
+    fn a_derived_feature_names_the_one_that_it_was_made_of() {
+        assert_eq!(derived_from(&derived_name("tone", "head:64 -title")), Some("tone"));
+        assert_eq!(derived_from("tone"), None);
+    }
+}
