@@ -33,7 +33,7 @@ fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
     })?;
     if let Some(library) = &replayed.library_ignored {
         let note = format!(
-            "the manifest names a library of native code, {library}: it was not loaded, but the one of this machine"
+            "the manifest names the native library {library}, which was not loaded; the library of this machine was used"
         );
         let _ = writeln!(std::io::stderr(), "note: {}", shown(&note));
     }
@@ -47,7 +47,7 @@ fn again(args: &Replay, ctx: &Ctx) -> Result<Summary> {
 
 /// The folder above that of a manifest.
 fn folder_above(manifest: &Path) -> Result<PathBuf> {
-    let full = std::path::absolute(manifest).with_context(|| format!("{} is no file", manifest.display()))?;
+    let full = std::path::absolute(manifest).with_context(|| format!("{} is not a file", manifest.display()))?;
     Ok(full.parent().and_then(Path::parent).unwrap_or(Path::new("/")).to_owned())
 }
 

@@ -131,7 +131,7 @@ fn look(args: &Doctor, ctx: &Ctx) -> Result<Vec<Finding>> {
 }
 
 fn own_runtime_folder() -> Result<PathBuf> {
-    runtime_folder().context("neither XDG_DATA_HOME nor HOME names a folder by its whole path: set one of them")
+    runtime_folder().context("neither XDG_DATA_HOME nor HOME is set to an absolute path: set one of them")
 }
 
 fn terminal() -> String {

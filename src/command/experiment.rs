@@ -90,7 +90,7 @@ pub(super) fn laboratory(opened: &Opened) -> Option<Laboratory> {
                 || Segmenter::new(&looked.config.tokenizer, &looked.base).map_err(|error| format!("{error:#}"));
             let words = words.get_or_init(segmenter).as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
             let params = looked.config.experiment.iter().find(|params| params.name == name);
-            truncated(&looked, params.context("there is no such experiment")?, number, words)
+            truncated(&looked, params.context("the configuration no longer has this experiment")?, number, words)
         }),
         run: Arc::new(move |ctx: &Ctx| Ok(experiments(&ran.again()?, None, ctx)?.0)),
     })

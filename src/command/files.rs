@@ -190,7 +190,9 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     };
     let cutting = match (&segmenter, &pieces) {
         (Some(segmenter), _) => Cutting::Words(segmenter),
-        (None, pieces) => Cutting::Pieces(pieces.as_ref().context("a line is cut by words or by pieces")?),
+        (None, pieces) => {
+            Cutting::Pieces(pieces.as_ref().context("the line is cut neither into words nor into pieces")?)
+        }
     };
     let output = TokenizeParams {
         separator: args.separator.clone(),
@@ -201,13 +203,16 @@ pub(super) fn tokenize(args: &Tokenize, global: &Global) -> Result<ExitCode> {
     };
     let dictionaries = segmenter.iter().flat_map(|segmenter| segmenter.dictionaries());
     for (line, word) in dictionaries.flat_map(|read| &read.unreachable) {
-        let _ =
-            writeln!(std::io::stderr(), "dictionary line {line}: jieba cuts at a mark in {word:?} and never finds it");
+        let _ = writeln!(
+            std::io::stderr(),
+            "dictionary line {line}: jieba cuts {word:?} at a punctuation mark and never finds it"
+        );
     }
     let ctx = Ctx::new(global.threads.unwrap_or(0), 1)?;
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        let _ = writeln!(std::io::stderr(), "reading text from the keyboard, a line a document; Ctrl-D ends");
+        let _ =
+            writeln!(std::io::stderr(), "reading text from the keyboard, one document per line; Ctrl-D ends the input");
     }
     let stdout = std::io::stdout();
     // A pipe gets every byte; a terminal nothing that it would obey.
@@ -241,7 +246,7 @@ fn pieces(args: &Tokenize, path: &Path, params: &TokenizerParams) -> Result<Piec
     let plain = words(params.mode, &WordCut::default(), "none");
     ensure!(
         *params == plain,
-        "--cut, --no-hmm, --dict, --tags and --stopwords are of words; a model's pieces are what its tokenizer says"
+        "--cut, --no-hmm, --dict, --tags and --stopwords are for words; with --mode wordpiece the tokenizer of the model decides"
     );
     Ok(PieceCutter::new(Subword::open(path)?))
 }

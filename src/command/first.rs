@@ -22,7 +22,11 @@ pub(super) fn run(path: &Path, global: &Global) -> Result<ExitCode> {
         demo: Arc::new(move || demo::workspace(&Demo { scale: 1.0, dir: "demo".into() }, &flags_of_demo)),
         begin: Arc::new(move |source| {
             let sheet = (to_begin.read)()?;
-            ensure!(sheet.stood.is_none(), "{} has come to be there meanwhile; nothing was written", file.display());
+            ensure!(
+                sheet.stood.is_none(),
+                "another program has created {} in the meantime; nothing was written",
+                file.display()
+            );
             let sheet = (to_begin.change)(&sheet, &Change::Source(Box::new(source.clone())))?;
             if let Some(fault) = sheet.faults.first() {
                 bail!("{}: {}", fault.path, fault.message);

@@ -68,13 +68,13 @@ fn params(args: &Keywords, format: LineFormat) -> KeywordParams {
 fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<Idf>)> {
     ensure!(
         args.method == Method::Tfidf || (args.model.is_none() && args.idf.is_none()),
-        "--model and --idf say how rare words are, which only --method tfidf asks"
+        "--model and --idf give the idf of words, which only --method tfidf uses"
     );
     let tokenizer = &args.corpus.tokenizer;
     if let Some(path) = &args.model {
         ensure!(
             tokenizer.words.dict.is_empty() && tokenizer.words.stopwords.is_none(),
-            "the model cuts as it was trained; drop --dict and --stopwords, or --model"
+            "the model cuts text as it was trained; leave out --dict and --stopwords, or --model"
         );
         let file = ModelFile::open(path)?;
         let mut cut: CutSpec = file.param("cut")?;

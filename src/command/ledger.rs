@@ -82,7 +82,7 @@ fn open(args: &Args) -> Result<Ledger> {
     let folder = folder(args)?;
     ensure!(
         Ledger::is_in(&folder),
-        "there is no ledger {}: no backtest has been recorded there; -c names another project, --ledger another folder",
+        "there is no ledger in {}: no backtest has been recorded there; name another project with -c, or another folder with --ledger",
         folder.display()
     );
     match args.action {
@@ -172,7 +172,7 @@ fn table(list: &List) -> Vec<String> {
             (Some(name), _) if row.lookahead => format!("{name} (LOOK-AHEAD)"),
             (Some(name), _) => name.clone(),
             (None, Some(reason)) => format!("(deleted: {reason})"),
-            (None, None) => "(taken away)".to_owned(),
+            (None, None) => "(removed)".to_owned(),
         };
         let numbers = [
             count(row.runs),

@@ -31,13 +31,16 @@ const SUMMARIES: &str = "summaries";
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     let of_summaries = args.kind.as_deref() == Some(SUMMARIES);
     let Some(path) = &args.model else {
-        let way_out = "eval needs --model; or, as `eval summaries`, the --references of what was written";
+        let way_out = "eval needs --model, and `eval summaries` needs --references";
         let references = args.references.as_deref().context(way_out)?;
         let other = args.kind.as_deref().unwrap_or(SUMMARIES);
-        ensure!(other == SUMMARIES, "--references are for `eval summaries`, and a model of kind {other} needs --model");
+        ensure!(
+            other == SUMMARIES,
+            "--references is for `eval summaries`; to evaluate a model of kind {other}, give --model"
+        );
         return summaries(args, references, ctx);
     };
-    ensure!(!of_summaries, "`eval summaries` compares two files, --input and --references, and has no --model");
+    ensure!(!of_summaries, "`eval summaries` compares two files, --input and --references, and takes no --model");
     let contextual = Contextual { examination: args.task, against: args.against.clone(), ..args.onnx.contextual() };
     if args.task == Some(Examination::FillMask) && is_onnx(path) {
         return fill_masks(args, path, &contextual, ctx);
@@ -135,7 +138,10 @@ pub(super) fn explain(args: &Explain, ctx: &Ctx) -> Result<Summary> {
         Ok((explained, lines.finish()?))
     })?;
     let missing: Vec<&String> = args.ids.iter().filter(|&id| explained.iter().all(|e| e.id != *id)).collect();
-    ensure!(missing.is_empty(), "no document has the id {missing:?}; ids are the field id, or numbers of lines from 1");
+    ensure!(
+        missing.is_empty(),
+        "no document has the id {missing:?}; the id of a document is its field id, or else the number of its line, from 1"
+    );
     let mut summary = used(model.as_ref(), &args.model);
     summary.set("documents", explained.len());
     summary.set("explanations", explained);
@@ -170,7 +176,7 @@ pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
         let (model, _) = plain::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
         let listed = if args.top_k == 0 { LISTED } else { args.top_k };
         let following = model.following(after, listed, ctx).with_context(|| {
-            format!("a {} model foretells no words; --after takes one of n-grams (inkstone train ngram)", model.name())
+            format!("a {} model cannot predict the next word; --after needs an n-gram language model (inkstone train ngram)", model.name())
         })??;
         let mut summary = used(model.as_ref(), &args.model);
         summary.set("following", following);

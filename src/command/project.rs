@@ -137,7 +137,7 @@ pub(super) fn browse(path: &Path, global: &Global) -> Result<ExitCode> {
         path.display()
     );
     let opened = Opened::read(path, "run", global)?;
-    ensure!(!is_batch(global), "the workbench needs a terminal; for a batch: {}", opened.command);
+    ensure!(!is_batch(global), "the workbench needs a terminal; to run as a batch: {}", opened.command);
     open_ui(&opened, Start::Browse, global, None)
 }
 

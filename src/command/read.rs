@@ -20,7 +20,7 @@ const BATCH: usize = 64;
 
 /// Reads the files and writes their text.
 pub(super) fn run(args: &Read, ctx: &Ctx) -> Result<Summary> {
-    ensure!((0.0..=1.0).contains(&args.max_garbled), "--max-garbled {} is no share from 0 to 1", args.max_garbled);
+    ensure!((0.0..=1.0).contains(&args.max_garbled), "--max-garbled {} is not a share from 0 to 1", args.max_garbled);
     let limits = Limits { max_pages: args.max_pages, max_garbled: args.max_garbled };
     let files = files_of(&args.files)?;
     if let Some(folder) = &args.output {

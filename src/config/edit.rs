@@ -20,7 +20,7 @@ type Step<'p> = (&'p str, Option<usize>);
 
 /// Puts `value`, a TOML value, at `path`. Tables on the way are made.
 pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
-    let parsed: Value = value.trim().parse().map_err(|_| anyhow::anyhow!("{value:?} is no value of TOML"))?;
+    let parsed: Value = value.trim().parse().map_err(|_| anyhow::anyhow!("{value:?} is not a TOML value"))?;
     let steps = steps(path)?;
     if let Some(span) = Written::read(text)?.span(path)? {
         return checked(format!("{}{}{}", &text[..span.start], value.trim(), &text[span.end..]));
@@ -29,7 +29,7 @@ pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
     let mut document = document(text)?;
     let mut at = document.as_item_mut();
     for (name, number) in way {
-        let table = at.as_table_like_mut().with_context(|| format!("{path}: {name} is no table"))?;
+        let table = at.as_table_like_mut().with_context(|| format!("{path}: {name} is not a table"))?;
         at = match number {
             None => table.entry(name).or_insert_with(|| Item::Table(Table::new())),
             Some(number) => {
@@ -38,7 +38,7 @@ pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
             }
         };
     }
-    let table = at.as_table_like_mut().with_context(|| format!("{path}: this is no table"))?;
+    let table = at.as_table_like_mut().with_context(|| format!("{path} is not in a table"))?;
     table.insert(key, Item::Value(parsed));
     checked(lines_as_in(text, document.to_string()))
 }
@@ -51,7 +51,7 @@ pub fn unset(text: &str, path: &str) -> Result<String> {
     let alone = text[start..span.start].trim_end().strip_suffix('=').is_some_and(|name| name.trim() == key);
     if !alone {
         // Inside an inline table a comment has no place.
-        let (table, key) = path.rsplit_once('.').with_context(|| format!("{path}: this is no key of a table"))?;
+        let (table, key) = path.rsplit_once('.').with_context(|| format!("{path} is not a key of a table"))?;
         let mut document = document(text)?;
         let mut at = document.as_item_mut();
         for (name, number) in steps(table)? {
@@ -60,7 +60,7 @@ pub fn unset(text: &str, path: &str) -> Result<String> {
                 at = at.get_mut(number).with_context(|| format!("{path}: there is no {name}[{number}]"))?;
             }
         }
-        at.as_table_like_mut().with_context(|| format!("{path}: {table} is no table"))?.remove(key);
+        at.as_table_like_mut().with_context(|| format!("{path}: {table} is not a table"))?.remove(key);
         return checked(lines_as_in(text, document.to_string()));
     }
     let end = text[span.end..].find('\n').map_or(text.len(), |at| span.end + at);
@@ -79,9 +79,11 @@ pub fn add(text: &str, section: &str, block: &str) -> Result<String> {
         let name = format!("[[{section}]]");
         let tables = item.as_array_of_tables_mut();
         let tables = tables.with_context(|| format!("{section} is written as a list; write each one as {name}"))?;
-        let mut added: DocumentMut = block.parse().with_context(|| format!("this is no {name}:\n{block}"))?;
+        let mut added: DocumentMut =
+            block.parse().with_context(|| format!("this is not a {name} section:\n{block}"))?;
         let added = added.get_mut(section).and_then(Item::as_array_of_tables_mut);
-        let mut table = added.and_then(|added| added.get(0).cloned()).with_context(|| format!("this is no {name}"))?;
+        let mut table =
+            added.and_then(|added| added.get(0).cloned()).with_context(|| format!("this is not a {name} section"))?;
         without_place(&mut table);
         table.decor_mut().set_prefix("\n");
         tables.push(table);
@@ -120,8 +122,8 @@ pub struct Written<'t> {
 impl<'t> Written<'t> {
     /// Reads a text; fails where it is no TOML.
     pub fn read(text: &'t str) -> Result<Written<'t>> {
-        let document =
-            Document::parse(text).map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is no TOML: {error}"))?;
+        let document = Document::parse(text)
+            .map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is not TOML: {error}"))?;
         Ok(Written { text, document })
     }
 
@@ -197,7 +199,7 @@ fn plain(choice: &impl serde::Serialize) -> String {
 }
 
 fn document(text: &str) -> Result<DocumentMut> {
-    text.parse().map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is no TOML: {error}"))
+    text.parse().map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is not TOML: {error}"))
 }
 
 /// No change may leave a text that cannot be read.
@@ -216,7 +218,7 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>> {
         (end > 0 && !step[..end].contains(']')).then_some((end, number))
     };
     let read = |part| step(part).map(|(end, number)| (&part[..end], number));
-    path.split('.').map(read).collect::<Option<_>>().with_context(|| format!("{path:?} is no path of keys"))
+    path.split('.').map(read).collect::<Option<_>>().with_context(|| format!("{path:?} is not a path of keys"))
 }
 
 /// A table added belongs behind its sisters, wherever it stood before.
@@ -277,7 +279,7 @@ mod tests {
             set("[[source]]\nname = \"a\" # 一\ncolumns = { title = \"t\" } # 二\n", "source[0].columns.body", "\"b\"");
         assert_eq!(inline.unwrap(), "[[source]]\nname = \"a\" # 一\ncolumns = { title = \"t\" , body = \"b\" } # 二\n");
         assert!(set(TEMPLATE, "source[0].name", "\"a\"").unwrap_err().to_string().contains("there is no source"));
-        assert!(set(TEMPLATE, "project.threads", "abc").unwrap_err().to_string().contains("is no value of TOML"));
+        assert!(set(TEMPLATE, "project.threads", "abc").unwrap_err().to_string().contains("is not a TOML value"));
         assert!(set(TEMPLATE, "project.threads", "1\nseed = 2").is_err(), "one value is one value");
     }
 
@@ -321,6 +323,6 @@ mod tests {
         let added = add(text, "factor", "[[factor]]\nname = \"tone\"\n").unwrap();
         assert_eq!(added, "[ui]\r\nred_up = true\r\n\r\n[[factor]]\r\nname = \"tone\"\r\n");
         assert!(add("factor = []\n", "factor", "[[factor]]\n").unwrap_err().to_string().contains("written as a list"));
-        assert!(set("[ui", "ui.red_up", "true").unwrap_err().to_string().contains("no TOML"));
+        assert!(set("[ui", "ui.red_up", "true").unwrap_err().to_string().contains("not TOML"));
     }
 }

@@ -16,15 +16,15 @@ fn of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<Strin
         return Some(format!("there is no feature {name:?}; there are: {}", known.join(", ")));
     };
     if feature.model == Model::Tfidf {
-        return Some(format!("{name:?} has a row of many columns; a factor needs a model with a score"));
+        return Some(format!("feature {name:?} has rows of many columns; a factor needs a model with a score"));
     }
     let column = column.filter(|column| !feature.has_column(column))?;
     let known = match feature.model {
-        Model::Onnx => "c1, c2, ... as the model's vectors have".to_owned(),
-        Model::Vectors => "c1, c2, ... as its file has, and words".to_owned(),
+        Model::Onnx => "c1, c2, ... up to the length of its vectors".to_owned(),
+        Model::Vectors => "c1, c2, ... up to the length of the vectors in its file, and words".to_owned(),
         _ => feature.columns().join(", "),
     };
-    Some(format!("{name:?} has no column {column:?}; it has {known}"))
+    Some(format!("feature {name:?} has no column {column:?}; it has {known}"))
 }
 
 /// Folders that the program writes and clears, in which nothing else may be.
@@ -41,7 +41,7 @@ fn folders(config: &Config) -> Vec<Problem> {
         let message = if folder.as_os_str().is_empty() {
             format!("is empty: {way_out}")
         } else if folder.to_string_lossy().starts_with('~') {
-            format!("{:?}: ~ stands for no folder here; write the path in full", folder.display().to_string())
+            format!("{:?}: ~ is not expanded here; write the path in full", folder.display().to_string())
         } else if names_of(folder).is_empty() {
             format!(
                 "{:?} is the folder of the configuration or one above it, with files of yours: {way_out}",

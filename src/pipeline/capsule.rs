@@ -97,8 +97,8 @@ pub fn replay(manifest: &Path, base: &Path, dir: &Path, ctx: &Ctx) -> Result<(Re
     let library_ignored = take_library(&mut kept);
     if kept.provenance.stages.is_empty() {
         bail!(
-            "{} is of tables that came from elsewhere, not of a project's run: test them again with inkstone backtest --factor \
-             --prices --out, and compare with inkstone diff",
+            "{} is the manifest of a backtest of given tables, not of a run of a project, and cannot be replayed: repeat the test \
+             with inkstone backtest --factor --prices --out, and compare the two manifests with inkstone diff",
             manifest.display()
         );
     }
@@ -109,10 +109,10 @@ pub fn replay(manifest: &Path, base: &Path, dir: &Path, ctx: &Ctx) -> Result<(Re
         dir.display()
     );
     let mut config: Config = serde_json::from_value(kept.provenance.parameters.clone())
-        .with_context(|| format!("the parameters of {} are not those of this version", manifest.display()))?;
+        .with_context(|| format!("this version cannot read the parameters in {}", manifest.display()))?;
     // Its names become files below the folder, and a manifest may come from anywhere.
-    config.check().with_context(|| format!("the parameters of {} are not of any run", manifest.display()))?;
-    let dir = std::path::absolute(dir).with_context(|| format!("{} is no folder", dir.display()))?;
+    config.check().with_context(|| format!("the parameters in {} are not valid", manifest.display()))?;
+    let dir = std::path::absolute(dir).with_context(|| format!("{} is not a folder", dir.display()))?;
     config.export = kept.export.clone();
     config.project.seed = kept.provenance.seed;
     config.project.dir = dir.join("project");

@@ -54,7 +54,10 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     let known: Vec<&str> = config.feature.iter().filter(|f| f.model == Model::Onnx).map(|f| f.name.as_str()).collect();
     let named = config.feature.iter().find(|f| f.name == feature && f.model == Model::Onnx);
     let named = named.with_context(|| {
-        format!("there is no feature {feature:?} with model = \"onnx\"; there are: {}", known.join(", "))
+        format!(
+            "there is no feature {feature:?} with model = \"onnx\"; the features with that model are: {}",
+            known.join(", ")
+        )
     })?;
     let mut other = named.clone();
     other.onnx.model = std::path::absolute(against)?;

@@ -41,11 +41,11 @@ impl FactorBuilder<'_> {
         let set = |name: &String| {
             let key = sets.get(name).with_context(|| {
                 format!(
-                    "factor {:?} reads feature {name:?}, which was not computed here (inkstone extract)",
+                    "factor {:?} reads feature {name:?}, which is not computed yet: run inkstone extract",
                     params.name
                 )
             })?;
-            self.store.set(key)?.context("the feature's rows are gone from the store; run again to compute them")
+            self.store.set(key)?.context("the rows of the feature are gone from the store; run again to compute them")
         };
         let sets: Vec<_> = plan.features().iter().map(set).collect::<Result<_>>()?;
         let (clean, links) = (self.project.clean(), self.project.links());
@@ -56,10 +56,10 @@ impl FactorBuilder<'_> {
         if plan.reads_documents() && report.rows_out == 0 {
             let reasons: Vec<String> = report.dropped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
             bail!(
-                "factor {:?} has no values: of {} documents {}",
+                "factor {:?} has no values, because of its {} documents {}",
                 params.name,
                 report.rows_in,
-                if reasons.is_empty() { "none says anything of a security".to_owned() } else { reasons.join(", ") }
+                if reasons.is_empty() { "none is linked to a security".to_owned() } else { reasons.join(", ") }
             );
         }
         Ok((signals, report))
@@ -84,7 +84,7 @@ impl FactorBuilder<'_> {
 /// A factor of a project, as it was built last.
 pub(super) fn read_factor(name: &str, project: &Project, market: &Market) -> Result<Factor> {
     let path = project.factor(name);
-    ensure!(path.exists(), "factor {name:?} is not built yet (inkstone factor)");
+    ensure!(path.exists(), "factor {name:?} is not built yet: run inkstone factor");
     let (factor, _) = Factor::from_frame(&frames::read_parquet(&path, None)?, name, market)
         .with_context(|| format!("the factor table {}", path.display()))?;
     Ok(factor)

@@ -298,5 +298,5 @@ pub fn write_report(page: &FactorPage<'_>, folder: &Path, charts: &[ChartFormat]
 pub(super) fn read_signals(name: &str, project: &Project) -> Result<Vec<Signal>> {
     let path = project.signals(name);
     signals_from_frame(&frames::read_parquet(&path, None)?)
-        .with_context(|| format!("{} is unreadable: build the factor again (inkstone factor)", path.display()))
+        .with_context(|| format!("{} is unreadable: build the factor again with inkstone factor", path.display()))
 }

@@ -178,8 +178,9 @@ impl Tracer {
         let cell = |reading: inkstone_lab::factor::ReadingTrace| -> Result<TracedCell> {
             let mut documents = Vec::with_capacity(reading.shares.len());
             for share in &reading.shares {
-                let document =
-                    known.get(&share.document).context("a document of the factor is not in the corpus any more")?;
+                let document = known
+                    .get(&share.document)
+                    .context("a document of the factor is no longer in the corpus: run inkstone factor")?;
                 documents.push(TracedDocument {
                     trade_date: market.dates()[share.date as usize],
                     known_at: share.known_at,
@@ -253,7 +254,7 @@ impl Tracer {
         let Some((cell, document)) = found else {
             let known: BTreeSet<&str> = all().map(|(_, document)| document.doc_id.as_str()).collect();
             let known: Vec<&str> = known.into_iter().take(10).collect();
-            bail!("document {doc_id:?} is not behind this value; there are: {}", known.join(", "));
+            bail!("document {doc_id:?} did not enter this value; the documents that did are: {}", known.join(", "));
         };
         Ok((cell.reading, document.number))
     }
@@ -330,7 +331,7 @@ impl Tracer {
         *read = None;
         ensure!(
             project.factor(name).exists() && project.signals(name).exists(),
-            "factor {name:?} is not built yet, or was built by a version that kept no signals (inkstone factor)"
+            "factor {name:?} is not built yet, or was built by a version that kept no signals: run inkstone factor"
         );
         let securities = securities(project)?;
         let market = super::market(project, &securities)?;
@@ -353,7 +354,7 @@ impl Tracer {
 fn in_range(quantile: u16, params: &backtest::Params) -> Result<()> {
     ensure!(
         (1..=params.quantiles).contains(&usize::from(quantile)),
-        "there is no quantile {quantile}: [backtest] quantiles cuts each date into {}, of which 1 has the lowest values",
+        "there is no quantile {quantile}: with [backtest] quantiles = {} they are numbered from 1, which has the lowest values",
         params.quantiles
     );
     Ok(())

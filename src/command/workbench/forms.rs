@@ -68,7 +68,7 @@ fn changed(sheet: &Sheet, change: &Change) -> Result<String> {
             let of = |group: &&Group| group.path.starts_with(&format!("{section}["));
             let taken: Vec<String> = sheet.groups.iter().filter(of).filter_map(|group| group.name.clone()).collect();
             let block = outline::example(section, &taken);
-            edit::add(text, section, &block.with_context(|| format!("of [{section}] there is one at the most"))?)
+            edit::add(text, section, &block.with_context(|| format!("there can be only one [{section}]"))?)
         }
         Change::Source(source) => edit::add(text, "source", &edit::source_block(source)),
         Change::Remove(section, number) => edit::remove(text, section, *number),
@@ -84,7 +84,7 @@ fn save(file: &Path, sheet: &Sheet, settings: &[outline::Setting]) -> Result<She
     };
     ensure!(
         now == sheet.stood,
-        "{} was changed by another program since it was read; nothing was written (R reads it anew and drops your changes)",
+        "{} was changed by another program since it was read; nothing was written (R reads it again and discards your changes)",
         file.display()
     );
     // A link stays a link: what it leads to is written.

@@ -87,13 +87,14 @@ impl Running {
 fn texts(project: &Project) -> Result<Vec<String>> {
     let [clean, documents] = [project.clean().files()?, project.documents().files()?];
     let file = clean.first().or(documents.first());
-    let file = file.context("there is no corpus yet to measure with: run the pipeline, or press t for made text")?;
+    let file =
+        file.context("there is no corpus yet to measure with: run the pipeline, or press t for generated text")?;
     let frame = frames::read_parquet(file, Some(&["title", "body"]))?;
     let [titles, bodies] = [column(&frame, "title")?.str()?, column(&frame, "body")?.str()?];
     let step = frame.height().div_ceil(DOCUMENTS).max(1);
     let of = |row: usize| [titles.get(row), bodies.get(row)].map(Option::unwrap_or_default).join("\n");
     let texts: Vec<String> = (0..frame.height()).step_by(step).map(of).collect();
-    ensure!(!texts.is_empty(), "{} holds no document", file.display());
+    ensure!(!texts.is_empty(), "{} holds no documents", file.display());
     Ok(texts)
 }
 

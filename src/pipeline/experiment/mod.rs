@@ -40,7 +40,10 @@ pub fn experiments(
 ) -> Result<(Vec<Report>, Vec<Findings>)> {
     let chosen: Vec<&Params> = config.experiment.iter().filter(|p| name.is_none_or(|name| p.name == name)).collect();
     let known: Vec<&str> = config.experiment.iter().map(|params| params.name.as_str()).collect();
-    ensure!(!known.is_empty(), "there is no [[experiment]] in the configuration: say what is to be compared");
+    ensure!(
+        !known.is_empty(),
+        "the configuration has no [[experiment]]: add one with the features and strategies to compare"
+    );
     ensure!(
         !chosen.is_empty(),
         "there is no experiment {:?}; there are: {}",
@@ -138,13 +141,13 @@ impl ExperimentRun<'_> {
             documents: audit.first().map_or(0, |(cost, _)| cost.documents),
             ..Findings::default()
         };
-        ensure!(findings.documents > 0, "no document is of the kinds that are read ({:?})", params.kinds);
+        ensure!(findings.documents > 0, "no document is of the kinds that the experiment reads ({:?})", params.kinds);
         let labelled = match params.target {
             Target::Factor => {
                 let (factor, horizon) = (self.factor_params()?, params.horizon);
                 ensure!(
                     config.backtest.horizons.contains(&horizon),
-                    "horizon = {horizon} is none of [backtest] horizons = {:?}; add it there",
+                    "horizon = {horizon} is not among [backtest] horizons = {:?}; add it there",
                     config.backtest.horizons
                 );
                 findings.measure = "rank_ic".to_owned();
@@ -181,7 +184,7 @@ impl ExperimentRun<'_> {
                 let keeps = || {
                     ensure!(
                         cost.nothing_kept < cost.documents,
-                        "it keeps nothing of any of the {} documents",
+                        "the strategy keeps nothing of any of the {} documents",
                         cost.documents
                     );
                     Ok(())
@@ -189,7 +192,7 @@ impl ExperimentRun<'_> {
                 if let Err(error) = cell.check().and_then(|()| self.suits(&cell)).and_then(|()| keeps()) {
                     ensure!(
                         !findings.cells.is_empty() || strategy != &grid[0],
-                        "the baseline {strategy} cannot be read by {name:?}: {error:#}"
+                        "feature {name:?} cannot be computed with the baseline {strategy}: {error:#}"
                     );
                     let reason = format!("{error:#}");
                     progress.note(number, CellState::Skipped(reason.clone()), &self.folder())?;
@@ -216,7 +219,11 @@ impl ExperimentRun<'_> {
                 observed.push(made);
             }
         }
-        ensure!(observed.len() > 1, "there is nothing to compare: {:?}", findings.skipped);
+        ensure!(
+            observed.len() > 1,
+            "fewer than two cells could be computed, so there is nothing to compare: {:?}",
+            findings.skipped
+        );
         let done = ctx.stage(&report.stage.clone(), "cells", Some(observed.len() as u64), || {
             conclude(&mut findings, &observed, labelled.as_ref(), params, ctx)?;
             ctx.advance(observed.len() as u64)?;
@@ -276,9 +283,9 @@ impl ExperimentRun<'_> {
         if let Some(name) = &self.params.factor {
             let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
             let found = factors.iter().find(|factor| factor.name == *name);
-            return found.cloned().with_context(|| {
-                format!("there is no [[factor]] {name:?} whose rules could be used; there are: {}", known.join(", "))
-            });
+            return found
+                .cloned()
+                .with_context(|| format!("there is no [[factor]] {name:?}; there are: {}", known.join(", ")));
         }
         let reads_a_feature = |factor: &&factor::Params| self.params.features.iter().any(|name| factor.reads(name));
         let found = factors.iter().find(reads_a_feature).cloned();
@@ -295,17 +302,17 @@ impl ExperimentRun<'_> {
                         model,
                         Model::Tfidf | Model::Lsa | Model::Vectors | Model::Word2vec | Model::Glove | Model::FastText
                     ),
-                    "its rows are vectors, of which no factor is made; take a model with a score, or target = \"label\""
+                    "the feature gives vectors, of which no factor can be made; take a model with a score, or target = \"label\""
                 );
                 ensure!(
                     model != Model::Onnx || cell.onnx.output != Output::Embedding,
-                    "onnx.output = \"embedding\" gives vectors, of which no factor is made; take \"scores\", or target = \"label\""
+                    "onnx.output = \"embedding\" gives vectors, of which no factor can be made; take \"scores\", or target = \"label\""
                 );
             }
             Target::Label | Target::Rating => ensure!(
                 dense(model) || counted(model),
-                "its values hang on returns or on the past; labels are told from words (tfidf, logistic, bayes, svm, boosted, ridge), \
-                 lexicon and onnx"
+                "the values of the feature depend on returns or on earlier documents; for labels take a model of words (tfidf, logistic, \
+                 bayes, svm, boosted, ridge), lexicon or onnx"
             ),
         }
         Ok(())

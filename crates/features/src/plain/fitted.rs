@@ -64,7 +64,7 @@ pub trait Fitted: Send + Sync {
         None
     }
 
-    /// The `k` words that most probably follow a text, where the model foretells words.
+    /// The `k` words that most probably follow a text; none if the model cannot predict words.
     fn following(&self, _text: &str, _k: usize, _ctx: &Ctx) -> Option<Result<Following>> {
         None
     }

@@ -27,7 +27,7 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
             Ok(nearest_words(model, asked, *k, ctx)?.pop().map(|near| near.neighbours).unwrap_or_default())
         }),
         Question::Analogy(words, k) => near(model, words, |asked| {
-            let [a, b, c] = asked else { anyhow::bail!("an analogy is of three words") };
+            let [a, b, c] = asked else { anyhow::bail!("an analogy needs three words") };
             let near = nearest_to_sum(model, &[b.clone(), c.clone()], std::slice::from_ref(a), *k, ctx)?;
             Ok(near.neighbours)
         }),
@@ -42,7 +42,7 @@ fn answer(model: &dyn Fitted, question: &Question, ctx: &Ctx) -> Result<Answer> 
             plane(model, Shown::Words(&words), ctx)
         }
         Question::Following(text, k) => {
-            let following = model.following(text, *k, ctx).context("this model foretells no words")??;
+            let following = model.following(text, *k, ctx).context("this model cannot predict the next word")??;
             let next = following.next.into_iter().map(|likely| (likely.word, 10f64.powf(likely.log10_prob)));
             Ok(Answer::Following { after: following.after, unknown: following.unknown, next: next.collect() })
         }

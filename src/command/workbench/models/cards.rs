@@ -100,7 +100,7 @@ fn ours(path: &Path, card: &mut ModelCard) -> Result<()> {
         }
         FastText::KIND => {
             let sizes = sizes_within(file.bytes("model")?);
-            (card.dim, card.words, card.tokens) = sizes.context("its dictionary is cut short")?;
+            (card.dim, card.words, card.tokens) = sizes.context("the dictionary in it is cut short")?;
             card.tools = OF_WORDS.to_vec();
         }
         LanguageModel::KIND => {
@@ -180,13 +180,13 @@ fn arpa(path: &Path, card: &mut ModelCard) -> Result<()> {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         match line.trim().strip_prefix("ngram ").and_then(|sizes| sizes.split_once('=')) {
-            Some((_, size)) => sizes.push(size.trim().parse().context("an order's size is no number")?),
+            Some((_, size)) => sizes.push(size.trim().parse().context("the size of an order is not a number")?),
             None if !sizes.is_empty() => break,
             None => {}
         }
     }
     card.dim = Some(sizes.len() as u64);
-    card.words = Some(*sizes.first().context("its head names no n-grams: it has no lines as `ngram 1=1234`")?);
+    card.words = Some(*sizes.first().context("its header names no n-grams: it has no line such as `ngram 1=1234`")?);
     card.tools = vec![Tool::Following, Tool::Surprise];
     Ok(())
 }
@@ -206,7 +206,7 @@ fn sizes_of_vectors(path: &Path, card: &mut ModelCard) -> Result<()> {
 fn sizes_of_fasttext(path: &Path, card: &mut ModelCard) -> Result<()> {
     let mut start = Vec::new();
     File::open(path)?.take(HEAD).read_to_end(&mut start)?;
-    (card.dim, card.words, card.tokens) = sizes_within(&start).context("its dictionary is cut short")?;
+    (card.dim, card.words, card.tokens) = sizes_within(&start).context("the dictionary in it is cut short")?;
     Ok(())
 }
 

@@ -35,11 +35,14 @@ pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
         } else if !input.is_file() {
             fault("input", format!("there is no {}", input.display()));
         } else if value(args, "--until").is_some() && !has_times(args, input) {
-            fault("until", format!("only jsonl has times, {} has none", input.display()));
+            fault(
+                "until",
+                format!("{} has no times; --until needs jsonl, or the documents of a project", input.display()),
+            );
         }
     }
     match value(args, "--output").map(Path::new) {
-        Some(output) if output.exists() => fault("output", format!("{} is there already", output.display())),
+        Some(output) if output.exists() => fault("output", format!("{} exists already", output.display())),
         _ => {}
     }
     faults
@@ -96,5 +99,5 @@ fn run(args: &[String], ctx: &Ctx) -> Result<Vec<Report>> {
     }
     let mut summary = train::run(&asked, ctx)?;
     let stages = summary.fields.remove("stages").unwrap_or(Value::Array(Vec::new()));
-    serde_json::from_value(stages).context("what a training says at its end are reports")
+    serde_json::from_value(stages).context("the result of the training has no list of reports")
 }
