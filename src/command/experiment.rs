@@ -1,10 +1,11 @@
 //! `experiment`: truncation strategies compared, in the workbench or as a batch.
 
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
+use super::dictionary::Dictionary;
 use super::is_batch;
 use super::project::{Opened, batch_on};
 use super::workbench::open_ui;
@@ -71,36 +72,30 @@ fn experiments(opened: &Opened, name: Option<&str>, ctx: &Ctx) -> Result<(Vec<Re
     Ok((reports, findings, pages))
 }
 
-/// The laboratory as the workbench opens it; none where the configuration has no experiments.
-pub(super) fn laboratory(opened: &Opened) -> Option<Laboratory> {
+/// The functions of the page of experiments; none if the configuration has no experiments.
+pub(super) fn laboratory(opened: &Opened, dictionary: Arc<Dictionary>) -> Option<Laboratory> {
     if opened.config.experiment.is_empty() {
         return None;
     }
-    let [ran, found, filling, looked] = [(); 4].map(|()| opened.clone());
-    let words = OnceLock::new();
+    let [of_run, of_findings, of_grids, of_document] = [(); 4].map(|()| opened.clone());
     Some(Laboratory {
-        findings: Arc::new(move || {
-            Ok(pipeline::findings(&found.config, &pipeline::project(&found.config, &found.base)))
-        }),
-        grids: Arc::new(move || {
-            Ok(pipeline::grids(&filling.config, &pipeline::project(&filling.config, &filling.base)))
-        }),
+        findings: Arc::new(move || Ok(pipeline::findings(&of_findings.config, &of_findings.project()))),
+        grids: Arc::new(move || Ok(pipeline::grids(&of_grids.config, &of_grids.project()))),
         document: Arc::new(move |name, number| {
-            let segmenter =
-                || Segmenter::new(&looked.config.tokenizer, &looked.base).map_err(|error| format!("{error:#}"));
-            let words = words.get_or_init(segmenter).as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
-            let params = looked.config.experiment.iter().find(|params| params.name == name);
-            truncated(&looked, params.context("the configuration no longer has this experiment")?, number, words)
+            let opened = &of_document;
+            let words = dictionary.segmenter()?;
+            let params = opened.config.experiment.iter().find(|params| params.name == name);
+            truncated(opened, params.context("the configuration no longer has this experiment")?, number, words)
         }),
-        run: Arc::new(move |ctx: &Ctx| Ok(experiments(&ran.again()?, None, ctx)?.0)),
+        run: Arc::new(move |ctx: &Ctx| Ok(experiments(&of_run.again()?, None, ctx)?.0)),
     })
 }
 
-/// A document as the strategies of an experiment cut it. Tokens are words, or characters where strategies count these or a contextual
+/// A document as the strategies of an experiment cut it. Tokens are words, or characters if strategies count these or if a contextual
 /// model has tokens of its own.
 fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter) -> Result<Option<Truncated>> {
     let config = &opened.config;
-    let project = pipeline::project(config, &opened.base);
+    let project = opened.project();
     let found = pipeline::findings(config, &project).into_iter().find(|found| found.name == params.name);
     let Some(found) = found else { return Ok(None) };
     let Some(document) = pipeline::experiment_document(config, &project, params, number)? else { return Ok(None) };

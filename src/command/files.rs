@@ -134,7 +134,7 @@ fn tables_of(args: &Backtest) -> export::Params {
     }
 }
 
-/// Where tests of plain tables are noted.
+/// Folder of the ledger that notes tests of plain tables.
 fn ledger_of(args: &Backtest) -> Result<PathBuf> {
     if let Some(ledger) = &args.ledger {
         return Ok(ledger.clone());
@@ -144,7 +144,7 @@ fn ledger_of(args: &Backtest) -> Result<PathBuf> {
     Ok(project.ledger())
 }
 
-/// What stands beside the tables: the page, the event study, the verdicts.
+/// The files beside the tables: the page, the event study, the verdicts.
 fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> {
     let page = FactorPage {
         outcome: &result.outcome,

@@ -64,7 +64,7 @@ fn params(args: &Keywords, format: LineFormat) -> KeywordParams {
     params
 }
 
-/// How text is cut, and how rare words are where a file says so.
+/// The cut of the text, and the idf of words if a file gives it.
 fn cut_and_idf(args: &Keywords, format: LineFormat) -> Result<(CutSpec, Option<Idf>)> {
     ensure!(
         args.method == Method::Tfidf || (args.model.is_none() && args.idf.is_none()),

@@ -24,7 +24,7 @@ const NAME: usize = 28;
 
 /// A trial in the list.
 #[derive(Serialize)]
-struct Row {
+struct TrialRow {
     id: u64,
     when: String,
     kind: inkstone_lab::ledger::Kind,
@@ -41,9 +41,9 @@ struct Row {
     deleted: Option<String>,
 }
 
-/// What a list shows: the trials in the order in which they first ran, and what holds of them all.
-struct List {
-    rows: Vec<Row>,
+/// The trials in the order in which they first ran, and the statistics of all of them.
+struct TrialList {
+    rows: Vec<TrialRow>,
     totals: Looks,
 }
 
@@ -119,12 +119,12 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
     Ok(summary)
 }
 
-fn list(ledger: &Ledger) -> Result<List> {
+fn list(ledger: &Ledger) -> Result<TrialList> {
     let book = Book::of(ledger)?;
     let row = |trial: BookTrial| {
         let BookTrial { entry, runs, looks, .. } = trial;
         let details = entry.details.as_ref();
-        Row {
+        TrialRow {
             id: entry.number,
             when: entry.when.format("%Y-%m-%d %H:%M").to_string(),
             kind: entry.kind,
@@ -139,14 +139,14 @@ fn list(ledger: &Ledger) -> Result<List> {
             deleted: entry.deleted.as_ref().map(|deletion| deletion.reason.clone()),
         }
     };
-    Ok(List { rows: book.trials.into_iter().map(row).collect(), totals: book.totals })
+    Ok(TrialList { rows: book.trials.into_iter().map(row).collect(), totals: book.totals })
 }
 
-fn totals(of: &Looks) -> Value {
+fn totals(looks: &Looks) -> Value {
     json!({
-        "trials": of.trials, "independent": of.independent, "runs": of.runs, "deleted": of.deleted, "missing": of.missing,
-        "expected_best": of.expected_best, "overfitting": of.overfitting, "overfitting_trials": of.overfitting_trials,
-        "overfitting_slope": of.overfitting_slope, "overfitting_loss": of.overfitting_loss,
+        "trials": looks.trials, "independent": looks.independent, "runs": looks.runs, "deleted": looks.deleted, "missing": looks.missing,
+        "expected_best": looks.expected_best, "overfitting": looks.overfitting, "overfitting_trials": looks.overfitting_trials,
+        "overfitting_slope": looks.overfitting_slope, "overfitting_loss": looks.overfitting_loss,
     })
 }
 
@@ -161,7 +161,7 @@ fn shown(entry: &Entry) -> Result<Value> {
     Ok(shown)
 }
 
-fn table(list: &List) -> Vec<String> {
+fn table(list: &TrialList) -> Vec<String> {
     let line = |id: &str, when: &str, name: &str, numbers: [&str; 5]| {
         let numbers: String = numbers.iter().map(|text| right(text, 9)).collect();
         format!("{} {} {}{numbers}", right(id, 5), left(when, 16), left(name, NAME)).trim_end().to_owned()
@@ -183,21 +183,21 @@ fn table(list: &List) -> Vec<String> {
         ];
         lines.push(line(&row.id.to_string(), &row.when, &name, numbers.each_ref().map(String::as_str)));
     }
-    let of = &list.totals;
+    let totals = &list.totals;
     lines.push(String::new());
     lines.push(format!(
         "{} looks ({} ideas), {} runs, {} deleted, {} missing",
-        count(of.trials),
-        count(of.independent),
-        count(of.runs),
-        count(of.deleted),
-        count(of.missing)
+        count(totals.trials),
+        count(totals.independent),
+        count(totals.runs),
+        count(totals.deleted),
+        count(totals.missing)
     ));
     lines.push(format!(
         "best Sharpe ratio expected by luck {}; probability of overfitting {} (of {} trials)",
-        number(of.expected_best, 2),
-        number(of.overfitting, 3),
-        count(of.overfitting_trials)
+        number(totals.expected_best, 2),
+        number(totals.overfitting, 3),
+        count(totals.overfitting_trials)
     ));
     lines
 }

@@ -7,11 +7,13 @@
 mod boilerplate;
 mod capsule;
 mod demo;
+mod dictionary;
 mod doctor;
 mod experiment;
 mod files;
 mod first;
 mod keywords;
+mod lazy;
 mod ledger;
 mod man;
 mod models;
@@ -107,8 +109,8 @@ pub fn print_clap(message: &clap::Error) -> ExitCode {
     let code = u8::try_from(message.exit_code()).unwrap_or(2);
     // clap repeats an unknown flag as it was given, and it may hold control characters that terminals obey: the message is made again
     // of the flags as they may be shown.
-    let shown = std::env::args_os().map(|arg| width::shown(&arg.to_string_lossy()).into_owned());
-    let again = Cli::try_parse_from(shown).err();
+    let printable = std::env::args_os().map(|arg| width::shown(&arg.to_string_lossy()).into_owned());
+    let again = Cli::try_parse_from(printable).err();
     or_explain(match again.as_ref().unwrap_or(message).print() {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write"),
         _ => Ok(ExitCode::from(code)),

@@ -24,12 +24,12 @@ const BLOCK: usize = 1 << 20;
 /// Words that `sample --after` lists unless told otherwise.
 const LISTED: usize = 10;
 
-/// What `eval` measures where there is no model.
+/// The kind of `eval` that needs no model.
 const SUMMARIES: &str = "summaries";
 
 /// Measures a model, or summaries.
 pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
-    let of_summaries = args.kind.as_deref() == Some(SUMMARIES);
+    let is_of_summaries = args.kind.as_deref() == Some(SUMMARIES);
     let Some(path) = &args.model else {
         let way_out = "eval needs --model, and `eval summaries` needs --references";
         let references = args.references.as_deref().context(way_out)?;
@@ -40,7 +40,7 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
         );
         return summaries(args, references, ctx);
     };
-    ensure!(!of_summaries, "`eval summaries` compares two files, --input and --references, and takes no --model");
+    ensure!(!is_of_summaries, "`eval summaries` compares two files, --input and --references, and takes no --model");
     let contextual = Contextual { examination: args.task, against: args.against.clone(), ..args.onnx.contextual() };
     if args.task == Some(Examination::FillMask) && is_onnx(path) {
         return fill_masks(args, path, &contextual, ctx);
@@ -65,7 +65,7 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
 
 /// Measures what was written by its references.
 fn summaries(args: &Eval, references: &Path, ctx: &Ctx) -> Result<Summary> {
-    let lines = |path: &Path| Lines::open(path, args.format.or_else(|| LineFormat::by_name(path)).unwrap_or_default());
+    let lines = |path: &Path| Lines::open(path, format_of(args.format, Some(path)));
     let (written, wanted) = (lines(&args.input)?, lines(references)?);
     let tokens = args.tokens.unwrap_or_default();
     let (figures, report) = staged(ctx, "eval", || plain::evaluate_summaries(written, wanted, tokens, ctx))?;
@@ -77,8 +77,7 @@ fn summaries(args: &Eval, references: &Path, ctx: &Ctx) -> Result<Summary> {
 
 /// Shows what a masked language model, which need give nothing else, puts behind its masks.
 fn fill_masks(args: &Eval, path: &Path, contextual: &Contextual, ctx: &Ctx) -> Result<Summary> {
-    let format = args.format.or_else(|| LineFormat::by_name(&args.input)).unwrap_or_default();
-    let mut lines = Lines::open(&args.input, format)?;
+    let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
     let (figures, report) = staged(ctx, "eval", || plain::onnx::fill_masks(path, contextual, &mut lines, ctx))?;
     let mut summary = Summary::default();
     summary.set("model", "onnx");
@@ -157,8 +156,7 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
     let tokenizer = args.tokenizer.clone().unwrap_or_default();
     let params = OnnxParams { model: args.model.clone(), tokenizer, ..OnnxParams::default() };
     let mut generator = Generator::open(&params, args.truncation, args.search(), &opening)?;
-    let format = args.format.or_else(|| LineFormat::by_name(&args.input)).unwrap_or_default();
-    let mut lines = Lines::open(&args.input, format)?;
+    let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
     let write = || Ok(((), plain::onnx::generate(&mut generator, &mut lines, &args.output, ctx)?));
     let ((), report) = staged(ctx, "generate", write)?;
     let mut summary = Summary::default();
@@ -271,8 +269,13 @@ fn opened(
     if !is_onnx(path) {
         return plain::open_model(path, given, input, Path::new(""), ctx);
     }
-    let format = given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default();
+    let format = format_of(given, input);
     Ok((Box::new(FittedOnnx::open(path, contextual, format, ctx)?), format))
+}
+
+/// The format that was given, or else that of the input's ending.
+fn format_of(given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
+    given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default()
 }
 
 /// The beginning of every summary: which model, and what it had seen.

@@ -19,6 +19,7 @@ use inkstone_base::lock::Lock;
 use inkstone_base::shell::quoted;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::lint::{Standing, Verdict};
+use inkstone_tables::project::Project;
 use inkstone_tui::Start;
 
 /// Puts flags of the command line over a configuration.
@@ -87,14 +88,24 @@ impl Opened {
         Ok(Opened { config, ..self.clone() })
     }
 
-    /// Holds the project's lock for as long as this command writes.
+    pub(super) fn project(&self) -> Project {
+        pipeline::project(&self.config, &self.base)
+    }
+
+    /// Reads the file again and runs the stages up to `last`.
+    pub(super) fn run_again(&self, last: Stage, ctx: &Ctx) -> Result<Vec<Report>> {
+        let now = self.again()?;
+        pipeline::run(&now.config, &now.base, last, ctx)
+    }
+
+    /// Holds the lock of the project for as long as this command writes.
     pub(super) fn writing(&self, command: &str) -> Result<Lock> {
-        pipeline::project(&self.config, &self.base).lock_for(command)
+        self.project().lock_for(command)
     }
 
     /// Fails where a folder that the stages up to `last` write into cannot be written: now, and not after hours of work.
     pub(super) fn ensure_writable(&self, last: Stage) -> Result<()> {
-        let project = pipeline::project(&self.config, &self.base);
+        let project = self.project();
         let mut folders = vec![project.dir().to_owned()];
         if last >= Stage::Extract {
             folders.push(project.store());
@@ -119,11 +130,12 @@ impl Opened {
 
 /// Fails where nothing can be written in a folder, or where it cannot be made.
 fn ensure_writable(folder: &Path) -> Result<()> {
-    let named = |folder: &Path| !folder.as_os_str().is_empty();
-    let there = folder.ancestors().find(|folder| named(folder) && folder.exists()).unwrap_or(Path::new("."));
+    let is_named = |folder: &Path| !folder.as_os_str().is_empty();
+    let nearest = folder.ancestors().find(|folder| is_named(folder) && folder.exists()).unwrap_or(Path::new("."));
     // A file without a name: nothing is left of it.
-    let written = tempfile::tempfile_in(there);
-    written.map(drop).with_context(|| format!("cannot write in {}: nothing was run", folder.display()))
+    tempfile::tempfile_in(nearest)
+        .map(drop)
+        .with_context(|| format!("cannot write in {}: nothing was run", folder.display()))
 }
 
 /// Opens the workbench without starting anything.
@@ -171,10 +183,7 @@ fn front(name: &str, opened: Result<Opened>, last: Stage, global: &Global) -> Re
     if !is_batch(global) {
         let opened = opened?;
         let run = opened.clone();
-        let runner = Arc::new(move |ctx: &Ctx| {
-            let run = run.again()?;
-            pipeline::run(&run.config, &run.base, last, ctx)
-        });
+        let runner = Arc::new(move |ctx: &Ctx| run.run_again(last, ctx));
         return open_ui(&opened, Start::Run, global, Some(runner));
     }
     Ok(batch_on(name, opened, |opened, ctx| {

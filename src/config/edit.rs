@@ -15,8 +15,8 @@ use inkstone_corpus::ingest::{Format, Source};
 /// Marks a line of the template that is an example: it has no effect.
 const EXAMPLE: &str = "#: ";
 
-/// A key, and which of the tables of that name.
-type Step<'p> = (&'p str, Option<usize>);
+/// A key of a path, and the number of the table among those of that name.
+type PathStep<'p> = (&'p str, Option<usize>);
 
 /// Puts `value`, a TOML value, at `path`. Tables on the way are made.
 pub fn set(text: &str, path: &str, value: &str) -> Result<String> {
@@ -120,14 +120,14 @@ pub struct Written<'t> {
 }
 
 impl<'t> Written<'t> {
-    /// Reads a text; fails where it is no TOML.
+    /// Reads a text; fails if it is not TOML.
     pub fn read(text: &'t str) -> Result<Written<'t>> {
         let document = Document::parse(text)
             .map_err(|error: toml_edit::TomlError| anyhow::anyhow!("this is not TOML: {error}"))?;
         Ok(Written { text, document })
     }
 
-    /// The value at `path`; none where there is none.
+    /// The value at `path`, if there is one.
     pub fn get(&self, path: &str) -> Option<&'t str> {
         self.text.get(self.span(path).ok().flatten()?)
     }
@@ -193,7 +193,7 @@ pub fn source_block(source: &Source) -> String {
     block
 }
 
-/// How a choice is written in the configuration.
+/// The name of a choice in the configuration.
 fn plain(choice: &impl serde::Serialize) -> String {
     serde_json::to_value(choice).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
 }
@@ -208,7 +208,7 @@ fn checked(text: String) -> Result<String> {
     Ok(text)
 }
 
-fn steps(path: &str) -> Result<Vec<Step<'_>>> {
+fn steps(path: &str) -> Result<Vec<PathStep<'_>>> {
     let step = |step: &'_ str| -> Option<(usize, Option<usize>)> {
         let end = step.find('[').unwrap_or(step.len());
         let number = match &step[end..] {

@@ -1,4 +1,4 @@
-//! What a configuration must mean to make sense, beyond the types of its keys.
+//! Checks of the values of a configuration, beyond the types of its keys.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path};
@@ -9,8 +9,8 @@ use inkstone_base::disk;
 use inkstone_features::extract::Model;
 use inkstone_lab::factor::check_feature_name;
 
-/// Why a factor cannot be made of this feature and column.
-fn of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {
+/// The reason why no factor can be made of this feature and column; none if one can.
+fn refusal_of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {
     let Some(feature) = config.feature.iter().find(|f| f.name == name) else {
         let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
         return Some(format!("there is no feature {name:?}; there are: {}", known.join(", ")));
@@ -106,7 +106,8 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
             let at = || {
                 format!("factor[{i}].{}", if *expression == factor.expression { "expression" } else { "neutralise" })
             };
-            let wrong = expression.features().into_iter().filter_map(|(name, column)| of_feature(config, name, column));
+            let wrong =
+                expression.features().into_iter().filter_map(|(name, column)| refusal_of_feature(config, name, column));
             let earlier: Vec<&str> = config.factor[..i].iter().map(|f| f.name.as_str()).collect();
             let unknown = expression.factors().into_iter().filter(|name| !earlier.contains(name)).map(|name| {
                 let known = if earlier.is_empty() { "none".to_owned() } else { earlier.join(", ") };

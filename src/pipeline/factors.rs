@@ -147,7 +147,7 @@ fn provenance(config: &Config, project: &Project, tested: &[Key], state: &State,
     })
 }
 
-/// Where the contextual models of a project ran, by feature.
+/// The devices that the contextual models of a project ran on, by stage.
 fn ran(project: &Project) -> BTreeMap<String, serde_json::Value> {
     let device = |report: Report| Some((report.stage, report.facts.get("ran")?.clone()));
     last_reports(project).into_iter().filter_map(device).collect()

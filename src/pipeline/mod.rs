@@ -51,7 +51,7 @@ pub use stage::{Stage, StageId, derived_from};
 use state::{PlannedStage, State};
 pub use trace::Tracer;
 
-/// When a factor's value counts as known, in words; stands in every manifest.
+/// The rule for the known-at time of a factor value, in words; a part of every manifest.
 const KNOWN_AT: &str = "the latest publication among the documents that entered the value, and the last data of any model \
                         that was fitted; a value is used only if it was known strictly before its return begins";
 
@@ -95,7 +95,7 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
     Ok(run.reports)
 }
 
-/// Fails where a folder that the stages up to `last` write is somebody else's: now, and not after hours of work.
+/// Fails if a folder that the stages up to `last` write belongs to somebody else: now, and not after hours of work.
 fn check_folders(config: &Config, base: &Path, last: Stage) -> Result<()> {
     disk::is_ours(project(config, base).dir(), Room::Project)?;
     if last >= Stage::Export && !config.factor.is_empty() {
@@ -127,13 +127,13 @@ pub fn project(config: &Config, base: &Path) -> Project {
     Project::new(base.join(&config.project.dir))
 }
 
-/// The reports of a project's stages, as they last ran; none where nothing can be read of them.
+/// The reports of a project's stages when they last ran; none if the state cannot be read.
 pub fn last_reports(project: &Project) -> Vec<Report> {
     State::read(project).map(State::reports).unwrap_or_default()
 }
 
-/// The feature sets that a project's finished stages and experiments refer to. Fails where that is not known, as what nobody refers to
-/// may be removed.
+/// The feature sets that a project's finished stages and experiments refer to. Fails if that is not known, since all others may be
+/// removed.
 pub fn feature_sets(config: &Config, project: &Project) -> Result<BTreeSet<Key>> {
     let cells = findings(config, project).into_iter().flat_map(|findings| findings.cells);
     let state = State::read(project)?;
@@ -143,7 +143,7 @@ pub fn feature_sets(config: &Config, project: &Project) -> Result<BTreeSet<Key>>
     Ok(state.all_made().into_iter().chain(cells.filter_map(|cell| cell.set)).collect())
 }
 
-/// The set that a project's feature of this name made last; none where it has not run.
+/// The set that the last run made of a feature; none if it has not run.
 pub fn feature_set(project: &Project, feature: &str) -> Option<Key> {
     State::read(project).ok()?.made(&StageId::Extract(feature.to_owned()))
 }
@@ -164,7 +164,7 @@ struct Run<'a> {
     /// Documents of the corpus; known once it is cleaned.
     documents: Option<u64>,
     corpus: Key,
-    /// What the sentences of the corpus depend on; `None` while nothing needs them.
+    /// Key of the structure stage; `None` if nothing needs it.
     structure: Option<Key>,
     prices: Key,
     market: Option<Market>,

@@ -40,7 +40,7 @@ pub struct FactorResult {
     pub events: Option<EventStudy>,
     /// The verdicts of the linter; empty until it ran.
     pub verdicts: Vec<Verdict>,
-    /// What the ledger says of its backtest: the number of trials, and the Sharpe ratio deflated by it.
+    /// The statistics of its backtest in the ledger: the number of trials, and the deflated Sharpe ratio.
     pub looks: Option<Looks>,
 }
 

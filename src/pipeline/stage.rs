@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Report;
 
-/// What stands between the name of a configured feature and what was changed of it: `tone · masked`. No configured name contains it.
+/// Separator between the name of a configured feature and the change that was made to it: `tone · masked`. No configured name has it.
 const CHANGED: &str = " · ";
 
 /// The stages that a run can stop after, in order.

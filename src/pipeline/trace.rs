@@ -42,7 +42,7 @@ pub struct Tracer {
 
 /// The tables of a project that one factor needs.
 struct TracedFactor {
-    stamps: Vec<Stamp>,
+    file_times: Vec<FileTime>,
     factor: Factor,
     plan: Plan,
     signals: Vec<Signal>,
@@ -53,8 +53,8 @@ struct TracedFactor {
     starts: Vec<u32>,
 }
 
-/// A file and when it was written; no time where it is not there.
-type Stamp = (PathBuf, Option<SystemTime>);
+/// A file and the time of its last change; no time if it does not exist.
+type FileTime = (PathBuf, Option<SystemTime>);
 
 impl Tracer {
     /// Looks behind the factors of a configuration, whose paths are relative to `base`.
@@ -85,7 +85,7 @@ impl Tracer {
         let mut names: Vec<(TracedName, Option<u32>)> = Vec::new();
         for name in &found.names {
             let code = name.code;
-            let traced = plan.trace(&opened.of_code(code), market, t, code);
+            let traced = plan.trace(&opened.signals_of(code), market, t, code);
             let shares: Vec<_> = traced.iter().filter(|r| !r.control).flat_map(|r| &r.shares).collect();
             let documents: BTreeMap<u32, bool> = shares.iter().map(|share| (share.document, share.first)).collect();
             let largest = shares.iter().filter(|s| !s.contribution.is_nan());
@@ -172,7 +172,7 @@ impl Tracer {
         let opened = self.open(factor)?;
         let TracedFactor { market, plan, .. } = &*opened;
         let (t, i) = (opened.date(date)?, opened.code(code)?);
-        let traced = plan.trace(&opened.of_code(i), market, t, i);
+        let traced = plan.trace(&opened.signals_of(i), market, t, i);
         let wanted: BTreeSet<u32> = traced.iter().flat_map(|r| &r.shares).map(|share| share.document).collect();
         let known = self.documents_of(&opened, &wanted, ctx)?;
         let cell = |reading: inkstone_lab::factor::ReadingTrace| -> Result<TracedCell> {
@@ -323,9 +323,11 @@ impl Tracer {
         let params = params.with_context(|| format!("there is no factor {name:?}; there are: {}", known.join(", ")))?;
         let project = &self.project;
         let files = [project.prices(), project.securities(), project.factor(name), project.signals(name)];
-        let stamps: Vec<Stamp> = files.into_iter().chain(project.clean().files()?).map(stamp).collect();
+        let file_times: Vec<FileTime> = files.into_iter().chain(project.clean().files()?).map(file_time).collect();
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(opened) = read.as_ref().filter(|opened| opened.stamps == stamps && opened.factor.name == name) {
+        if let Some(opened) =
+            read.as_ref().filter(|opened| opened.file_times == file_times && opened.factor.name == name)
+        {
             return Ok(opened.clone());
         }
         *read = None;
@@ -343,7 +345,7 @@ impl Tracer {
             market,
             securities,
             starts: starts(&project.clean())?,
-            stamps,
+            file_times,
         });
         *read = Some(opened.clone());
         Ok(opened)
@@ -393,7 +395,7 @@ impl TracedFactor {
     }
 
     /// The signals of a code.
-    fn of_code(&self, code: usize) -> Vec<Signal> {
+    fn signals_of(&self, code: usize) -> Vec<Signal> {
         let begin = self.signals.partition_point(|signal| (signal.code as usize) < code);
         self.signals[begin..].iter().take_while(|signal| signal.code as usize == code).copied().collect()
     }
@@ -411,7 +413,7 @@ fn by_code(mut signals: Vec<Signal>) -> Vec<Signal> {
     signals
 }
 
-fn stamp(path: PathBuf) -> Stamp {
+fn file_time(path: PathBuf) -> FileTime {
     let written = path.metadata().and_then(|meta| meta.modified()).ok();
     (path, written)
 }

@@ -1,4 +1,4 @@
-//! What the forms work with: the configuration as a text, with what the template says of its keys, and the first rows of a file.
+//! The functions of the forms: the configuration as a text, with the sentences of the template on its keys, and the first rows of a file.
 
 #[cfg(test)]
 mod screens;
@@ -38,7 +38,7 @@ pub(crate) fn bench(file: &Path) -> FormBench {
     }
 }
 
-/// The file as it is; where there is none, the template under the name of the folder.
+/// The file as it is; if there is none, the template with the name of the folder.
 fn read(file: &Path, settings: &[outline::Setting]) -> Result<Sheet> {
     match std::fs::read_to_string(file) {
         Ok(text) => {
@@ -65,8 +65,9 @@ fn changed(sheet: &Sheet, change: &Change) -> Result<String> {
         Change::Set(path, value) => edit::set(text, path, value),
         Change::Unset(path) => edit::unset(text, path),
         Change::Example(section) => {
-            let of = |group: &&Group| group.path.starts_with(&format!("{section}["));
-            let taken: Vec<String> = sheet.groups.iter().filter(of).filter_map(|group| group.name.clone()).collect();
+            let in_section = |group: &&Group| group.path.starts_with(&format!("{section}["));
+            let taken: Vec<String> =
+                sheet.groups.iter().filter(in_section).filter_map(|group| group.name.clone()).collect();
             let block = outline::example(section, &taken);
             edit::add(text, section, &block.with_context(|| format!("there can be only one [{section}]"))?)
         }
@@ -75,7 +76,7 @@ fn changed(sheet: &Sheet, change: &Change) -> Result<String> {
     }
 }
 
-/// Writes the text, unless the file is other than it was when it was read.
+/// Writes the text, unless the file has changed since it was read.
 fn save(file: &Path, sheet: &Sheet, settings: &[outline::Setting]) -> Result<Sheet> {
     let now = match std::fs::read(file) {
         Ok(bytes) => Some(Key::of(&bytes)),
@@ -160,10 +161,12 @@ fn group(
 /// The sentences of a key, in Chinese and English, with the bounds of its number.
 fn bounded(setting: &outline::Setting) -> [String; 2] {
     let bound = bounds::of(&format!("{}.{}", setting.section, setting.key));
-    [&setting.chinese, &setting.english].map(|said| match bound {
-        // Without a Chinese sentence the English one stands.
-        Some(bound) if !said.is_empty() || setting.english.is_empty() => format!("{said} [{bound}]").trim().to_owned(),
-        _ => said.clone(),
+    [&setting.chinese, &setting.english].map(|sentence| match bound {
+        // If there is no Chinese sentence, the form shows the English one.
+        Some(bound) if !sentence.is_empty() || setting.english.is_empty() => {
+            format!("{sentence} [{bound}]").trim().to_owned()
+        }
+        _ => sentence.clone(),
     })
 }
 

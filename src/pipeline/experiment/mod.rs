@@ -80,7 +80,7 @@ pub fn findings(config: &Config, project: &inkstone_tables::project::Project) ->
     config.experiment.iter().filter_map(read).collect()
 }
 
-/// How far the experiments of a configuration have come; those that never ran are left out, and so is what cannot be read.
+/// Progress of the experiments of a configuration. An experiment that never ran, or whose file cannot be read, is left out.
 pub fn grids(config: &Config, project: &inkstone_tables::project::Project) -> Vec<Grid> {
     let read = |params: &Params| Grid::read(&project.experiment(&params.name)).ok().flatten();
     config.experiment.iter().filter_map(read).collect()

@@ -24,8 +24,8 @@ const HEAD: u64 = 1 << 12;
 /// Parameters that a card lists at the most.
 const LISTED: usize = 40;
 
-/// What can be asked of word vectors.
-const OF_WORDS: [Tool; 3] = [Tool::Nearest, Tool::Analogy, Tool::Plane];
+/// Questions to word vectors.
+const WORD_TOOLS: [Tool; 3] = [Tool::Nearest, Tool::Analogy, Tool::Plane];
 
 /// The models beside a configuration, in `models` below it and in that of the project's artefacts, by their names.
 pub(super) fn list(base: &Path, kept: &Path, ctx: &Ctx) -> Result<Vec<ModelCard>> {
@@ -43,7 +43,7 @@ pub(super) fn list(base: &Path, kept: &Path, ctx: &Ctx) -> Result<Vec<ModelCard>
     Ok(cards)
 }
 
-/// What a file says of itself; none where it is no model.
+/// The card of a file; none if it is not a model.
 fn card(path: &Path, base: &Path) -> Option<ModelCard> {
     let mut start = Vec::new();
     File::open(path).ok()?.take(MAGIC.len() as u64).read_to_end(&mut start).ok()?;
@@ -59,12 +59,12 @@ fn card(path: &Path, base: &Path) -> Option<ModelCard> {
         "arpa" => arpa(path, &mut card),
         "bin" | "ftz" if is_fasttext(path).unwrap_or_default() => {
             card.kind = "fasttext".to_owned();
-            card.tools = OF_WORDS.to_vec();
+            card.tools = WORD_TOOLS.to_vec();
             sizes_of_fasttext(path, &mut card)
         }
         "vec" | "bin" if is_vectors(path).unwrap_or_default() => {
             card.kind = "vectors".to_owned();
-            card.tools = OF_WORDS.to_vec();
+            card.tools = WORD_TOOLS.to_vec();
             sizes_of_vectors(path, &mut card)
         }
         _ => return None,
@@ -96,12 +96,12 @@ fn ours(path: &Path, card: &mut ModelCard) -> Result<()> {
     match header.kind.as_str() {
         WordVectors::KIND => {
             (card.dim, card.words, card.tokens) = (params["dim"].as_u64(), strings("words"), counted());
-            card.tools = OF_WORDS.to_vec();
+            card.tools = WORD_TOOLS.to_vec();
         }
         FastText::KIND => {
             let sizes = sizes_within(file.bytes("model")?);
             (card.dim, card.words, card.tokens) = sizes.context("the dictionary in it is cut short")?;
-            card.tools = OF_WORDS.to_vec();
+            card.tools = WORD_TOOLS.to_vec();
         }
         LanguageModel::KIND => {
             let sizes = params["ngrams"].as_array().map_or(&[][..], Vec::as_slice);
@@ -110,7 +110,7 @@ fn ours(path: &Path, card: &mut ModelCard) -> Result<()> {
         }
         Lsa::KIND => {
             (card.dim, card.words) = (params["svd"]["dim"].as_u64(), strings("terms"));
-            card.tools = OF_WORDS.to_vec();
+            card.tools = WORD_TOOLS.to_vec();
         }
         Vectorizer::KIND => {
             card.words = strings("terms");
@@ -118,15 +118,15 @@ fn ours(path: &Path, card: &mut ModelCard) -> Result<()> {
             card.kind = read.map_or(card.kind.clone(), |params| params.name().to_owned());
         }
         "doc2vec" => {
-            let of = &params["training"];
-            (card.dim, card.words, card.tokens) = (of["dim"].as_u64(), strings("words"), counted());
-            card.tools = OF_WORDS.to_vec();
+            let training = &params["training"];
+            (card.dim, card.words, card.tokens) = (training["dim"].as_u64(), strings("words"), counted());
+            card.tools = WORD_TOOLS.to_vec();
         }
         kind if LanguageKind::of_file(kind).is_some() => {
             let network = &params["network"];
             let dim = if kind == "rnnlm" { &network["hidden"] } else { &network["dim"] };
             (card.dim, card.words) = (dim.as_u64(), strings("words"));
-            card.tools = OF_WORDS.into_iter().chain([Tool::Surprise]).collect();
+            card.tools = WORD_TOOLS.into_iter().chain([Tool::Surprise]).collect();
         }
         _ => {}
     }
@@ -167,8 +167,8 @@ fn losses(params: &Value) -> Option<Vec<f64>> {
     let own = ["losses", "loss"].iter().find_map(|name| fields.get(*name)?.as_array());
     let passes = || fields.get("epochs")?.as_array();
     let number = |value: &Value| value.as_f64().or_else(|| value["loss"].as_f64());
-    let found = own.or_else(passes).map(|values| values.iter().filter_map(number).collect::<Vec<f64>>());
-    found.filter(|losses| !losses.is_empty()).or_else(|| fields.values().find_map(losses))
+    let losses_here = own.or_else(passes).map(|values| values.iter().filter_map(number).collect::<Vec<f64>>());
+    losses_here.filter(|losses| !losses.is_empty()).or_else(|| fields.values().find_map(losses))
 }
 
 /// The head of an ARPA file: `ngram 1=1234`, a line an order.

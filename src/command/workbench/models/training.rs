@@ -17,8 +17,8 @@ use inkstone_features::plain::LineFormat;
 use inkstone_tables::corpus::Parts;
 use inkstone_tui::{ArgumentFault, Runner};
 
-/// What is wrong with the arguments of a training: those that the command line would refuse, files that are not there, and a
-/// model that would be written over.
+/// The faults in the arguments of a training: arguments that the command line would refuse, files that do not exist, and a
+/// model that would be overwritten.
 pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
     let mut faults = Vec::new();
     if let Err(error) = read(args) {
@@ -48,13 +48,13 @@ pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
     faults
 }
 
-/// Whether the lines of a file can have times.
+/// True if the lines of a file can have times.
 fn has_times(args: &[String], input: &Path) -> bool {
-    let said = value(args, "--format").and_then(|name| LineFormat::from_str(name, true).ok());
-    said.or_else(|| LineFormat::by_name(input)) == Some(LineFormat::Jsonl)
+    let given = value(args, "--format").and_then(|name| LineFormat::from_str(name, true).ok());
+    given.or_else(|| LineFormat::by_name(input)) == Some(LineFormat::Jsonl)
 }
 
-/// What comes after a flag.
+/// The argument after a flag.
 fn value<'a>(args: &'a [String], flag: &str) -> Option<&'a str> {
     let at = args.iter().position(|arg| arg == flag)?;
     args.get(at + 1).map(String::as_str)
@@ -68,7 +68,7 @@ fn read(args: &[String]) -> Result<Train, clap::Error> {
     }
 }
 
-/// What clap says, without its hints of usage.
+/// The message of clap, without its hints on usage.
 fn refused(error: &clap::Error) -> ArgumentFault {
     let flag = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(named)) => named.split_whitespace().next().unwrap_or_default(),
