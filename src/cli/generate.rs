@@ -52,7 +52,6 @@ pub struct Generate {
     /// Part of a text that is read, in tokens of the model.
     #[arg(long, value_name = "SPEC", default_value = "none")]
     pub truncation: Truncation,
-    /// Where it runs.
     #[command(flatten)]
     pub place: Place,
 }

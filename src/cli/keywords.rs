@@ -11,7 +11,6 @@ use inkstone_features::plain::keywords::Method;
 /// Flags of `keywords`.
 #[derive(Debug, Args)]
 pub struct Keywords {
-    /// The documents.
     #[command(flatten)]
     pub corpus: Corpus,
     /// File to write: one line per document (.jsonl), or one row per keyword and per sentence (.csv).
@@ -48,7 +47,6 @@ pub struct Keywords {
     /// For textrank and sentences: share of a score that comes from neighbours.
     #[arg(long, value_name = "SHARE", default_value_t = 0.85, value_parser = flag::<f64>("--share"))]
     pub damping: f64,
-    /// Texts in a .csv.
     #[command(flatten)]
     pub csv: CsvText,
     /// Add to each keyword the numbers behind its score.

@@ -42,7 +42,6 @@ pub struct Cli {
     /// The command; without one the workbench opens on ./workbench.toml.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Flags that every command takes.
     #[command(flatten)]
     pub global: Global,
 }

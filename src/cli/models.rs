@@ -22,7 +22,6 @@ pub struct Reading {
     /// trained.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
-    /// For contextual models.
     #[command(flatten)]
     pub onnx: Onnx,
 }
@@ -48,7 +47,6 @@ pub struct Eval {
     /// For summaries: what counts as a token (default: char).
     #[arg(long, value_name = "WHAT", requires = "references")]
     pub tokens: Option<SummaryTokens>,
-    /// For contextual models.
     #[command(flatten)]
     pub onnx: Onnx,
     /// Evaluate word vectors: --input is a file of human judgements of words instead of documents.
@@ -66,7 +64,6 @@ pub struct Eval {
     /// File of the table of --per; its ending sets the format: .parquet or .csv.
     #[arg(short, long, value_name = "FILE", requires = "per")]
     pub output: Option<PathBuf>,
-    /// Texts in a .csv.
     #[command(flatten)]
     pub csv: CsvText,
 }
@@ -74,13 +71,11 @@ pub struct Eval {
 /// Flags of `embed`.
 #[derive(Debug, Args)]
 pub struct Embed {
-    /// Model and documents.
     #[command(flatten)]
     pub reading: Reading,
     /// File of the rows; its ending sets the format: .npz, .npy, .parquet or .csv.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Texts in a .csv.
     #[command(flatten)]
     pub csv: CsvText,
 }
@@ -109,7 +104,6 @@ pub struct Explain {
     /// For contextual models: the unit that is removed to see how the score changes.
     #[arg(long, value_name = "UNIT", default_value = "sentence")]
     pub unit: Unit,
-    /// For contextual models.
     #[command(flatten)]
     pub onnx: Onnx,
     /// Show the N tokens with the largest contributions, and the sum of the rest; 0 shows all.
@@ -169,7 +163,6 @@ pub struct Nearest {
     /// Format of the lines: tokens, text or jsonl.
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<LineFormat>,
-    /// For contextual models.
     #[command(flatten)]
     pub onnx: Onnx,
     /// Number of neighbours.
@@ -189,7 +182,6 @@ pub struct Shift {
     /// File of the table: word, model, time, count, and distance moved.
     #[arg(short, long, value_name = "FILE.csv")]
     pub output: PathBuf,
-    /// Texts in a .csv.
     #[command(flatten)]
     pub csv: CsvText,
 }
@@ -221,7 +213,6 @@ pub struct Projection {
     /// A picture (.svg), or a table of word, group, x and y (.csv, .parquet).
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Texts in a .csv.
     #[command(flatten)]
     pub csv: CsvText,
 }

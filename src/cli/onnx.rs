@@ -48,7 +48,6 @@ pub struct Onnx {
     /// Most tokens of a batch, padding included; 0: 2048 on a CPU, 32768 on a CUDA device.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "N", default_value_t = 0)]
     pub batch_tokens: usize,
-    /// Where it runs.
     #[command(flatten)]
     pub place: Place,
 }

@@ -9,7 +9,6 @@ use super::Project;
 /// Draws a page of the workbench without a terminal.
 #[derive(Debug, Args)]
 pub struct Picture {
-    /// The project.
     #[command(flatten)]
     pub project: Project,
     /// Keys to press before the page is drawn: characters, and other keys by name, as in `7<enter><down>`.

@@ -33,7 +33,6 @@ pub struct Demo {
 /// Flags of `run`.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// The project.
     #[command(flatten)]
     pub project: Project,
     /// Stop after this stage.
@@ -44,7 +43,6 @@ pub struct Run {
 /// Flags of `boilerplate`.
 #[derive(Debug, Args)]
 pub struct Boilerplate {
-    /// The project.
     #[command(flatten)]
     pub project: Project,
     /// List only the boilerplate of this publisher; - lists what several publishers share.
@@ -61,7 +59,6 @@ pub struct Boilerplate {
 /// Flags of `backtest`.
 #[derive(Clone, Debug, Args)]
 pub struct Backtest {
-    /// The project (without --factor).
     #[command(flatten)]
     pub project: Project,
     /// A factor table (Parquet or CSV: date, code, value[, known_at]) to test without a project.
@@ -141,7 +138,6 @@ pub struct Backtest {
 /// Flags of `experiment`.
 #[derive(Debug, Args)]
 pub struct Experiment {
-    /// The project.
     #[command(flatten)]
     pub project: Project,
     /// The experiment to run; without this flag, all experiments of the configuration.
@@ -155,7 +151,6 @@ pub struct Experiment {
 /// Flags of `drift`.
 #[derive(Debug, Args)]
 pub struct Drift {
-    /// The project.
     #[command(flatten)]
     pub project: Project,
     /// The feature, which must have model = "onnx".

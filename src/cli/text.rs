@@ -19,7 +19,6 @@ pub struct Tokenizer {
     /// Unit: characters or jieba words.
     #[arg(help_heading = CUTTING, long, default_value = "jieba")]
     pub mode: Mode,
-    /// How words are found and which are left out.
     #[command(flatten)]
     pub words: WordCut,
 }
@@ -62,7 +61,6 @@ pub struct Corpus {
     /// ones. It needs documents with times: jsonl, or the documents of a project.
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub until: Option<NaiveDateTime>,
-    /// How text is cut.
     #[command(flatten)]
     pub tokenizer: Tokenizer,
 }
@@ -91,7 +89,6 @@ pub struct Tokenize {
     /// For the mode wordpiece: tokenizer.json, vocab.txt, a SentencePiece model, or the folder of an export that holds one.
     #[arg(help_heading = CUTTING, long, value_name = "FILE", required_if_eq("mode", "wordpiece"))]
     pub tokenizer: Option<PathBuf>,
-    /// How words are found and which are left out.
     #[command(flatten)]
     pub words: WordCut,
     /// Keep a part of each line: head:512, tail:512, head+tail:128+382.

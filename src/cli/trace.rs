@@ -8,7 +8,6 @@ use clap::Args;
 pub struct Trace {
     /// Name of the factor.
     pub factor: String,
-    /// The project.
     #[command(flatten)]
     pub project: super::Project,
     /// The date of the value (2024-03-15).

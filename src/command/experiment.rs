@@ -84,8 +84,7 @@ pub(super) fn laboratory(opened: &Opened, dictionary: Arc<Dictionary>) -> Option
         document: Arc::new(move |name, number| {
             let opened = &of_document;
             let words = dictionary.segmenter()?;
-            let params = opened.config.experiment.iter().find(|params| params.name == name);
-            truncated(opened, params.context("the configuration no longer has this experiment")?, number, words)
+            truncated(opened, opened.config.find_experiment(name)?, number, words)
         }),
         run: Arc::new(move |ctx: &Ctx| Ok(experiments(&of_run.again()?, None, ctx)?.0)),
     })
@@ -105,9 +104,8 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
     };
     let mut strategies = Vec::with_capacity(found.cells.len());
     for (number, cell) in found.cells.iter().enumerate() {
-        let feature = config.feature.iter().find(|feature| feature.name == cell.feature);
-        let strategy = match feature.map(|feature| feature.model) {
-            Some(Model::Onnx) => cell.strategy.in_characters(),
+        let strategy = match config.find_feature(&cell.feature).map(|feature| feature.model) {
+            Ok(Model::Onnx) => cell.strategy.in_characters(),
             _ => cell.strategy.clone(),
         };
         let (layout, views, tokens) = document.document.views(&strategy, words);

@@ -220,6 +220,18 @@ impl Config {
         }
     }
 
+    pub fn find_feature(&self, name: &str) -> Result<&Feature> {
+        find("feature", &self.feature, name, |feature| &feature.name)
+    }
+
+    pub fn find_factor(&self, name: &str) -> Result<&factor::Params> {
+        find("factor", &self.factor, name, |factor| &factor.name)
+    }
+
+    pub fn find_experiment(&self, name: &str) -> Result<&experiment::Params> {
+        find("experiment", &self.experiment, name, |experiment| &experiment.name)
+    }
+
     /// Reads the valid settings; the checker collects the problems of the others.
     fn checked(checker: &mut Checker<'_>) -> Config {
         let config = Config {
@@ -248,6 +260,14 @@ impl Config {
         }
         config
     }
+}
+
+/// The item of this name; the error lists all names.
+fn find<'c, T>(what: &str, items: &'c [T], name: &str, name_of: impl Fn(&T) -> &str) -> Result<&'c T> {
+    items.iter().find(|item| name_of(item) == name).with_context(|| {
+        let known: Vec<&str> = items.iter().map(|item| name_of(item)).collect();
+        format!("there is no {what} {name:?}; there are: {}", known.join(", "))
+    })
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use inkstone_lab::factor::check_feature_name;
 
 /// The reason why no factor can be made of this feature and column; none if one can.
 fn refusal_of_feature(config: &Config, name: &str, column: Option<&str>) -> Option<String> {
-    let Some(feature) = config.feature.iter().find(|f| f.name == name) else {
-        let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
-        return Some(format!("there is no feature {name:?}; there are: {}", known.join(", ")));
+    let feature = match config.find_feature(name) {
+        Ok(feature) => feature,
+        Err(error) => return Some(error.to_string()),
     };
     if feature.model == Model::Tfidf {
         return Some(format!("feature {name:?} has rows of many columns; a factor needs a model with a score"));
@@ -121,11 +121,9 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         if let Err(error) = experiment.check() {
             problems.push(Problem::new(format!("experiment[{i}]"), format!("{error:#}")));
         }
-        for name in experiment.features.iter().filter(|name| config.feature.iter().all(|f| f.name != **name)) {
-            let known: Vec<&str> = config.feature.iter().map(|f| f.name.as_str()).collect();
-            let message = format!("there is no feature {name:?}; there are: {}", known.join(", "));
-            problems.push(Problem::new(format!("experiment[{i}].features"), message));
-        }
+        let unknown = experiment.features.iter().filter_map(|name| config.find_feature(name).err());
+        let at = format!("experiment[{i}].features");
+        problems.extend(unknown.map(|error| Problem::new(&at, error.to_string())));
     }
     for (section, result) in [
         ("clean", config.clean.check()),

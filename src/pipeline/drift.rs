@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
 use super::factor_builder::FactorBuilder;
-use super::stage::StageId;
+use super::stage::{Stage, StageId};
 use super::{CorpusParts, Run};
 use crate::config::Config;
 use inkstone_base::data::Key;
@@ -62,11 +62,7 @@ pub fn drift(config: &Config, base: &Path, feature: &str, against: &Path, ctx: &
     let mut other = named.clone();
     other.onnx.model = std::path::absolute(against)?;
     let mut run = Run::new(config, base, ctx)?;
-    run.ingest()?;
-    run.clean()?;
-    run.link()?;
-    run.structure_if_needed()?;
-    run.extract()?;
+    run.run_until(Stage::Extract)?;
     let store = Store::open(&run.project.store())?;
     let own = run.sets[feature];
     let parts = CorpusParts::new(&run.project);

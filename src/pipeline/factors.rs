@@ -47,9 +47,9 @@ impl Run<'_> {
                 report.facts.extend(built.facts);
                 frames::write_parquet(&self.project.signals(&params.name), &mut signals_to_frame(&signals)?)?;
                 frames::write_parquet(&self.project.factor(&params.name), &mut factor.to_frame()?)?;
-                Ok(report)
+                Ok((None, report))
             };
-            self.reports.push(self.state.run(stage, self.ctx, work)?);
+            self.reports.push(self.state.run(stage, self.ctx, work)?.1);
             self.factors.push(key);
         }
         Ok(())
@@ -86,9 +86,9 @@ impl Run<'_> {
                 let trial = Trial::backtest(&outcome, chosen, inputs);
                 ledger::record_once(&project.ledger(), &trial, Utc::now())?;
                 disk::write_json(&project.backtest(&params.name), &outcome)?;
-                Ok((trial.key(), report))
+                Ok((Some(trial.key()), report))
             };
-            self.reports.push(self.state.run_with_key(stage, self.ctx, work)?.1);
+            self.reports.push(self.state.run(stage, self.ctx, work)?.1);
             self.results.push(key);
         }
         Ok(())
@@ -118,9 +118,9 @@ impl Run<'_> {
                     }
                 }
             }
-            Ok(export::run(&tables, &outcomes, &extras, &out, &config.export, &provenance, self.ctx)?.1)
+            Ok((None, export::run(&tables, &outcomes, &extras, &out, &config.export, &provenance, self.ctx)?.1))
         };
-        self.reports.push(self.state.run(stage, self.ctx, work)?);
+        self.reports.push(self.state.run(stage, self.ctx, work)?.1);
         Ok(())
     }
 }

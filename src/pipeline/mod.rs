@@ -62,36 +62,7 @@ pub fn run(config: &Config, base: &Path, last: Stage, ctx: &Ctx) -> Result<Vec<R
     ensure!(!config.source.is_empty(), "there is no [[source]]: name the files to read in the configuration");
     check_folders(config, base, last)?;
     let mut run = Run::new(config, base, ctx)?;
-    run.ingest()?;
-    if last >= Stage::Clean {
-        run.clean()?;
-    }
-    if last >= Stage::Link {
-        run.link()?;
-    }
-    if last >= Stage::Structure {
-        run.structure_if_needed()?;
-    }
-    if last >= Stage::Extract {
-        run.extract()?;
-    }
-    // A project without factors is a corpus with features; that is all right.
-    if last >= Stage::Factor && !config.factor.is_empty() {
-        run.factors()?;
-        if last >= Stage::Backtest {
-            run.backtests()?;
-            run.events()?;
-        }
-        if last >= Stage::Lint {
-            run.lint()?;
-        }
-        if last >= Stage::Export {
-            run.export()?;
-        }
-        if last >= Stage::Report {
-            run.report()?;
-        }
-    }
+    run.run_until(last)?;
     Ok(run.reports)
 }
 
@@ -198,6 +169,30 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// Runs the stages up to and including `last`.
+    fn run_until(&mut self, last: Stage) -> Result<()> {
+        type Work<'r> = fn(&mut Run<'r>) -> Result<()>;
+        let corpus_stages: [(Stage, Work<'a>); 5] = [
+            (Stage::Ingest, Run::ingest),
+            (Stage::Clean, Run::clean),
+            (Stage::Link, Run::link),
+            (Stage::Structure, Run::structure_if_needed),
+            (Stage::Extract, Run::extract),
+        ];
+        let factor_stages: [(Stage, Work<'a>); 6] = [
+            (Stage::Factor, Run::factors),
+            (Stage::Backtest, Run::backtests),
+            (Stage::Backtest, Run::events),
+            (Stage::Lint, Run::lint),
+            (Stage::Export, Run::export),
+            (Stage::Report, Run::report),
+        ];
+        // A project without factors is a corpus with features.
+        let factor_stages = if self.config.factor.is_empty() { &[][..] } else { &factor_stages };
+        let stages = corpus_stages.iter().chain(factor_stages);
+        stages.filter(|(stage, _)| *stage <= last).try_for_each(|(_, work)| work(self))
+    }
+
     /// A stage of which nothing beside its files is missing, and whose units are not counted beforehand.
     fn plan(&self, id: StageId, key: Key, unit: &'static str) -> PlannedStage {
         let output = Output::new(&id, self.config, self.base, &self.project);
@@ -239,8 +234,8 @@ impl<'a> Run<'a> {
         );
         self.corpus = self.clean_key();
         let stage = self.plan(StageId::Clean, self.corpus, "docs");
-        let work = || clean::run(&documents, &clean, &self.config.clean, self.ctx);
-        let report = self.state.run(stage, self.ctx, work)?;
+        let work = || Ok((None, clean::run(&documents, &clean, &self.config.clean, self.ctx)?));
+        let (_, report) = self.state.run(stage, self.ctx, work)?;
         self.documents = Some(report.rows_out);
         self.reports.push(report);
         Ok(())
@@ -250,8 +245,8 @@ impl<'a> Run<'a> {
         let (clean, links) = (self.project.clean(), self.project.links());
         self.corpus = self.link_key()?;
         let stage = PlannedStage { total: self.documents, ..self.plan(StageId::Link, self.corpus, "docs") };
-        let work = || link::run(&clean, &linkable(&self.project)?, &links, &self.config.link, self.ctx);
-        self.reports.push(self.state.run(stage, self.ctx, work)?);
+        let work = || Ok((None, link::run(&clean, &linkable(&self.project)?, &links, &self.config.link, self.ctx)?));
+        self.reports.push(self.state.run(stage, self.ctx, work)?.1);
         Ok(())
     }
 
@@ -261,8 +256,8 @@ impl<'a> Run<'a> {
         let params = structure_params(config);
         let key = self.structure_key(&params)?;
         let stage = PlannedStage { total: self.documents, ..self.plan(StageId::Structure, key, "docs") };
-        let work = || structure::run(&clean, &out, &params, &config.tokenizer, self.base, self.ctx);
-        self.reports.push(self.state.run(stage, self.ctx, work)?);
+        let work = || Ok((None, structure::run(&clean, &out, &params, &config.tokenizer, self.base, self.ctx)?));
+        self.reports.push(self.state.run(stage, self.ctx, work)?.1);
         self.structure = Some(key);
         Ok(())
     }
@@ -295,9 +290,10 @@ impl<'a> Run<'a> {
         let (corpus, market, prices) = (self.corpus, self.market.as_ref(), self.prices);
         let inputs = Inputs { corpus, market, prices, ..parts.inputs(self.config, self.base) };
         let stage = PlannedStage { rows_are_there, total: self.documents, ..self.plan(id, key, "docs") };
-        let work = || extract::run(feature, &inputs, store, self.ctx);
-        let (made, report) = self.state.run_with_key(stage, self.ctx, work)?;
+        let work = || extract::run(feature, &inputs, store, self.ctx).map(|(set, report)| (Some(set), report));
+        let (made, report) = self.state.run(stage, self.ctx, work)?;
         self.reports.push(report);
+        let made = made.context("a finished feature has a set")?;
         if let Some(replaced) = before.filter(|set| *set != made && !self.sets.values().any(|used| used == set)) {
             store.remove(&replaced)?;
         }

@@ -127,9 +127,9 @@ impl Run<'_> {
                 let factor = read_factor(&params.name, &self.project, market)?;
                 let (study, report) = study(&signals, &factor, market, &self.config.events, self.ctx)?;
                 disk::write_json(&self.project.events(&params.name), &study)?;
-                Ok(report)
+                Ok((None, report))
             };
-            self.reports.push(self.state.run(stage, self.ctx, work)?);
+            self.reports.push(self.state.run(stage, self.ctx, work)?.1);
             self.results.push(key);
         }
         Ok(())
@@ -147,8 +147,8 @@ impl Run<'_> {
             let key = Key::of_json(&(version::LINT, "lint", &config.lint, self.backtest_key(factor_key), &masked));
             let stage = self.plan(id, key, "steps");
             let builder = FactorBuilder { store: &store, market, project: &self.project, config };
-            let work = || lint_factor(params, &plan, &builder, &self.sets, &masked, self.ctx);
-            self.reports.push(self.state.run(stage, self.ctx, work)?);
+            let work = || Ok((None, lint_factor(params, &plan, &builder, &self.sets, &masked, self.ctx)?));
+            self.reports.push(self.state.run(stage, self.ctx, work)?.1);
             self.results.push(key);
         }
         Ok(())
@@ -161,7 +161,7 @@ impl Run<'_> {
             plan.features().iter().map(|name| (name.clone(), self.sets[name])).collect();
         let mut same = true;
         for name in plan.features() {
-            let Some(feature) = self.config.feature.iter().find(|feature| feature.name == *name) else { continue };
+            let Ok(feature) = self.config.find_feature(name) else { continue };
             if feature.masks_names() {
                 continue;
             }
@@ -203,8 +203,8 @@ impl Run<'_> {
                 manifest: &manifest,
                 note: &config.project.note,
             };
-            let work = || write_report(&page, &out.join(name), &config.report.charts, ctx);
-            self.reports.push(self.state.run(stage, ctx, work)?);
+            let work = || Ok((None, write_report(&page, &out.join(name), &config.report.charts, ctx)?));
+            self.reports.push(self.state.run(stage, ctx, work)?.1);
         }
         Ok(())
     }
@@ -232,7 +232,7 @@ fn lint_factor(
         _ => Masked::Unknown,
     };
     let evidence_of = |name: &String| {
-        let feature = config.feature.iter().find(|feature| feature.name == *name);
+        let feature = config.find_feature(name).ok();
         Ok(FeatureEvidence {
             kinds: feature.map_or(&[][..], |feature| &feature.kinds),
             set: sets.get(name).map(|key| store.set(key)).transpose()?.flatten(),

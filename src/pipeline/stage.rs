@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anyhow::{Context, Error, Result};
+use anyhow::{Error, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::Report;
@@ -89,29 +89,25 @@ impl TryFrom<String> for StageId {
     type Error = Error;
 
     fn try_from(text: String) -> Result<StageId> {
-        let id = match text.split_once(' ') {
-            None => match text.as_str() {
-                "ingest" => Some(StageId::Ingest),
-                "clean" => Some(StageId::Clean),
-                "link" => Some(StageId::Link),
-                "structure" => Some(StageId::Structure),
-                "export" => Some(StageId::Export),
-                _ => None,
-            },
-            Some((stage, name)) => {
-                let of_name: Option<fn(String) -> StageId> = match stage {
-                    "extract" => Some(StageId::Extract),
-                    "factor" => Some(StageId::Factor),
-                    "backtest" => Some(StageId::Backtest),
-                    "events" => Some(StageId::Events),
-                    "lint" => Some(StageId::Lint),
-                    "report" => Some(StageId::Report),
-                    _ => None,
-                };
-                of_name.map(|of_name| of_name(name.to_owned()))
-            }
+        let (stage, name) = text.split_once(' ').unwrap_or((&text, ""));
+        let name = name.to_owned();
+        let id = match stage {
+            "ingest" => StageId::Ingest,
+            "clean" => StageId::Clean,
+            "link" => StageId::Link,
+            "structure" => StageId::Structure,
+            "extract" => StageId::Extract(name),
+            "factor" => StageId::Factor(name),
+            "backtest" => StageId::Backtest(name),
+            "events" => StageId::Events(name),
+            "lint" => StageId::Lint(name),
+            "export" => StageId::Export,
+            "report" => StageId::Report(name),
+            _ => bail!("there is no stage {text:?}"),
         };
-        id.with_context(|| format!("there is no stage {text:?}"))
+        // A name is missing, or is one too many.
+        ensure!(id.to_string() == text, "there is no stage {text:?}");
+        Ok(id)
     }
 }
 

@@ -100,29 +100,9 @@ impl State {
         self.finished.iter().filter_map(|stage| stage.made).collect()
     }
 
-    /// Runs a stage, or keeps its files if they are whole and its key is the same as before. Damaged files are named in the report
-    /// ([`DAMAGED`]), but not in the one that is kept.
+    /// Runs a stage, or keeps its files if they are whole and its key is the same as before. Returns the key of what it made, and its
+    /// report. Damaged files are named in the report ([`DAMAGED`]), but not in the one that is kept.
     pub(super) fn run(
-        &mut self,
-        stage: PlannedStage,
-        ctx: &Ctx,
-        work: impl FnOnce() -> Result<Report>,
-    ) -> Result<Report> {
-        Ok(self.run_or_keep(stage, ctx, || Ok((None, work()?)))?.1)
-    }
-
-    /// The same for a stage that makes something with a key, which is returned.
-    pub(super) fn run_with_key(
-        &mut self,
-        stage: PlannedStage,
-        ctx: &Ctx,
-        work: impl FnOnce() -> Result<(Key, Report)>,
-    ) -> Result<(Key, Report)> {
-        let (made, report) = self.run_or_keep(stage, ctx, || work().map(|(key, report)| (Some(key), report)))?;
-        Ok((made.context("the finished stage has no key of what it made")?, report))
-    }
-
-    fn run_or_keep(
         &mut self,
         stage: PlannedStage,
         ctx: &Ctx,
@@ -208,9 +188,9 @@ mod tests {
             let report = State::read(&project).unwrap().run(lint(key, rows_are_there, &project), &ctx, || {
                 ran = true;
                 disk::write_json(&made, &"made")?;
-                Ok(Report { rows_out: 7, ..Report::new("lint") })
+                Ok((None, Report { rows_out: 7, ..Report::new("lint") }))
             });
-            let report = report.unwrap();
+            let (_, report) = report.unwrap();
             assert_eq!((report.rows_out, report.unchanged), (7, !ran));
             ran.then(|| report.damaged().map(str::to_owned).collect::<Vec<_>>())
         };
@@ -244,7 +224,7 @@ mod tests {
         let made = project.lint("tone");
         let work = || {
             disk::write_json(&made, &"made")?;
-            Ok(Report::new("lint"))
+            Ok((None, Report::new("lint")))
         };
         State::read(&project).unwrap().run(lint("a", true, &project), &ctx, work).unwrap();
         let backtest = planned(StageId::Backtest("tone".to_owned()), "a", true, &project);
@@ -264,7 +244,7 @@ mod tests {
         let mut state = State::read(&project).unwrap();
         let work = || {
             disk::write_json(&project.lint("tone"), &"made")?;
-            Ok(Report::new("lint"))
+            Ok((None, Report::new("lint")))
         };
         state.run(lint("a", false, &project), &ctx, work).unwrap();
         state.run(lint("b", true, &project), &ctx, || anyhow::bail!("no room")).unwrap_err();

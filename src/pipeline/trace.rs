@@ -224,7 +224,7 @@ impl Tracer {
         let inputs = Inputs { market: Some(&opened.market), ..parts.inputs(&self.config, &self.base) };
         let columns: Vec<_> = columns
             .into_iter()
-            .map(|(name, column)| Ok((self.feature(name)?, column, self.kept(name, place))))
+            .map(|(name, column)| Ok((self.config.find_feature(name)?, column, self.kept(name, place))))
             .collect::<Result<_>>()?;
         let explain = |(feature, column, kept): &(&extract::Feature, Option<String>, Result<Option<KeptRow>>)| {
             let row = kept.as_ref().ok().and_then(Option::as_ref);
@@ -257,11 +257,6 @@ impl Tracer {
             bail!("document {doc_id:?} did not enter this value; the documents that did are: {}", known.join(", "));
         };
         Ok((cell.reading, document.number))
-    }
-
-    fn feature(&self, name: &str) -> Result<&extract::Feature> {
-        let found = self.config.feature.iter().find(|feature| feature.name == name);
-        found.with_context(|| format!("the configuration has no feature {name:?}"))
     }
 
     /// The name of a security on a day; if the table has none for it, the first name of the security.
@@ -318,9 +313,7 @@ impl Tracer {
 
     /// The tables of a factor, read anew if a file has changed.
     fn open(&self, name: &str) -> Result<Arc<TracedFactor>> {
-        let known: Vec<&str> = self.config.factor.iter().map(|factor| factor.name.as_str()).collect();
-        let params = self.config.factor.iter().find(|factor| factor.name == name);
-        let params = params.with_context(|| format!("there is no factor {name:?}; there are: {}", known.join(", ")))?;
+        let params = self.config.find_factor(name)?;
         let project = &self.project;
         let files = [project.prices(), project.securities(), project.factor(name), project.signals(name)];
         let file_times: Vec<FileTime> = files.into_iter().chain(project.clean().files()?).map(file_time).collect();

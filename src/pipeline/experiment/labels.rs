@@ -16,7 +16,7 @@ impl ExperimentRun<'_> {
     pub(super) fn labelled(&self, inputs: &Inputs<'_>, findings: &mut Findings) -> Result<(Labelled, Overlap)> {
         let ExperimentRun { run, params, .. } = self;
         let ctx = run.ctx;
-        let kinds = self.kinds(self.feature(&params.features[0])?);
+        let kinds = self.kinds(run.config.find_feature(&params.features[0])?);
         let (mut found, mut number): (Vec<(usize, WholeDocument, String)>, usize) = (Vec::new(), 0);
         for part in 0..inputs.clean.files()?.len() {
             for document in read_whole(inputs.clean, inputs.links, inputs.sentences, part, ctx.seed())? {

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::stage::derived_name;
+use super::stage::{Stage, derived_name};
 use super::{CorpusParts, Run, market, securities, version};
 use crate::config::Config;
 use inkstone_base::data::{Key, Kind, Report};
@@ -38,22 +38,16 @@ pub fn experiments(
     name: Option<&str>,
     ctx: &Ctx,
 ) -> Result<(Vec<Report>, Vec<Findings>)> {
-    let chosen: Vec<&Params> = config.experiment.iter().filter(|p| name.is_none_or(|name| p.name == name)).collect();
-    let known: Vec<&str> = config.experiment.iter().map(|params| params.name.as_str()).collect();
     ensure!(
-        !known.is_empty(),
+        !config.experiment.is_empty(),
         "the configuration has no [[experiment]]: add one with the features and strategies to compare"
     );
-    ensure!(
-        !chosen.is_empty(),
-        "there is no experiment {:?}; there are: {}",
-        name.unwrap_or_default(),
-        known.join(", ")
-    );
+    let chosen: Vec<&Params> = match name {
+        Some(name) => vec![config.find_experiment(name)?],
+        None => config.experiment.iter().collect(),
+    };
     let mut run = Run::new(config, base, ctx)?;
-    run.ingest()?;
-    run.clean()?;
-    run.link()?;
+    run.run_until(Stage::Link)?;
     run.structure()?;
     if run.project.prices().exists() {
         run.market = Some(market(&run.project, &securities(&run.project)?)?);
@@ -127,7 +121,7 @@ impl ExperimentRun<'_> {
         };
         let mut audited: Vec<Strategy> = grid.clone();
         for name in &params.features {
-            let feature = self.feature(name)?;
+            let feature = config.find_feature(name)?;
             for counted in grid.iter().map(|strategy| counted_as(feature, strategy)) {
                 if !audited.contains(&counted) {
                     audited.push(counted);
@@ -169,7 +163,7 @@ impl ExperimentRun<'_> {
         let mut observed = Vec::new();
         let mut progress = Grid::new(&params.name, &findings.measure, &params.features, &grid);
         for (column, name) in params.features.iter().enumerate() {
-            let feature = self.feature(name)?;
+            let feature = config.find_feature(name)?;
             for (row, strategy) in grid.iter().enumerate() {
                 let number = column * grid.len() + row;
                 let counted = counted_as(feature, strategy);
@@ -241,15 +235,6 @@ impl ExperimentRun<'_> {
         self.run.project.experiment(&self.params.name)
     }
 
-    fn feature(&self, name: &str) -> Result<&Feature> {
-        let features = &self.run.config.feature;
-        let known = || features.iter().map(|feature| feature.name.as_str()).collect::<Vec<_>>().join(", ");
-        features
-            .iter()
-            .find(|feature| feature.name == *name)
-            .with_context(|| format!("there is no [[feature]] {name:?}; there are: {}", known()))
-    }
-
     fn kinds(&self, feature: &Feature) -> Vec<Kind> {
         if self.params.kinds.is_empty() { feature.kinds.clone() } else { self.params.kinds.clone() }
     }
@@ -262,7 +247,7 @@ impl ExperimentRun<'_> {
         reports: &mut Vec<Report>,
     ) -> Result<Vec<(Cost, Vec<SectionShare>)>> {
         let ExperimentRun { run, params, .. } = self;
-        let kinds = self.kinds(self.feature(&params.features[0])?);
+        let kinds = self.kinds(run.config.find_feature(&params.features[0])?);
         let versions = (version::EXPERIMENT, version::EXTRACT);
         let key = (versions, "audit", grid, &kinds, &run.config.tokenizer, run.structure, run.ctx.seed());
         read_or_make(&self.folder().join("audit.json"), Key::of_json(&key), || {
@@ -279,16 +264,12 @@ impl ExperimentRun<'_> {
 
     /// The factor whose rules are used.
     fn factor_params(&self) -> Result<factor::Params> {
-        let factors = &self.run.config.factor;
+        let config = self.run.config;
         if let Some(name) = &self.params.factor {
-            let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
-            let found = factors.iter().find(|factor| factor.name == *name);
-            return found
-                .cloned()
-                .with_context(|| format!("there is no [[factor]] {name:?}; there are: {}", known.join(", ")));
+            return config.find_factor(name).cloned();
         }
         let reads_a_feature = |factor: &&factor::Params| self.params.features.iter().any(|name| factor.reads(name));
-        let found = factors.iter().find(reads_a_feature).cloned();
+        let found = config.factor.iter().find(reads_a_feature).cloned();
         Ok(found.unwrap_or_else(|| factor::Params { name: "default".to_owned(), ..factor::Params::default() }))
     }
 
