@@ -1,7 +1,7 @@
 //! The batch front: progress on stderr (bars on a terminal, plain lines otherwise), exactly one JSON object on stdout.
 //!
-//! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run or could not say how it went; told to end by a signal,
-//! 128 and its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`inkstone_base::memory`]), as of a process that was killed.
+//! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run or could not print the result; ended by a signal,
+//! 128 plus its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`inkstone_base::memory`]), as of a process that was killed.
 
 use std::backtrace::Backtrace;
 use std::fmt;
@@ -212,7 +212,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// The first signal to end asks the work to stop; the second ends the process at once, which loses only what no file shows yet.
 ///
-/// The watcher says so, not the thread that hears signals: what it says may have to wait for a reader.
+/// The watcher prints the message, not the thread that hears signals: printing may have to wait for a reader of the pipe.
 fn cancel_on_signal(ctx: &Ctx, signal: Arc<AtomicU8>) -> Result<Hearing> {
     let ctx = ctx.clone();
     signals::on_end(move |ending| {

@@ -1,4 +1,4 @@
-//! Flags of the commands that work on a project, and of the backtest on anybody's tables.
+//! Flags of the commands that work on a project, and of the backtest of any tables.
 
 use std::path::PathBuf;
 

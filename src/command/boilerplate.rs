@@ -11,7 +11,7 @@ use crate::headless::Summary;
 use crate::pipeline;
 use inkstone_corpus::structure::{Boilerplate, Decisions, Status, decide, read_list};
 
-/// Characters of a sentence that stand behind its id in the file of decisions.
+/// Number of characters of a sentence in the comment behind its id in the file of decisions.
 const TOLD: usize = 40;
 
 pub(super) fn run(args: &Args) -> Result<Summary> {

@@ -58,7 +58,7 @@ pub(super) fn apply(args: &Backtest, params: &mut Params) -> Result<()> {
     params.validate()
 }
 
-/// Tests a factor table against a price table: returns, events, look-ahead, and what it is worth after all that was tried.
+/// Tests a factor table against a price table: returns, events, look-ahead, and the statistics of the ledger.
 pub(super) fn backtest(args: &Backtest, ctx: &Ctx) -> Result<Summary> {
     let (Some(table), Some(prices)) = (&args.factor, &args.prices) else {
         unreachable!("clap lets --factor through only with --prices");
@@ -163,7 +163,7 @@ fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> 
     ])
 }
 
-/// The flags of cutting as parameters; without a flag, `stopwords` says which are left out.
+/// The flags of cutting as parameters; `stopwords` is the default of that flag.
 pub(super) fn tokenizer(args: &Tokenizer, stopwords: &str) -> TokenizerParams {
     words(args.mode, &args.words, stopwords)
 }
@@ -240,7 +240,7 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(closed)
 }
 
-/// The tokenizer of a contextual model; what speaks of words does not go with it.
+/// The tokenizer of a contextual model; flags for words are refused.
 fn pieces(args: &Tokenize, path: &Path, params: &TokenizerParams) -> Result<PieceCutter> {
     ensure!(args.mode == LineMode::Wordpiece, "--tokenizer names the tokenizer of a model: add --mode wordpiece");
     let plain = words(params.mode, &WordCut::default(), "none");

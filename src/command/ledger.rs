@@ -1,4 +1,4 @@
-//! `ledger`: every backtest that ran and what it is worth among all; deleting, which hides nothing.
+//! `ledger`: lists every backtest that ran, with statistics corrected for the number of trials; deletes entries, which still count.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ struct TrialRow {
     deflated_sharpe: f64,
     p: f64,
     q: f64,
-    /// Why, of a trial of which nothing else is left.
+    /// Reason of the deletion, of a deleted trial.
     deleted: Option<String>,
 }
 
@@ -150,7 +150,7 @@ fn totals(looks: &Looks) -> Value {
     })
 }
 
-/// An entry without its returns, of which the days are told.
+/// An entry without its returns, but with their number of days and first and last date.
 fn shown(entry: &Entry) -> Result<Value> {
     let mut shown = serde_json::to_value(entry)?;
     let returns = entry.details.as_ref().and_then(|details| details.returns.as_ref());

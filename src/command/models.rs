@@ -21,7 +21,7 @@ use inkstone_onnx::{Generator, OnnxParams, Opening};
 /// Bytes of lines read at once when documents are picked out.
 const BLOCK: usize = 1 << 20;
 
-/// Words that `sample --after` lists unless told otherwise.
+/// Default number of words that `sample --after` lists.
 const LISTED: usize = 10;
 
 /// The kind of `eval` that needs no model.
@@ -278,7 +278,7 @@ fn format_of(given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
     given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_default()
 }
 
-/// The beginning of every summary: which model, and what it had seen.
+/// A summary that begins with the model, its file, and the last time of the data that it was fitted on.
 fn used(model: &dyn Fitted, path: &Path) -> Summary {
     let mut summary = Summary::default();
     let header = model.header();
@@ -291,7 +291,7 @@ fn used(model: &dyn Fitted, path: &Path) -> Summary {
     summary
 }
 
-/// The end of every summary; lines set aside make it a partial success.
+/// Ends a summary with the report; rejected lines make it a partial success.
 fn ended(summary: &mut Summary, report: Report) {
     summary.partial = report.dropped_rows() > 0;
     summary.set("stages", [report]);

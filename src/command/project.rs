@@ -1,4 +1,4 @@
-//! Commands on a project: the workbench on its configuration, or the same as a batch.
+//! Commands on a project, in the workbench or as a batch.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ pub(super) struct Opened {
     pub(super) path: PathBuf,
     /// Folder of the configuration: paths in it are relative to this.
     pub(super) base: PathBuf,
-    /// The command that does the same without a screen.
+    /// The command line that runs the same as a batch.
     pub(super) command: String,
     flags: Flags,
 }

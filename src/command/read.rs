@@ -78,7 +78,7 @@ pub(super) fn run(args: &Read, ctx: &Ctx) -> Result<Summary> {
     Ok(summary)
 }
 
-/// The files given, those of folders in the order of their names.
+/// The given files, and the files in given folders in the order of their names.
 fn files_of(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in given {

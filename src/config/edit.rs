@@ -1,6 +1,6 @@
 //! Changes to the text of a configuration that leave everything else as it was written: comments, order, spacing.
 //!
-//! A value that stands there is replaced at its bytes; keys that do not are put in by toml_edit. Places are key paths as the
+//! An existing value is replaced at its bytes; a new key is put in by toml_edit. Places are key paths as the
 //! problems of [`Config::faults`] have them: `backtest.delay`, `source[0].columns.title`.
 //!
 //! [`Config::faults`]: super::Config::faults
@@ -72,7 +72,7 @@ pub fn unset(text: &str, path: &str) -> Result<String> {
     checked(format!("{}{lines}{}", &text[..start], &text[end..]))
 }
 
-/// Adds a table to those of `[[section]]`: behind the last one, else at the template's example of one, else at the end.
+/// Adds a table to `[[section]]`: behind the last one, else at the example of the template, else at the end.
 pub fn add(text: &str, section: &str, block: &str) -> Result<String> {
     let mut document = document(text)?;
     if let Some(item) = document.get_mut(section) {
@@ -132,7 +132,7 @@ impl<'t> Written<'t> {
         self.text.get(self.span(path).ok().flatten()?)
     }
 
-    /// Bytes of the value at `path`, without what stands around it.
+    /// Range of bytes of the value at `path`, without spaces and comments.
     fn span(&self, path: &str) -> Result<Option<Range<usize>>> {
         let mut at = Some(self.document.as_item());
         for (name, number) in steps(path)? {
@@ -151,7 +151,7 @@ pub fn quoted(text: &str) -> String {
     if !value.contains('\n') {
         return value;
     }
-    // Several lines would not fit into the line that a value stands on. JSON writes strings as TOML does, but for one sign.
+    // The value must fit into one line. JSON writes strings as TOML does, except for one character.
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
 

@@ -22,7 +22,7 @@ use inkstone_tables::project::Project;
 pub struct Replayed {
     /// Files of the export.
     pub files: usize,
-    /// Files whose bytes are the same again.
+    /// Files with the same bytes.
     pub same: usize,
     /// The differences between the two runs.
     pub difference: Difference,

@@ -55,7 +55,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Key of the backtest of a factor, of that of the factor.
+    /// Key of the backtest of the factor with this key.
     pub(super) fn backtest_key(&self, factor: Key) -> Key {
         Key::of_json(&(version::BACKTEST, "backtest", &self.config.backtest, factor))
     }

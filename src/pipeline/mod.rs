@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
         stages.filter(|(stage, _)| *stage <= last).try_for_each(|(_, work)| work(self))
     }
 
-    /// A stage of which nothing beside its files is missing, and whose units are not counted beforehand.
+    /// A stage whose rows are all there, and whose number of units is unknown.
     fn plan(&self, id: StageId, key: Key, unit: &'static str) -> PlannedStage {
         let output = Output::new(&id, self.config, self.base, &self.project);
         PlannedStage { id, key, rows_are_there: true, output, unit, total: None }
@@ -306,12 +306,12 @@ impl<'a> Run<'a> {
         Inputs { corpus, market, prices, ..parts.inputs(self.config, self.base) }
     }
 
-    /// Key of the cleaned corpus, of that of ingest.
+    /// Key of the cleaned corpus; `self.corpus` is that of ingest.
     fn clean_key(&self) -> Key {
         Key::of_json(&(version::CLEAN, "clean", &self.config.clean, self.corpus))
     }
 
-    /// Key of the linked corpus, of that of the cleaned one.
+    /// Key of the linked corpus; `self.corpus` is that of the cleaned one.
     fn link_key(&self) -> Result<Key> {
         let names = hash_if_there(&self.project.securities())?;
         Ok(Key::of_json(&(version::LINK, "link", &self.config.link, self.corpus, names, self.prices)))

@@ -43,7 +43,7 @@ pub(super) struct PlannedStage {
     pub(super) id: StageId,
     /// Key of everything that it depends on.
     pub(super) key: Key,
-    /// False if what it made before beside files is gone: rows of the store, entries of the ledger.
+    /// False if the rows of the store or the entries of the ledger that it made before are gone.
     pub(super) rows_are_there: bool,
     /// The files that it makes.
     pub(super) output: Output,
@@ -85,7 +85,7 @@ impl State {
         self.stage(id)?.made
     }
 
-    /// Key of what a stage depended on, and of what it made where that has one.
+    /// Key of what a stage depended on, and key of what it made, if that has one.
     pub(super) fn key_of(&self, id: &StageId) -> Option<(Key, Option<Key>)> {
         self.stage(id).map(|stage| (stage.key, stage.made))
     }

@@ -70,8 +70,8 @@ impl Tracer {
         Ok((0..dates.len()).filter(|t| opened.has_values(*t)).map(|t| dates[t]).collect())
     }
 
-    /// The names that a factor has a value for on a date, the highest first; those of one quantile where it is given (from 1, the
-    /// lowest).
+    /// The securities for which a factor has a value on a date, the highest value first. If `quantile` is given (1 is the lowest), only
+    /// those in it.
     pub fn names(&self, factor: &str, date: NaiveDate, quantile: Option<u16>, ctx: &Ctx) -> Result<TracedDate> {
         let opened = self.open(factor)?;
         let TracedFactor { market, factor: values, plan, .. } = &*opened;
@@ -194,7 +194,7 @@ impl Tracer {
             }
             documents.sort_by(|a, b| {
                 let size = |d: &TracedDocument| d.contribution.abs();
-                // What has no contribution stands behind, and among equals the newest first.
+                // Documents without a contribution come last, and among equals the newest first.
                 size(b).partial_cmp(&size(a)).unwrap_or(std::cmp::Ordering::Equal).then(b.known_at.cmp(&a.known_at))
             });
             let reads = plan.columns_of(reading.reading).into_iter().map(|(feature, column)| match column {

@@ -8,8 +8,8 @@ use inkstone_features::extract;
 use inkstone_models::TONE_VERSION;
 use inkstone_text::CODE_VERSION;
 
-/// The stages once had one version in common, which was 2 more than these modules had. It still counts, so that the keys of the corpus,
-/// and the ids of feature sets that are made of them, stay the same.
+/// All stages once had one common version, 3, while the modules with a version of their own were at 1. The difference is still added, so
+/// that the keys of the corpus, and the ids of the feature sets that depend on them, stay the same.
 const COMMON: u32 = 2;
 
 pub(super) const CLEAN: u32 = COMMON + clean::VERSION;

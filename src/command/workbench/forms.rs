@@ -88,7 +88,7 @@ fn save(file: &Path, sheet: &Sheet, settings: &[outline::Setting]) -> Result<She
         "{} was changed by another program since it was read; nothing was written (R reads it again and discards your changes)",
         file.display()
     );
-    // A link stays a link: what it leads to is written.
+    // A link stays a link: its target is written.
     let place: PathBuf = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     disk::write_atomic(&place, |out| Ok(out.write_all(sheet.text.as_bytes())?))?;
     Ok(sheet_of(sheet.text.clone(), Some(Key::of(sheet.text.as_bytes())), settings))

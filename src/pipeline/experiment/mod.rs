@@ -1,7 +1,7 @@
-//! Experiments: the same documents by every strategy of truncation, through the stages that features and factors go through.
+//! Experiments: the same documents truncated by every strategy, through the stages of features and factors.
 //!
-//! A cell is a feature that is truncated by the cell's strategy. What was observed of it is kept in a file of its own, so that an
-//! experiment that was stopped goes on with the cell that it was in. Contextual models that put rows together from windows read
+//! A cell is a feature that is truncated by the cell's strategy. Its observations are kept in a file, so that an experiment that was
+//! stopped continues with the cell that it was in. Contextual models that put rows together from windows read
 //! each window once for all cells.
 
 mod cells;

@@ -148,7 +148,7 @@ fn values_that_cannot_be_are_refused_with_their_reason() {
     assert!(picture.contains("invalid value") || picture.contains("没有采用"), "{picture}");
     bench.press("<esc>s");
     assert_eq!(fs::read_to_string(&file).unwrap(), TEXT);
-    // An expression that speaks of a feature that is not there.
+    // An expression with a feature that does not exist.
     bench.press(&format!("<esc><esc>{}j<enter>je<ctrl-u>tfidf<enter>", on("factor")));
     assert!(bench.screen(LARGE, "").contains("there is no feature \"tfidf\""));
 }

@@ -27,7 +27,7 @@ const LISTED: usize = 40;
 /// Questions to word vectors.
 const WORD_TOOLS: [Tool; 3] = [Tool::Nearest, Tool::Analogy, Tool::Plane];
 
-/// The models beside a configuration, in `models` below it and in that of the project's artefacts, by their names.
+/// The models beside a configuration, in the folder `models` there and in `models` of the project, by their names.
 pub(super) fn list(base: &Path, kept: &Path, ctx: &Ctx) -> Result<Vec<ModelCard>> {
     let mut cards = Vec::new();
     for (folder, deep) in [(base.to_owned(), 1), (base.join("models"), DEEP), (kept.join("models"), DEEP)] {

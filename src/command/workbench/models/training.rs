@@ -1,4 +1,4 @@
-//! Training from the workbench: the arguments of `inkstone train`, read by the command line itself, and what it does with them.
+//! Training from the workbench, with the arguments of `inkstone train`, which clap reads.
 
 use std::path::Path;
 use std::sync::Arc;
