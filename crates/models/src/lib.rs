@@ -64,7 +64,6 @@ pub use induce::{
     induce, induce_walk,
 };
 pub use keywords::{Idf, Keyword, Ranking, Rule, TextRankParams, Words, rank_sentences, textrank};
-pub use lexicon::{DISCLAIMERS, WARNINGS};
 pub use lexicon::{Hit, Lexicon, LexiconParams, ListReport, TONE_VERSION, Tone, ToneScale};
 pub use linear::{Convergence, Linear, LinearMap, LinearParams, SvmLoss, elastic_net, logistic, ridge, softmax, svm};
 pub use lsa::Lsa;

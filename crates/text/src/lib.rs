@@ -27,6 +27,7 @@ mod chunk;
 mod dictionary;
 mod filter;
 mod params;
+pub mod rank;
 mod segment;
 mod sentence;
 pub mod subword;
@@ -42,6 +43,11 @@ pub use sentence::sentences;
 pub use tokenize::{Cutting, PieceCutter, TokenizeParams, tokenize_stream};
 pub use truncate::{Truncation, truncate_text};
 pub use vocab::{Counter, DfLimit, Frequency, Vocabulary, VocabularyParams};
+
+/// Openings of warnings, one on each line; the words of a phrase are apart.
+pub const WARNINGS: &str = include_str!("../../../assets/lexicon/boilerplate.txt");
+/// Openings of disclaimers, one on each line; the words of a phrase are apart.
+pub const DISCLAIMERS: &str = include_str!("../../../assets/lexicon/disclaimers.txt");
 
 /// A token and its place in the text that was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

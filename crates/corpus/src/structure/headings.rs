@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Section;
-use inkstone_models::{DISCLAIMERS, WARNINGS};
+use inkstone_text::{DISCLAIMERS, WARNINGS};
 
 const HEADINGS: &str = include_str!("../../../../assets/structure/headings.txt");
 

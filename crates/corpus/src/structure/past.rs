@@ -18,14 +18,14 @@ use std::path::Path;
 use anyhow::Result;
 use chrono::NaiveDateTime;
 use memmap2::Mmap;
-use rustc_hash::FxHasher;
+use rustc_hash::{FxHashMap, FxHasher};
 
 use super::form::is_letter;
 use super::params::{Measure, Params};
 use super::table::Salience;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
-use inkstone_models::{TextRankParams, Words, rank_sentences};
+use inkstone_text::rank::{DAMPING, Until, rank_sentences};
 use inkstone_text::{Segmenter, TokenizerParams};
 
 /// Counters of terms, as a power of 2.
@@ -64,21 +64,21 @@ impl Measurer {
         let mut ranks = vec![f32::NAN; sentences.len()];
         if let Some(segmenter) = &self.segmenter {
             for (chunk, block) in sentences.chunks(RANKED).enumerate() {
-                let mut words = Vec::new();
-                let mut bounds = Vec::with_capacity(block.len());
+                let mut numbers = FxHashMap::default();
+                let mut words: Vec<Vec<u32>> = vec![Vec::new(); block.len()];
                 for (i, sentence) in block.iter().enumerate() {
                     segmenter.for_each_term(sentence, |term| {
                         if self.tfidf {
                             terms[chunk * RANKED + i].push(hash_of_term(&term));
                         }
                         if self.textrank {
-                            words.push(Some((term, "")));
+                            let next = numbers.len() as u32;
+                            words[i].push(*numbers.entry(term).or_insert(next));
                         }
                     });
-                    bounds.push(words.len());
                 }
                 if self.textrank {
-                    let scores = rank_sentences(&Words::new(words), &bounds, &TextRankParams::default());
+                    let scores = rank_sentences(words, numbers.len(), DAMPING, Until::default());
                     let ranks = &mut ranks[chunk * RANKED..];
                     ranks.iter_mut().zip(scores).for_each(|(rank, score)| *rank = score as f32);
                 }

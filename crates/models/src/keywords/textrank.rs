@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use super::Words;
-use super::graph::{Graph, Until};
 use crate::{Explanation, Part};
+use inkstone_text::rank::{DAMPING, Graph, Until};
 
 /// Whose TextRank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct TextRankParams {
 
 impl Default for TextRankParams {
     fn default() -> TextRankParams {
-        TextRankParams { rule: Rule::Paper, window: 5, damping: 0.85, tolerance: 1e-6, max_iterations: 100 }
+        TextRankParams { rule: Rule::Paper, window: 5, damping: DAMPING, tolerance: 1e-6, max_iterations: 100 }
     }
 }
 

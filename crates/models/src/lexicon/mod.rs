@@ -29,7 +29,6 @@ use serde::{Deserialize, Serialize};
 use inkstone_base::data::Key;
 use inkstone_text::Segmenter;
 
-pub use lists::{DISCLAIMERS, WARNINGS};
 pub use tone::{Hit, Tone};
 pub use user::ListReport;
 use user::{Side, UserLists};
