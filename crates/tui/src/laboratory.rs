@@ -69,15 +69,7 @@ pub struct Kept {
 impl Kept {
     /// What the views of a cell's strategy keep of a document; `tokens` are the bytes of each token of the layout.
     pub fn of(cell: usize, layout: &Layout, views: &[View], tokens: &[Range<usize>]) -> Kept {
-        let mut seen: Vec<Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
-        seen.sort_by_key(|range| range.start);
-        let mut kept: Vec<Range<usize>> = Vec::new();
-        for range in seen {
-            match kept.last_mut().filter(|last| range.start <= last.end) {
-                Some(last) => last.end = last.end.max(range.end),
-                None => kept.push(range),
-            }
-        }
+        let kept = View::union(views);
         let mut sections = SectionCounts::default();
         sections.add(layout, views);
         Kept {

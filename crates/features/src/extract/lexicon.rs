@@ -10,9 +10,10 @@ use super::reading::{MASKED, dense_rows, join, key_of, read_part, whole};
 use super::{Feature, Inputs, VERSION, finish};
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::job::Ctx;
+use inkstone_corpus::truncate::{Pick, Strategy};
 use inkstone_models::Lexicon;
 use inkstone_store::{RowKind, SetSpec, Store};
-use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams, truncate_text};
+use inkstone_text::{DictionaryEntry, Segmenter, TokenizerParams};
 
 pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &Ctx) -> Result<(Key, Report)> {
     let mut report = Report::new(&feature.name);
@@ -85,9 +86,10 @@ impl ToneWords {
             return Vec::new();
         }
         let whole = whole(document, names, &self.feature);
-        // What hangs on sentences is not known here: then all of it counts.
-        let truncation = self.feature.truncate.place().unwrap_or_default();
-        let kept = truncate_text(&whole, &self.segmenter, &truncation, 0);
+        // The sentences are not known here: a strategy that is not by place keeps the whole text.
+        let by_place = self.feature.truncate.place().unwrap_or_default();
+        let strategy = Strategy { pick: Pick::Place(by_place), ..Strategy::default() };
+        let kept: Vec<_> = strategy.keep(&whole, &self.segmenter, &[], 0).into_iter().flat_map(|k| k.bytes).collect();
         let read = join(&whole, &kept);
         let tokens = self.segmenter.tokens(&read);
         let texts: Vec<&str> = tokens.iter().map(|t| t.text).collect();

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::cost::Cost;
 use super::pieces::{Pieces, pieces};
-use super::reading::{Reading, counter, key_of, read_part};
+use super::reading::{Reading, key_of, read_part};
 use super::{Feature, Inputs, VERSION, finish};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
@@ -81,7 +81,6 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let name = if composed { params.model.display().to_string() } else { feature.name.clone() };
     let windows = SetSpec { name: format!("{name} (windows)"), params: own, ..spec.clone() };
     let (writer, kept_windows) = (store.writer(&spec)?, store.writer(&windows)?);
-    let counter = counter(feature, &segmenter);
 
     let (mut order, mut seen, mut nameless) = (Vec::new(), Seen::default(), Vec::new());
     let (mut kept, mut resumed) = (0u64, 0u64);
@@ -109,7 +108,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             );
             order.push(part.key);
             let dim = columns.len();
-            let cut = pieces(part.read(), feature, &encoder, &counter, ctx)?;
+            let cut = pieces(part.read(), feature, &encoder, segmenter, ctx)?;
             cut.count(&part.text_of, &mut cost);
             let data = match writer.rows(part.key)? {
                 Some(Rows { values: Values::Dense { data, .. }, .. }) => {

@@ -7,10 +7,10 @@ use anyhow::Result;
 
 use super::Feature;
 use super::cost::Cost;
-use super::reading::{Reading, join, kept_bytes, layout};
+use super::reading::{Reading, join};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
-use inkstone_corpus::truncate::{Over, Pick, Strategy, View, combine};
+use inkstone_corpus::truncate::{Layout, Over, Pick, Strategy, View, combine};
 use inkstone_onnx::Encoder;
 use inkstone_text::Segmenter;
 
@@ -36,12 +36,12 @@ struct PiecedView {
     weight: f64,
 }
 
-/// The pieces of documents as a feature's strategy has them. `counter` cuts characters, where limits count these.
+/// The pieces of documents that the strategy of a feature keeps. `segmenter` cuts the text where limits count characters.
 pub(super) fn pieces<'t>(
     readings: impl Iterator<Item = &'t Reading>,
     feature: &Feature,
     encoder: &Encoder,
-    counter: &Segmenter,
+    segmenter: &Segmenter,
     ctx: &Ctx,
 ) -> Result<Pieces<'t>> {
     let strategy = &feature.truncate;
@@ -49,7 +49,7 @@ pub(super) fn pieces<'t>(
         pick: Pick::Sentences { limit: feature.onnx.compose, over: Over::Mean },
         ..Strategy::default()
     });
-    let specials = encoder.specials();
+    let (specials, counter) = (encoder.specials(), strategy.counter(segmenter));
     let mut all = Pieces { pieces: Vec::new(), documents: Vec::new() };
     for reading in readings {
         ctx.check()?;
@@ -73,16 +73,16 @@ pub(super) fn pieces<'t>(
         } else {
             (&model_tokens, specials)
         };
-        let views = strategy.views(&layout(tokens.iter().map(|t| t.start), &reading.sentences), room, reading.draw);
+        let layout = |tokens: &[Range<usize>]| Layout::new(tokens.iter().map(|t| t.start), &reading.sentences);
+        let views = strategy.views(&layout(tokens), room, reading.draw);
         let read = views.iter().map(|view| (view.len() + specials) as u64).sum();
         let views = match &units {
             None => views.iter().map(|view| all.piece(text, view, tokens)).collect(),
             Some(units) => {
-                let layout = layout(model_tokens.iter().map(|t| t.start), &reading.sentences);
                 let first = all.pieces.len();
                 let mut starts = Vec::new();
-                for unit in units.views(&layout, specials, 0) {
-                    let bytes = kept_bytes(&unit, |token| model_tokens[token].clone());
+                for unit in units.views(&layout(&model_tokens), specials, 0) {
+                    let bytes = unit.bytes(&model_tokens);
                     starts.push(bytes.first().map_or(0, |range| range.start));
                     all.pieces.push(Cow::Owned(joined(text, &bytes)));
                 }
@@ -117,7 +117,7 @@ fn joined(text: &str, kept: &[Range<usize>]) -> String {
 impl Pieces<'_> {
     fn piece(&mut self, text: &str, view: &View, tokens: &[Range<usize>]) -> PiecedView {
         let number = self.pieces.len();
-        self.pieces.push(Cow::Owned(joined(text, &kept_bytes(view, |token| tokens[token].clone()))));
+        self.pieces.push(Cow::Owned(joined(text, &view.bytes(tokens))));
         PiecedView { pieces: vec![(number, 1.0)], weight: view.weight }
     }
 

@@ -1,4 +1,4 @@
-//! What a model reads of each document: title and body, names masked and cut as the feature says.
+//! The text of each document as a model reads it: title and body, with names masked and the text cut as the feature says.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ use inkstone_base::job::Ctx;
 use inkstone_corpus::clean::{CleanDocument, clean_from_frame};
 use inkstone_corpus::link::{Field, Link, codes_of, links_of_part, mask, name_spans};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
-use inkstone_corpus::truncate::{Layout, Pick, View, combine};
+use inkstone_corpus::truncate::{Pick, combine};
 use inkstone_models::Fields;
 use inkstone_store::Rows;
 use inkstone_tables::frames;
-use inkstone_text::{Cut, Mode, Segmenter, truncate_text};
+use inkstone_text::Segmenter;
 
 /// What stands where a name was. Not a word of any text, and cut as one token by every mode.
 pub(super) const MASKED: &str = "\u{25cc}";
@@ -75,7 +75,7 @@ pub(super) fn read_part(
         sentences.len(),
         docs.len()
     );
-    let reader = PartReader { links, feature, segmenter, counter: counter(feature, segmenter), seed: ctx.seed() };
+    let reader = PartReader { links, feature, segmenter, seed: ctx.seed() };
     let one = |((row, doc), sentences): ((usize, CleanDocument), &mut Vec<Sentence>)| {
         reader.read(doc, row as u32, std::mem::take(sentences))
     };
@@ -99,17 +99,8 @@ pub(super) fn read_one(
     };
     let sentences = sentences.get_mut(row).map(std::mem::take).unwrap_or_default();
     let doc = docs.into_iter().nth(row).with_context(|| format!("part {part} of the corpus has no row {row}"))?;
-    let reader = PartReader { links, feature, segmenter, counter: counter(feature, segmenter), seed: ctx.seed() };
+    let reader = PartReader { links, feature, segmenter, seed: ctx.seed() };
     Ok(reader.read(doc, row as u32, sentences))
-}
-
-/// What cuts the tokens that a strategy's limits count, where a native model reads.
-pub(super) fn counter(feature: &Feature, segmenter: &Segmenter) -> Segmenter {
-    if feature.truncate.characters {
-        segmenter.recut(Mode::Char, Cut::Precise)
-    } else {
-        segmenter.recut(segmenter.mode(), Cut::Precise)
-    }
 }
 
 /// The key under which the rows of a part are stored: which documents, and what is read of each.
@@ -148,7 +139,6 @@ struct PartReader<'a> {
     links: Vec<Link>,
     feature: &'a Feature,
     segmenter: &'a Segmenter,
-    counter: Segmenter,
     seed: u64,
 }
 
@@ -211,25 +201,15 @@ impl PartReader<'_> {
             reading.text = Some(whole);
             return;
         }
-        if let Some(truncation) = strategy.place() {
-            let kept = truncate_text(&whole, self.segmenter, &truncation, 0);
-            reading.title = title_of(&kept, title_end);
-            reading.text = Some(join(&whole, &kept));
-            return;
-        }
-        let tokens = self.counter.tokens(&whole);
-        let layout = layout(tokens.iter().map(|token| token.start), &reading.sentences);
-        let bytes = |view: &View| kept_bytes(view, |token| tokens[token].start..tokens[token].end);
-        let views = strategy.views(&layout, 0, reading.draw);
+        let kept = strategy.keep(&whole, self.segmenter, &reading.sentences, reading.draw);
         if strategy.over().is_some() {
-            reading.windows = views.iter().map(|view| (join(&whole, &bytes(view)), view.weight)).collect();
+            reading.windows = kept.iter().map(|window| (join(&whole, &window.bytes), window.weight)).collect();
             reading.title = title_end;
             // Where nothing is kept nothing is read.
             reading.text = (!reading.windows.is_empty() || whole.trim().is_empty()).then_some(whole);
-        } else if let Some(view) = views.first() {
-            let kept = bytes(view);
-            reading.title = title_of(&kept, title_end);
-            reading.text = Some(join(&whole, &kept));
+        } else if let Some(kept) = kept.first() {
+            reading.title = title_of(&kept.bytes, title_end);
+            reading.text = Some(join(&whole, &kept.bytes));
         } else if whole.trim().is_empty() {
             reading.text = Some(String::new());
         }
@@ -241,16 +221,6 @@ impl PartReader<'_> {
 pub fn draw_of(seed: u64, doc_id: &str) -> u64 {
     let key = Key::of_parts([seed.to_le_bytes().as_slice(), doc_id.as_bytes()]);
     u64::from_le_bytes(key.0[..8].try_into().expect("eight of sixteen bytes"))
-}
-
-/// Tokens, by their first bytes, in the sentences of their text.
-pub(super) fn layout(starts: impl ExactSizeIterator<Item = usize>, sentences: &[Sentence]) -> Layout {
-    if sentences.is_empty() { Layout::plain(starts.len()) } else { Layout::new(starts, sentences) }
-}
-
-/// The bytes of a text that a view keeps; `token` gives those of a token.
-pub(super) fn kept_bytes(view: &View, token: impl Fn(usize) -> Range<usize>) -> Vec<Range<usize>> {
-    view.tokens.iter().map(|tokens| token(tokens.start).start..token(tokens.end - 1).end).collect()
 }
 
 /// Moves sentences to where they are once names are masked. `title` = bytes of the title before.

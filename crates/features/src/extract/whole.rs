@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::Inputs;
 use super::cost::Cost;
-use super::reading::{draw_of, layout};
+use super::reading::draw_of;
 use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
@@ -52,12 +52,9 @@ impl WholeDocument {
     /// What a strategy keeps of it, in tokens of `words`, or of characters where the strategy counts these: the layout, its views, and
     /// the bytes of each token.
     pub fn views(&self, strategy: &Strategy, words: &Segmenter) -> (Layout, Vec<View>, Vec<Range<usize>>) {
-        let counter = match strategy.characters {
-            true => words.recut(Mode::Char, Cut::Precise),
-            false => words.recut(words.mode(), Cut::Precise),
-        };
-        let tokens: Vec<_> = counter.tokens(&self.text).iter().map(|token| token.start..token.end).collect();
-        let layout = layout(tokens.iter().map(|token| token.start), &self.sentences);
+        let tokens: Vec<_> =
+            strategy.counter(words).tokens(&self.text).iter().map(|token| token.start..token.end).collect();
+        let layout = Layout::new(tokens.iter().map(|token| token.start), &self.sentences);
         let views = strategy.views(&layout, 0, self.draw);
         (layout, views, tokens)
     }
@@ -81,7 +78,7 @@ pub fn audit(
         let one = |document: &WholeDocument| {
             let lay = |segmenter: &Segmenter| {
                 let tokens = segmenter.tokens(&document.text);
-                layout(tokens.iter().map(|token| token.start), &document.sentences)
+                Layout::new(tokens.iter().map(|token| token.start), &document.sentences)
             };
             let [words, characters] = [lay(&words), lay(&characters)];
             let count = |strategy: &Strategy| {

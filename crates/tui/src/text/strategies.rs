@@ -70,14 +70,7 @@ pub(super) fn listed(about: &About, own: &[String], configured: &[TextStrategy],
 }
 
 fn is_measured(sentences: &[Sentence], by: Measure) -> bool {
-    sentences.iter().any(|sentence| {
-        let value = match by {
-            Measure::Tfidf => sentence.salience.tfidf,
-            Measure::Textrank => sentence.salience.textrank,
-            Measure::Novelty => sentence.salience.novelty,
-        };
-        value.is_finite()
-    })
+    sentences.iter().any(|sentence| sentence.salience.by(by).is_finite())
 }
 
 /// What [`keep`] works on.

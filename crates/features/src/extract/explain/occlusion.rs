@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use super::{ExplainedBy, ExplainedText, Texts, without};
 use crate::extract::onnx::open;
 use crate::extract::pieces::pieces;
-use crate::extract::reading::{Reading, counter};
+use crate::extract::reading::Reading;
 use crate::extract::{Feature, Inputs};
 use inkstone_base::job::Ctx;
 use inkstone_text::Segmenter;
@@ -33,8 +33,7 @@ pub(super) fn run(
     let place = place.with_context(|| format!("feature {:?} has no column {:?}", feature.name, explained.column))?;
     let asked = texts.ranges.len().min(MOST);
     let variants: Vec<Reading> = texts.ranges[..asked].iter().map(|range| without(reading, range)).collect();
-    let counter = counter(feature, segmenter);
-    let cut = pieces(std::iter::once(reading).chain(&variants), feature, &encoder, &counter, ctx)?;
+    let cut = pieces(std::iter::once(reading).chain(&variants), feature, &encoder, segmenter, ctx)?;
     let (rows, _) = encoder.rows(&cut.texts(), ctx, |_| Ok(ctx.check()?))?;
     let score = |document: usize| {
         let mut row = vec![f32::NAN; columns.len()];

@@ -1,20 +1,17 @@
-//! How much of each section strategies keep.
-
-use std::ops::Range;
+//! Number of tokens of each section that strategies keep.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Layout, View};
 use crate::structure::Section;
 
-/// How much of a section is kept.
+/// Tokens of a section, in all and kept.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SectionShare {
-    /// The section.
     pub section: Section,
-    /// Its tokens in all documents.
+    /// Tokens in all documents.
     pub tokens: u64,
-    /// Those of them that the strategy keeps.
+    /// Tokens that the strategy keeps.
     pub kept: u64,
 }
 
@@ -26,26 +23,19 @@ pub struct SectionCounts {
 }
 
 impl SectionCounts {
-    /// Counts a document. What several windows hold counts once.
+    /// Counts a document. Tokens of several windows count once.
     pub fn add(&mut self, layout: &Layout, views: &[View]) {
-        let mut ranges: Vec<Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
-        ranges.sort_by_key(|range| range.start);
+        let ranges = View::union(views);
         for passage in layout.passages() {
             let at = Section::ALL.iter().position(|section| *section == passage.section).unwrap_or_default();
-            let (mut kept, mut counted) = (0, passage.tokens.start);
-            for range in &ranges {
-                let (start, end) = (range.start.max(counted), range.end.min(passage.tokens.end));
-                if start < end {
-                    kept += end - start;
-                    counted = end;
-                }
-            }
+            let (start, end) = (passage.tokens.start, passage.tokens.end);
+            let kept: usize = ranges.iter().map(|r| r.end.min(end).saturating_sub(r.start.max(start))).sum();
             self.counts[at].0 += passage.tokens.len() as u64;
             self.counts[at].1 += kept as u64;
         }
     }
 
-    /// Adds what another part counted.
+    /// Adds the counts of another part.
     pub fn merge(&mut self, other: &SectionCounts) {
         for (here, there) in self.counts.iter_mut().zip(&other.counts) {
             here.0 += there.0;
@@ -53,7 +43,7 @@ impl SectionCounts {
         }
     }
 
-    /// The sections that there are.
+    /// The sections that have tokens.
     pub fn shares(&self) -> Vec<SectionShare> {
         let share = |(section, &(tokens, kept)): (Section, &(u64, u64))| SectionShare { section, tokens, kept };
         Section::ALL.into_iter().zip(&self.counts).filter(|(_, counts)| counts.0 > 0).map(share).collect()
