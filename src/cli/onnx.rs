@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use inkstone_features::plain::onnx::Contextual;
-use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, RuntimeParams, Taken};
+use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, Pooling, RuntimeParams};
 use inkstone_text::Truncation;
 
 /// Heading of these flags in every help text.
@@ -23,7 +23,7 @@ pub struct Onnx {
     pub read: Output,
     /// How token vectors become one: cls, pooler, mean, mean-text (without special tokens), max, last or sep; several joined by +.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "POOLING", default_value = "mean")]
-    pub pooling: Taken,
+    pub pooling: Pooling,
     /// Layers: last, first+last, last:4 (their mean), last:4:concat, each (side by side), or mix:0.2,0.3,0.5 with a weight per layer.
     #[arg(help_heading = CONTEXTUAL, long, value_name = "LAYERS", default_value = "last")]
     pub layers: Layers,

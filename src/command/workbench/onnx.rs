@@ -11,7 +11,7 @@ use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_features::extract::Model;
 use inkstone_onnx::runtime::{Agreement, Machine, NamedLibrary};
-use inkstone_onnx::{OnnxParams, Opening, Probe, Sample, Words, meter, models};
+use inkstone_onnx::{OnnxParams, Opening, Probe, Sample, WordCutter, meter, models};
 use inkstone_tables::corpus::column;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
@@ -42,7 +42,7 @@ pub(super) fn bench(opened: &Opened) -> Option<OnnxBench> {
         measure: Arc::new(move |listed, length, ctx, each| {
             let sample =
                 length.map_or_else(|| texts(&project).map(Sample::Texts), |tokens| Ok(Sample::Tokens(tokens)))?;
-            let how = (&|| measuring.words()) as &dyn Fn() -> Result<Words>;
+            let how = (&|| measuring.words()) as &dyn Fn() -> Result<WordCutter>;
             meter(listed, &sample, LIMIT, (how, &measuring.opening(ctx)?), ctx, each)
         }),
         place: config.onnx.clone(),
@@ -77,8 +77,8 @@ impl ModelRuntime {
     }
 
     /// Models of words have their text cut as the project cuts it.
-    fn words(&self) -> Result<Words> {
-        Ok(Words::Segmenter(Box::new(Segmenter::new(&self.tokenizer, &self.opened.base)?)))
+    fn words(&self) -> Result<WordCutter> {
+        Ok(WordCutter::Segmenter(Box::new(Segmenter::new(&self.tokenizer, &self.opened.base)?)))
     }
 }
 

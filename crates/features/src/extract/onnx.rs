@@ -19,7 +19,7 @@ use super::reading::{Reading, key_of, read_part};
 use super::{Feature, Inputs, VERSION, finish};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_onnx::{Encoder, OnnxParams, Opening, Seen, Words};
+use inkstone_onnx::{Encoder, OnnxParams, Opening, WindowCounts, WordCutter};
 use inkstone_store::{RowKind, Rows, SetSpec, Store, Values, Writer};
 use inkstone_text::{Segmenter, Truncation};
 
@@ -82,7 +82,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let windows = SetSpec { name: format!("{name} (windows)"), params: own, ..spec.clone() };
     let (writer, kept_windows) = (store.writer(&spec)?, store.writer(&windows)?);
 
-    let (mut order, mut seen, mut nameless) = (Vec::new(), Seen::default(), Vec::new());
+    let (mut order, mut seen, mut nameless) = (Vec::new(), WindowCounts::default(), Vec::new());
     let (mut kept, mut resumed) = (0u64, 0u64);
     let mut cost = Cost { device: device.clone(), ..Cost::default() };
     let parts = inputs.clean.files()?.len();
@@ -193,7 +193,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
 /// The model of a feature.
 pub(super) fn open(feature: &Feature, inputs: &Inputs<'_>, segmenter: &Segmenter, ctx: &Ctx) -> Result<Encoder> {
     let runtime = inputs.onnx.load(inputs.base)?;
-    let words = || Ok(Words::Segmenter(Box::new(segmenter.clone())));
+    let words = || Ok(WordCutter::Segmenter(Box::new(segmenter.clone())));
     let opening = Opening { runtime, device: inputs.onnx.device, threads: ctx.threads(), base: inputs.base };
     let strategy = &feature.truncate;
     let truncation = match (strategy.place(), strategy.characters) {
@@ -219,7 +219,7 @@ struct Work<'a, 's> {
 
 impl Work<'_, '_> {
     /// The rows of a part's pieces `[pieces, columns]`; the part has so many documents.
-    fn rows(&mut self, pieces: &Pieces<'_>, documents: u64) -> Result<(Vec<f32>, Seen)> {
+    fn rows(&mut self, pieces: &Pieces<'_>, documents: u64) -> Result<(Vec<f32>, WindowCounts)> {
         let windows = self.encoder.windows(&pieces.texts(), self.ctx)?;
         let (dim, count) = (self.encoder.columns().len(), windows.windows.len());
         let mut rows = vec![f32::NAN; count * dim];

@@ -24,7 +24,7 @@ const WHEELS: &str = include_str!("requirements.txt");
 const WHEELS_CUDA: &str = include_str!("requirements-cuda.txt");
 /// The Python whose wheels they are.
 const PYTHON: &str = "3.12";
-/// How often it is looked whether an installer or another installation has ended.
+/// Time between two looks at an installer or another installation that has not ended.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Installs the package for processors, or with `cuda` that for NVIDIA devices with the CUDA and cuDNN libraries, in `folder`, and gives

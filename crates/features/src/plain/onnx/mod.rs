@@ -18,7 +18,7 @@ use super::{Columns, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Rows}
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, ModelHeader};
-use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, Words};
+use inkstone_onnx::{Encoder, OnnxParams, Opening, Output, RuntimeParams, WordCutter};
 use inkstone_text::{Segmenter, TokenizerParams, Truncation};
 
 pub use eval::{Examination, fill_masks};
@@ -131,11 +131,11 @@ impl Contextual {
 }
 
 /// How lines of a format become words, for models of words.
-fn words(format: LineFormat) -> Result<Words> {
+fn words(format: LineFormat) -> Result<WordCutter> {
     Ok(match format {
-        LineFormat::Tokens => Words::Spaces,
+        LineFormat::Tokens => WordCutter::Spaces,
         LineFormat::Text | LineFormat::Jsonl => {
-            Words::Segmenter(Box::new(Segmenter::new(&TokenizerParams::default(), Path::new(""))?))
+            WordCutter::Segmenter(Box::new(Segmenter::new(&TokenizerParams::default(), Path::new(""))?))
         }
     })
 }
