@@ -3,10 +3,9 @@
 use crate::config::Config;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
-use inkstone_corpus::clean::clean_from_frame;
+use inkstone_corpus::clean::clean_of_part;
 use inkstone_corpus::demo;
 use inkstone_corpus::structure::{Section, read_list, sentences_of_part};
-use inkstone_tables::frames;
 
 #[test]
 fn the_law_of_the_demo_is_found_and_its_views_are_not() {
@@ -19,7 +18,7 @@ fn the_law_of_the_demo_is_found_and_its_views_are_not() {
     let project = super::project(&config, dir.path());
     let (mut law, mut views) = ([0; 3], [0; 3]);
     for (clean, found) in project.clean().files().unwrap().iter().zip(project.structure().files().unwrap()) {
-        let documents = clean_from_frame(&frames::read_parquet(clean, None).unwrap()).unwrap();
+        let documents = clean_of_part(clean).unwrap();
         for (doc, sentences) in documents.iter().zip(sentences_of_part(&found).unwrap()) {
             if doc.document.kind != Kind::Report {
                 continue;

@@ -9,8 +9,8 @@ use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
+use crate::ingest::mapped_row::MappedRow;
 use crate::ingest::reader::Fault;
-use crate::ingest::view::View;
 use inkstone_base::code::Code;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_market::{PRICE_COLUMNS, dates_column};
@@ -26,14 +26,13 @@ pub(super) struct Price {
     values: [f64; VALUES],
 }
 
-/// Makes a price of a row.
-pub(super) fn price(view: &View<'_>) -> Result<Price, Fault> {
-    let moment = view.time("date")?.ok_or_else(|| view.fault("date", "no date", ""))?;
-    let text = view.value("code").ok_or_else(|| view.fault("code", "no code", ""))?;
-    let code = Code::parse(&text).ok_or_else(|| view.fault("code", "not a security code", &text))?;
+pub(super) fn price(fields: &MappedRow<'_>) -> Result<Price, Fault> {
+    let moment = fields.time("date")?.ok_or_else(|| fields.fault("date", "no date", ""))?;
+    let text = fields.value("code").ok_or_else(|| fields.fault("code", "no code", ""))?;
+    let code = Code::parse(&text).ok_or_else(|| fields.fault("code", "not a security code", &text))?;
     let mut values = [f64::NAN; VALUES];
     for (value, field) in values.iter_mut().zip(&PRICE_COLUMNS[2..]) {
-        *value = view.number(field)?.unwrap_or(f64::NAN);
+        *value = fields.number(field)?.unwrap_or(f64::NAN);
     }
     let [open, high, low, close, vwap, volume, amount, market_cap, up_limit, down_limit] = &mut values;
     // Vendors write a suspended day as zeros; a zero price of a day with trading is wrong.
@@ -43,17 +42,17 @@ pub(super) fn price(view: &View<'_>) -> Result<Price, Fault> {
         if *value == 0.0 && !traded {
             *value = f64::NAN;
         } else if *value <= 0.0 {
-            return Err(view.fault(field, "price not positive", &value.to_string()));
+            return Err(fields.fault(field, "price not positive", &value.to_string()));
         }
     }
     for (field, value) in [("volume", volume), ("amount", amount), ("market_cap", market_cap)] {
         if *value < 0.0 {
-            return Err(view.fault(field, "negative amount", &value.to_string()));
+            return Err(fields.fault(field, "negative amount", &value.to_string()));
         }
     }
     let (high, low) = (values[1], values[2]);
     if high < low {
-        return Err(view.fault("high", "high below low", &format!("{high} < {low}")));
+        return Err(fields.fault("high", "high below low", &format!("{high} < {low}")));
     }
     Ok(Price { date: moment.time.date(), code, values })
 }
@@ -147,7 +146,6 @@ fn ordered(date: NaiveDate) -> u32 {
     date.num_days_from_ce().cast_unsigned() ^ 1 << 31
 }
 
-/// The date of a key.
 fn date_of(key: u64) -> Option<NaiveDate> {
     NaiveDate::from_num_days_from_ce_opt(((key >> 32) as u32 ^ 1 << 31).cast_signed())
 }
@@ -166,7 +164,7 @@ fn frame(order: &[(u64, u32)], rows: &[Row], codes: &[Code]) -> Result<DataFrame
     frames::frame(columns)
 }
 
-/// What the dates of the prices say beside the dates of the documents.
+/// Comparison of the dates of the prices with the dates of the documents.
 ///
 /// A weekday without prices on which documents were published is a holiday or a hole in the prices; a date with far
 /// fewer codes than is usual is a hole for most of them.

@@ -36,7 +36,6 @@ impl Salience {
     /// Salience of a sentence that was not measured.
     pub const NONE: Salience = Salience { tfidf: f32::NAN, textrank: f32::NAN, novelty: f32::NAN };
 
-    /// The value by one measure.
     pub fn by(&self, measure: Measure) -> f32 {
         match measure {
             Measure::Tfidf => self.tfidf,

@@ -51,7 +51,6 @@ impl Layout {
         &self.passages
     }
 
-    /// Number of tokens.
     pub fn tokens(&self) -> usize {
         self.passages.last().map_or(0, |passage| passage.tokens.end)
     }

@@ -1,7 +1,7 @@
 //! Strategies of truncation: which tokens of a long text a model sees, by small pure functions on its tokens and sentences.
 //! [`Strategy::keep`] applies a strategy to a text, [`Strategy::views`] to tokens that a model has cut itself.
 //!
-//! A strategy is written as a word with its limit, and what is to be changed about it:
+//! A strategy is written as a word with its limit, then changes to it:
 //!
 //! | written | what is kept |
 //! |---|---|
@@ -42,11 +42,9 @@ pub use over::combine;
 pub use pick::View;
 pub use sections::{SectionCounts, SectionShare};
 
-/// A strategy of truncation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Strategy {
-    /// Which tokens are kept.
     pub pick: Pick,
     /// True if the title comes first, whatever else is kept.
     pub title: bool,
@@ -63,7 +61,6 @@ pub struct Strategy {
 pub enum Pick {
     /// Tokens by place: all, the first, the last, or both ends.
     Place(Truncation),
-    /// The middle tokens.
     Middle(usize),
     /// A stretch of tokens at a drawn place.
     Random(usize),
@@ -78,7 +75,6 @@ pub enum Pick {
     Salient {
         /// Tokens in all.
         limit: usize,
-        /// Measure of salience.
         by: Measure,
     },
     /// Windows that together hold everything.
@@ -87,14 +83,12 @@ pub enum Pick {
         limit: usize,
         /// Tokens from the beginning of a window to that of the next.
         stride: usize,
-        /// How the windows of a document become one.
         over: Over,
     },
     /// Windows of whole sentences.
     Sentences {
         /// Tokens of a window.
         limit: usize,
-        /// How the windows of a document become one.
         over: Over,
     },
 }
@@ -105,7 +99,7 @@ impl Default for Pick {
     }
 }
 
-/// How the rows of a document's windows become one. Of a model whose rows are scores, the mean is the mean score.
+/// Rule by which the rows of a document's windows become one. Of a model whose rows are scores, the mean is the mean score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Over {
     /// The mean of their rows.
@@ -152,7 +146,7 @@ impl Strategy {
         Strategy { characters: true, ..self.clone() }
     }
 
-    /// How the rows of windows become one; none where the strategy has no windows.
+    /// Rule by which the rows of windows become one; none where the strategy has no windows.
     pub fn over(&self) -> Option<Over> {
         match self.pick {
             Pick::Windows { over, .. } | Pick::Sentences { over, .. } => Some(over),

@@ -19,7 +19,6 @@ pub struct View {
 }
 
 impl View {
-    /// Number of tokens.
     pub fn len(&self) -> usize {
         self.tokens.iter().map(ExactSizeIterator::len).sum()
     }

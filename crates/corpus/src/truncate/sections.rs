@@ -15,7 +15,6 @@ pub struct SectionShare {
     pub kept: u64,
 }
 
-/// Counts tokens by section.
 #[derive(Clone, Debug, Default)]
 pub struct SectionCounts {
     /// By section, in the order of [`Section::ALL`]: tokens, and tokens kept.
@@ -35,7 +34,6 @@ impl SectionCounts {
         }
     }
 
-    /// Adds the counts of another part.
     pub fn merge(&mut self, other: &SectionCounts) {
         for (here, there) in self.counts.iter_mut().zip(&other.counts) {
             here.0 += there.0;

@@ -10,13 +10,12 @@ use crate::extract::{Feature, Inputs, Model};
 use inkstone_base::code::Code;
 use inkstone_base::data::{Document, Key};
 use inkstone_base::job::Ctx;
-use inkstone_corpus::clean::{CleanDocument, clean_from_frame};
+use inkstone_corpus::clean::{CleanDocument, clean_of_part};
 use inkstone_corpus::link::{Field, Link, codes_of, links_of_part, mask, name_spans};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
 use inkstone_corpus::truncate::{Pick, combine};
 use inkstone_models::Fields;
 use inkstone_store::Rows;
-use inkstone_tables::frames;
 use inkstone_text::Segmenter;
 
 /// What stands where a name was. Not a word of any text, and cut as one token by every mode.
@@ -62,8 +61,7 @@ pub(super) fn read_part(
     segmenter: &Segmenter,
     ctx: &Ctx,
 ) -> Result<Vec<Reading>> {
-    let docs = clean_from_frame(&frames::read_parquet(&inputs.clean.path(i), None)?)
-        .with_context(|| format!("cannot use {}", inputs.clean.path(i).display()))?;
+    let docs = clean_of_part(&inputs.clean.path(i))?;
     let links = links_of_part(&inputs.links.path(i))?;
     let mut sentences = match feature.needs().sentences {
         true => sentences_of_part(&inputs.sentences.path(i))?,
@@ -90,8 +88,7 @@ pub(super) fn read_one(
     segmenter: &Segmenter,
     ctx: &Ctx,
 ) -> Result<Reading> {
-    let docs = clean_from_frame(&frames::read_parquet(&inputs.clean.path(part), None)?)
-        .with_context(|| format!("cannot use {}", inputs.clean.path(part).display()))?;
+    let docs = clean_of_part(&inputs.clean.path(part))?;
     let links = links_of_part(&inputs.links.path(part))?;
     let mut sentences = match feature.needs().sentences {
         true => sentences_of_part(&inputs.sentences.path(part))?,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
 use super::Inputs;
@@ -11,12 +11,11 @@ use super::reading::draw_of;
 use inkstone_base::code::Code;
 use inkstone_base::data::Kind;
 use inkstone_base::job::Ctx;
-use inkstone_corpus::clean::{CleanDocument, clean_from_frame};
+use inkstone_corpus::clean::{CleanDocument, clean_of_part};
 use inkstone_corpus::link::{codes_of, links_of_part};
 use inkstone_corpus::structure::{Sentence, sentences_of_part};
 use inkstone_corpus::truncate::{Layout, SectionCounts, SectionShare, Strategy, View};
 use inkstone_tables::corpus::Parts;
-use inkstone_tables::frames;
 use inkstone_text::{Cut, Mode, Segmenter};
 
 /// A document, its text and its sentences.
@@ -35,8 +34,7 @@ pub struct WholeDocument {
 
 /// The documents of part `i`, in order.
 pub fn read_whole(clean: &Parts, links: &Parts, sentences: &Parts, i: usize, seed: u64) -> Result<Vec<WholeDocument>> {
-    let docs = clean_from_frame(&frames::read_parquet(&clean.path(i), None)?)
-        .with_context(|| format!("cannot use {}", clean.path(i).display()))?;
+    let docs = clean_of_part(&clean.path(i))?;
     let links = links_of_part(&links.path(i))?;
     let sentences = sentences_of_part(&sentences.path(i))?;
     ensure!(sentences.len() == docs.len(), "the sentences of part {i} are not those of its documents: run again");

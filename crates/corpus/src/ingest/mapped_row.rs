@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use chrono::NaiveDateTime;
 
-use crate::ingest::mapping::{Mapping, Pick};
+use crate::ingest::mapping::{FieldRule, Mapping};
 use crate::ingest::reader::{Cells, Fault};
 use crate::ingest::reason;
 use crate::ingest::times::{self, Moment, TimeFormat};
 
-/// How the rows of one file are read.
+/// Rules by which the rows of one file are read.
 pub(super) struct Rules<'a> {
     pub(super) mapping: &'a Mapping,
     pub(super) time_format: &'a TimeFormat,
@@ -18,19 +18,18 @@ pub(super) struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    /// One row of the file.
-    pub(super) fn view(&'a self, cells: &'a Cells) -> View<'a> {
-        View { rules: self, cells }
+    pub(super) fn row(&'a self, cells: &'a Cells) -> MappedRow<'a> {
+        MappedRow { rules: self, cells }
     }
 }
 
 /// One row.
-pub(super) struct View<'a> {
+pub(super) struct MappedRow<'a> {
     rules: &'a Rules<'a>,
     cells: &'a Cells,
 }
 
-impl View<'_> {
+impl MappedRow<'_> {
     fn cell(&self, i: usize) -> Option<&str> {
         self.cells.get(i)?.as_deref().map(str::trim).filter(|text| !text.is_empty())
     }
@@ -38,14 +37,14 @@ impl View<'_> {
     /// The text of a field, trimmed; `None` when there is none.
     pub(super) fn text(&self, field: &str) -> Option<Cow<'_, str>> {
         match self.rules.mapping.pick(field) {
-            Pick::Absent => None,
-            Pick::Constant(text) => Some(Cow::Owned(text.clone())),
-            Pick::Cell(i, _) => self.cell(*i).map(Cow::Borrowed),
-            Pick::Two(i, j) => {
+            FieldRule::Absent => None,
+            FieldRule::Constant(text) => Some(Cow::Owned(text.clone())),
+            FieldRule::Cell(i, _) => self.cell(*i).map(Cow::Borrowed),
+            FieldRule::Two(i, j) => {
                 let texts: Vec<&str> = [*i, *j].into_iter().filter_map(|i| self.cell(i)).collect();
                 (!texts.is_empty()).then(|| Cow::Owned(texts.join(" ")))
             }
-            Pick::Found(pattern, i) => {
+            FieldRule::Found(pattern, i) => {
                 let captures = pattern.captures(self.cell(*i)?)?;
                 captures.get(1).or_else(|| captures.get(0)).map(|m| Cow::Owned(m.as_str().to_owned()))
             }
@@ -57,11 +56,12 @@ impl View<'_> {
         self.text(field).filter(|text| !is_nothing(text))
     }
 
-    /// The time of a field.
     pub(super) fn time(&self, field: &str) -> Result<Option<Moment>, Fault> {
         let Some(text) = self.value(field) else { return Ok(None) };
         let parsed = match self.rules.mapping.pick(field) {
-            Pick::Two(i, j) => times::parse_two(self.cell(*i).unwrap_or_default(), self.cell(*j).unwrap_or_default()),
+            FieldRule::Two(i, j) => {
+                times::parse_two(self.cell(*i).unwrap_or_default(), self.cell(*j).unwrap_or_default())
+            }
             _ => self.rules.time_format.parse(&text),
         };
         match parsed {
@@ -82,7 +82,7 @@ impl View<'_> {
     /// The number of a field, times its factor; `None` when it is absent or not finite.
     pub(super) fn number(&self, field: &str) -> Result<Option<f64>, Fault> {
         let Some(text) = self.value(field) else { return Ok(None) };
-        let factor = if let Pick::Cell(_, factor) = self.rules.mapping.pick(field) { *factor } else { 1.0 };
+        let factor = if let FieldRule::Cell(_, factor) = self.rules.mapping.pick(field) { *factor } else { 1.0 };
         let plain = text.replace([',', '，'], "");
         match plain.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(Some(value * factor)),
@@ -91,13 +91,12 @@ impl View<'_> {
         }
     }
 
-    /// What is wrong with a field.
     pub(super) fn fault(&self, field: &str, reason: &str, value: &str) -> Fault {
         Fault::new(self.rules.mapping.column_of(field), reason, value)
     }
 }
 
-/// Whether a text is one of the words by which tables say that there is no value.
+/// True if a text is one of the words by which tables say that there is no value.
 fn is_nothing(text: &str) -> bool {
     matches!(text, "-" | "--" | "—" | "——" | "\\N" | "NaT" | "停牌" | "无")
         || ["nan", "null", "none", "n/a", "na", "nat"].iter().any(|word| text.eq_ignore_ascii_case(word))
