@@ -252,7 +252,7 @@ impl Tracer {
     fn kept(&self, feature: &str, place: (usize, usize)) -> Result<Option<KeptRow>> {
         let Some(made) = State::read(&self.project)?.made(&format!("extract {feature}")) else { return Ok(None) };
         let store = Reader::open(&self.project.store())?;
-        store.set(&made)?.map(|set| KeptRow::of(&set, place)).transpose()
+        store.set(&made)?.map(|set| KeptRow::read(&set, place)).transpose()
     }
 
     /// The number of the document with this id among those behind a value, and the reading (from 1) that took it.

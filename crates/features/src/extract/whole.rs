@@ -1,4 +1,4 @@
-//! Documents as they are, with their sentences: what experiments look at beside features.
+//! Documents with their sentences, as experiments read them beside features.
 
 use std::ops::Range;
 
@@ -40,12 +40,12 @@ pub fn read_whole(clean: &Parts, links: &Parts, sentences: &Parts, i: usize, see
     let links = links_of_part(&links.path(i))?;
     let sentences = sentences_of_part(&sentences.path(i))?;
     ensure!(sentences.len() == docs.len(), "the sentences of part {i} are not those of its documents: run again");
-    let whole = |((row, clean), sentences): ((u32, CleanDocument), Vec<Sentence>)| {
+    let document = |((row, clean), sentences): ((u32, CleanDocument), Vec<Sentence>)| {
         let text = format!("{}\n{}", clean.document.title, clean.document.body);
         let draw = draw_of(seed, &clean.document.doc_id);
         WholeDocument { codes: codes_of(&links, row), text, sentences, draw, clean }
     };
-    Ok((0..).zip(docs).zip(sentences).map(whole).collect())
+    Ok((0..).zip(docs).zip(sentences).map(document).collect())
 }
 
 impl WholeDocument {

@@ -19,9 +19,11 @@ use std::ops::Range;
 use anyhow::{Context, Result};
 use serde::{Serialize, Serializer};
 
-use super::reading::{MASKED, Reading, read_one};
-use super::{Feature, Inputs, Model, lexicon};
+use super::models::Explainer;
+use super::reading::{CorpusReader, MASKED, ReadDocument};
+use super::{Feature, Inputs, SetMeta, lexicon};
 use inkstone_base::job::Ctx;
+use inkstone_corpus::structure::Sentence;
 use inkstone_store::{Set, Values};
 use inkstone_text::{Segmenter, sentences};
 
@@ -130,15 +132,16 @@ pub fn explain(
 ) -> Result<ExplainedText> {
     let columns = kept.map_or_else(|| feature.columns(), |kept| kept.columns.clone());
     let column = column.map_or_else(|| columns.first().cloned().unwrap_or_default(), str::to_owned);
-    let tones = match feature.model {
-        Model::Lexicon => Some(lexicon::open(feature, inputs.tokenizer, inputs.base)?),
-        _ => None,
+    let explainer = feature.model.entry().explained_by;
+    let (lexicon, segmenter) = match explainer {
+        Explainer::ToneWords => {
+            let (lexicon, segmenter) = lexicon::open(feature, inputs.tokenizer, inputs.base)?;
+            (Some(lexicon), segmenter)
+        }
+        _ => (None, Segmenter::new(inputs.tokenizer, inputs.base)?),
     };
-    let segmenter = match &tones {
-        Some((_, segmenter)) => segmenter.clone(),
-        None => Segmenter::new(inputs.tokenizer, inputs.base)?,
-    };
-    let reading = read_one(inputs, place, feature, &segmenter, ctx)?;
+    let reader = CorpusReader { feature, inputs, segmenter, ctx };
+    let document = reader.document(place)?;
     let mut explained = ExplainedText {
         feature: feature.name.clone(),
         model: serde_json::to_value(feature.model)?.as_str().unwrap_or_default().to_owned(),
@@ -147,36 +150,26 @@ pub fn explain(
         column,
         ..ExplainedText::default()
     };
-    let Some(text) = reading.text.as_deref() else {
+    let Some(text) = document.text.as_deref() else {
         explained.note = (
             "这篇文档不在该特征读取的类型之内，或截断后没有内容。".into(),
             "The feature does not read documents of this kind, or its strategy keeps nothing of this one.".into(),
         );
         return Ok(explained);
     };
-    let texts = Texts { text, title: reading.title, ranges: sentences(text) };
+    let texts = SplitText { text, title: document.title, ranges: sentences(text) };
     explained.sentences = texts.plain();
-    match feature.model {
-        Model::Lexicon => {
-            let (lexicon, segmenter) = tones.as_ref().context("a lexicon was opened")?;
-            words::lexicon(feature, &reading, &texts, (lexicon, segmenter), &mut explained);
+    match explainer {
+        Explainer::ToneWords => {
+            let lexicon = lexicon.context("a lexicon was opened")?;
+            words::tone_words(&reader, &document, &texts, &lexicon, &mut explained);
         }
-        Model::Induced | Model::Sestm => {
-            words::of_fold(
-                feature,
-                inputs,
-                kept.map(|kept| &kept.words),
-                &reading,
-                &texts,
-                &segmenter,
-                &mut explained,
-            )?;
+        Explainer::FoldWords => {
+            words::fold_words(&reader, kept.map(|kept| &kept.words), &document, &texts, &mut explained)?;
         }
-        Model::Ridge | Model::Logistic | Model::Bayes | Model::Svm | Model::Boosted => {
-            words::refitted(feature, inputs, place, &reading, &texts, &segmenter, &mut explained, ctx)?;
-        }
-        Model::Onnx => occlusion::run(feature, inputs, &reading, &texts, &segmenter, &mut explained, ctx)?,
-        _ => {
+        Explainer::RefittedFold => words::refitted(&reader, place, &document, &texts, &mut explained)?,
+        Explainer::LeftOutSentences => occlusion::run(&reader, &document, &texts, &mut explained)?,
+        Explainer::None => {
             explained.note = (
                 format!("模型 {} 没有逐词解释：只能看到文档这一层。", explained.model),
                 format!(
@@ -203,19 +196,15 @@ pub struct KeptRow {
 }
 
 impl KeptRow {
-    /// The row of the document in this part and row of the corpus.
-    pub fn of(set: &Set<'_>, (part, row): (usize, usize)) -> Result<KeptRow> {
-        let meta = &set.header().meta;
+    /// Reads what a set keeps of the document in this part and row of the corpus.
+    pub fn read(set: &Set<'_>, (part, row): (usize, usize)) -> Result<KeptRow> {
         let batch = set.header().batches.get(part).context("the set has fewer parts than the corpus: run again")?.key;
         let values = match set.batch(&batch)?.map(|rows| rows.values) {
             Some(Values::Dense { dim, data }) => data.get(row * dim..(row + 1) * dim).unwrap_or_default().to_vec(),
             _ => Vec::new(),
         };
-        Ok(KeptRow {
-            columns: serde_json::from_value(meta["columns"].clone()).unwrap_or_default(),
-            row: values,
-            words: meta["words"].clone(),
-        })
+        let SetMeta { columns, words, .. } = SetMeta::read(set.header())?;
+        Ok(KeptRow { columns, row: values, words: words.unwrap_or_default() })
     }
 
     fn value(&self, column: &str) -> f64 {
@@ -249,15 +238,15 @@ impl ExplainedText {
     }
 }
 
-/// A text as a model read it, in sentences.
-struct Texts<'t> {
+/// A text as a model read it, split into sentences.
+struct SplitText<'t> {
     text: &'t str,
     /// Bytes of the title.
     title: usize,
     ranges: Vec<Range<usize>>,
 }
 
-impl Texts<'_> {
+impl SplitText<'_> {
     /// The sentences without a value.
     fn plain(&self) -> Vec<ExplainedSentence> {
         let sentence = |range: &Range<usize>| ExplainedSentence {
@@ -283,32 +272,25 @@ impl Texts<'_> {
     }
 }
 
-/// A reading of which one sentence is left out.
-fn without(reading: &Reading, range: &Range<usize>) -> Reading {
-    let text = reading.text.as_deref().unwrap_or_default();
+/// The document without one of its sentences.
+fn without(document: &ReadDocument, range: &Range<usize>) -> ReadDocument {
+    let text = document.text.as_deref().unwrap_or_default();
     let cut = format!("{}{}", &text[..range.start], &text[range.end..]);
     let moved = |at: u32| match at as usize {
         at if at >= range.end => at - range.len(),
         at => at.min(range.start),
     };
-    let inside = |s: &inkstone_corpus::structure::Sentence| {
-        s.range.start as usize >= range.start && s.range.end as usize <= range.end
-    };
-    let sentences = reading.sentences.iter().filter(|s| !inside(s)).cloned().map(|mut sentence| {
+    let inside = |s: &Sentence| s.range.start as usize >= range.start && s.range.end as usize <= range.end;
+    let sentences = document.sentences.iter().filter(|s| !inside(s)).cloned().map(|mut sentence| {
         sentence.range = moved(sentence.range.start) as u32..moved(sentence.range.end) as u32;
         sentence
     });
-    Reading {
-        key: reading.key,
-        title: moved(reading.title as u32),
+    ReadDocument {
+        title: moved(document.title as u32),
         text: Some(cut),
         windows: Vec::new(),
         sentences: sentences.collect(),
-        draw: reading.draw,
-        published_at: reading.published_at,
-        first_mention: reading.first_mention.clone(),
-        doc_id: reading.doc_id.clone(),
-        codes: reading.codes.clone(),
+        ..document.clone()
     }
 }
 

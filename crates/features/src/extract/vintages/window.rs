@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use memmap2::Mmap;
 
-use super::super::documents::{Documents, Place};
+use super::super::documents::{DocumentPlace, NumberedCorpus};
 use super::trainer::Trainer;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
@@ -21,7 +21,7 @@ const LEFT_OUT: u32 = u32::MAX - 2;
 const CHUNK: usize = 1024;
 
 /// A window's text.
-pub(super) struct Text {
+pub(super) struct WindowText {
     /// Kept words, the most frequent first.
     pub(super) words: Vec<Box<str>>,
     counts: Vec<u64>,
@@ -33,15 +33,15 @@ pub(super) struct Text {
     map: Option<Mmap>,
 }
 
-impl Text {
+impl WindowText {
     /// Numbers the documents of a window; a scratch file is made in `folder`.
-    pub(super) fn of(
-        corpus: &Documents,
-        window: &[Place],
+    pub(super) fn read(
+        corpus: &NumberedCorpus,
+        window: &[DocumentPlace],
         limits: &WordLimits,
         folder: &Path,
         ctx: &Ctx,
-    ) -> Result<Text> {
+    ) -> Result<WindowText> {
         let mut all = vec![0u64; corpus.words.len()];
         for documents in window.chunks(CHUNK) {
             ctx.check()?;
@@ -66,7 +66,7 @@ impl Text {
             }
             scratch.write(bytemuck::cast_slice(&numbers))?;
         }
-        Ok(Text {
+        Ok(WindowText {
             words: kept.iter().map(|&number| corpus.words[number as usize].as_str().into()).collect(),
             counts: kept.iter().map(|&number| all[number as usize]).collect(),
             tokens: all.iter().sum(),
@@ -99,7 +99,7 @@ impl Text {
     pub(super) fn train(&self, trainer: &Trainer, folder: &Path, ctx: &Ctx) -> Result<WordVectors> {
         let values = match trainer {
             Trainer::Word2vec(params) => {
-                let Text { words, counts, documents, .. } = self;
+                let WindowText { words, counts, documents, .. } = self;
                 let corpus = Corpus { words, counts, numbers: self.numbers(), documents: *documents };
                 let mut training = Word2vec::new(corpus, params, ctx.seed())?;
                 training.finish(None, ctx)?;
