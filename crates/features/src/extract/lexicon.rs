@@ -19,8 +19,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let (lexicon, segmenter) = open(feature, inputs.tokenizer, inputs.base)?;
     let reader = CorpusReader { feature, inputs, segmenter, ctx };
     let dim = feature.columns().len();
-    let params = SetParams { lexicon: Some(lexicon.key()), ..SetParams::of_words(&reader) };
-    let writer = store.writer(&params.spec(RowKind::Dense { dim }, lexicon.fitted_until())?)?;
+    let params = SetParams::of_words(&reader).with("lexicon", lexicon.key());
+    let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, lexicon.fitted_until()))?;
     let tone = |text: &str, row: &mut [f32]| {
         let tone = lexicon.tone(&Lexicon::tokens(text, &reader.segmenter));
         row.copy_from_slice(&[tone.tone, tone.positive, tone.negative, tone.tokens as f32]);

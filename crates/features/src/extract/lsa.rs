@@ -21,8 +21,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     let reader = CorpusReader::new(feature, inputs, ctx)?;
     let analyzer = Analyzer::new(&feature.tfidf, Some(reader.segmenter.clone()))?;
     let model = decompose(fit(&reader, &analyzer)?, &reader, &analyzer)?;
-    let params = SetParams { seed: Some(ctx.seed()), ..SetParams::of_corpus(&reader) };
-    let writer = store.writer(&params.spec(RowKind::Dense { dim: model.dim() }, model.fitted_until())?)?;
+    let params = SetParams::of_corpus(&reader).with("seed", ctx.seed());
+    let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: model.dim() }, model.fitted_until()))?;
     let rows = |documents: &[_]| project(documents, &model, &analyzer, ctx);
     let (order, _) = write_parts(&reader, &writer, true, &mut report, rows)?;
     report.fact("vocabulary", model.vectorizer().width());

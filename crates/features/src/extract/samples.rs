@@ -99,14 +99,14 @@ impl SampledCorpus {
     pub(super) fn write<'r, 's>(
         &self,
         feature: &Feature,
-        params: &SetParams<'_>,
+        params: SetParams,
         row: impl Fn(usize) -> Option<&'r [f32]>,
         store: &'s Store,
         report: &mut Report,
         ctx: &Ctx,
     ) -> Result<(Writer<'s>, Vec<Key>)> {
         let dim = feature.columns().len();
-        let writer = store.writer(&params.spec(RowKind::Dense { dim }, None)?)?;
+        let writer = store.writer(&params.spec(feature, RowKind::Dense { dim }, None))?;
         let mut rows = self.batches.empty_rows(dim);
         for (i, &(part, at)) in self.places.iter().enumerate() {
             if let Some(values) = row(i) {

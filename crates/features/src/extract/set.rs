@@ -3,75 +3,47 @@
 use anyhow::{Context, Result};
 use chrono::NaiveDateTime;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::reading::{CorpusReader, ReadDocument};
 use super::steps::StepReport;
 use super::{Feature, VERSION};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
-use inkstone_market::Cutoff;
 use inkstone_models::FoldReport;
 use inkstone_store::{Header, RowKind, Rows, SetSpec, Writer};
 
 /// Everything besides the text that can change a row of a set. Its JSON is part of the set's id.
-#[derive(Serialize)]
-pub(super) struct SetParams<'f> {
-    pub(super) version: u32,
-    pub(super) feature: &'f Feature,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) segmenter: Option<Key>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) corpus: Option<Key>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) prices: Option<Key>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cutoff: Option<Cutoff>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) seed: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) lexicon: Option<Key>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) vectors: Option<Key>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) model: Option<Key>,
-}
+pub(super) struct SetParams(Value);
 
-impl<'f> SetParams<'f> {
+impl SetParams {
     /// Of a feature whose rows depend on its own settings alone.
-    pub(super) fn new(feature: &'f Feature) -> SetParams<'f> {
-        SetParams {
-            version: VERSION,
-            feature,
-            segmenter: None,
-            corpus: None,
-            prices: None,
-            cutoff: None,
-            seed: None,
-            lexicon: None,
-            vectors: None,
-            model: None,
-        }
+    pub(super) fn new(feature: &Feature) -> SetParams {
+        SetParams(json!({"version": VERSION, "feature": feature}))
     }
 
     /// Of a feature that reads words.
-    pub(super) fn of_words(reader: &CorpusReader<'f>) -> SetParams<'f> {
-        SetParams { segmenter: Some(reader.segmenter.key()), ..SetParams::new(reader.feature) }
+    pub(super) fn of_words(reader: &CorpusReader<'_>) -> SetParams {
+        SetParams::new(reader.feature).with("segmenter", reader.segmenter.key())
     }
 
     /// Of a feature whose model is fitted on the corpus.
-    pub(super) fn of_corpus(reader: &CorpusReader<'f>) -> SetParams<'f> {
-        SetParams { corpus: Some(reader.inputs.corpus), ..SetParams::of_words(reader) }
+    pub(super) fn of_corpus(reader: &CorpusReader<'_>) -> SetParams {
+        SetParams::of_words(reader).with("corpus", reader.inputs.corpus)
     }
 
     /// Of a feature whose model is fitted on the corpus and on returns.
-    pub(super) fn of_returns(reader: &CorpusReader<'f>) -> SetParams<'f> {
-        let inputs = reader.inputs;
-        SetParams { prices: Some(inputs.prices), cutoff: Some(inputs.cutoff), ..SetParams::of_corpus(reader) }
+    pub(super) fn of_returns(reader: &CorpusReader<'_>) -> SetParams {
+        SetParams::of_corpus(reader).with("prices", reader.inputs.prices).with("cutoff", reader.inputs.cutoff)
     }
 
-    pub(super) fn spec(&self, kind: RowKind, fitted_until: Option<NaiveDateTime>) -> Result<SetSpec> {
-        Ok(SetSpec { name: self.feature.name.clone(), kind, params: serde_json::to_value(self)?, fitted_until })
+    pub(super) fn with(mut self, name: &str, value: impl Serialize) -> SetParams {
+        self.0[name] = json!(value);
+        self
+    }
+
+    pub(super) fn spec(self, feature: &Feature, kind: RowKind, fitted_until: Option<NaiveDateTime>) -> SetSpec {
+        SetSpec { name: feature.name.clone(), kind, params: self.0, fitted_until }
     }
 }
 

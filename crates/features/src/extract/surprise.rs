@@ -126,7 +126,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         ctx.advance(step.len() as u64 / 2)?;
     }
 
-    let writer = store.writer(&SetParams::of_corpus(&reader).spec(RowKind::Dense { dim }, None)?)?;
+    let writer = store.writer(&SetParams::of_corpus(&reader).spec(feature, RowKind::Dense { dim }, None))?;
     let order = corpus.batches.write(&writer, dim, |part| std::mem::take(&mut rows[part]), ctx)?;
     report.rows_out = (corpus.places.len() - without_history) as u64;
     report.drop_rows(

@@ -66,8 +66,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     some_fold_fitted(feature, &walked.folds)?;
 
     let row = |i| walked.scores.get(i..=i).filter(|score| !score[0].is_nan());
-    let params = SetParams { seed: Some(ctx.seed()), ..SetParams::of_returns(&reader) };
-    let (writer, order) = sampled.write(feature, &params, row, store, &mut report, ctx)?;
+    let params = SetParams::of_returns(&reader).with("seed", ctx.seed());
+    let (writer, order) = sampled.write(feature, params, row, store, &mut report, ctx)?;
     report.fact("words", words.len());
     report.fact("folds", &walked.folds);
     let networks = Some(serde_json::to_value(walked.nets)?);

@@ -25,7 +25,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
         true => (fit(&reader, &analyzer)?, SetParams::of_corpus(&reader)),
         false => (Vectorizer::hashing(&feature.tfidf)?, SetParams::of_words(&reader)),
     };
-    let writer = store.writer(&params.spec(RowKind::Sparse, model.fitted_until())?)?;
+    let writer = store.writer(&params.spec(feature, RowKind::Sparse, model.fitted_until()))?;
     let rows = |documents: &[_]| weigh(documents, &model, &analyzer, ctx);
     let (order, _) = write_parts(&reader, &writer, learns, &mut report, rows)?;
     report.fact("vocabulary", model.width());

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::LineFormat;
+use super::{Line, LineFormat};
 use inkstone_base::data::Key;
 use inkstone_text::{Entry, Segmenter, TokenizerParams};
 
@@ -95,6 +95,13 @@ impl Cutter {
             None => text.split_ascii_whitespace().map(Cow::Borrowed).collect(),
             Some(segmenter) => segmenter.terms(text),
         }
+    }
+
+    /// Gives `work` the terms of a document, title and text together.
+    pub(super) fn with_terms<T>(&self, line: &Line<'_>, work: impl FnOnce(&[&str]) -> T) -> T {
+        let text = line.whole();
+        let terms = self.terms(&text);
+        work(&terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
     }
 }
 

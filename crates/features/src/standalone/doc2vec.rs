@@ -12,11 +12,12 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 
 use super::coverage::{component, coverage};
+use super::fitted::Opened;
 use super::word2vec::{self, WordParams};
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Doc2vec, Explanation, ModelFile, ModelHeader, Word2vec, Word2vecParams, component_names};
+use inkstone_models::{Doc2vec, Explanation, ModelHeader, Word2vec, Word2vecParams, component_names};
 
 /// What `train` calls it.
 pub const METHOD: &str = Doc2vec::KIND;
@@ -42,26 +43,15 @@ pub fn train(
     Ok(report)
 }
 
-/// A fitted model and the cutter that its documents are read with.
-pub(super) struct FittedDoc2vec {
-    header: ModelHeader,
-    model: Doc2vec,
-    cutter: Cutter,
-}
-
-impl FittedDoc2vec {
-    pub(super) fn open(file: &ModelFile, cutter: Cutter) -> Result<FittedDoc2vec> {
-        Ok(FittedDoc2vec { header: file.header().clone(), model: Doc2vec::read(file)?, cutter })
-    }
-
+impl Opened<Doc2vec> {
     /// The terms of title and text: no window reaches from one into the other.
-    fn with_terms<T>(&self, line: &Line<'_>, f: impl FnOnce(&[Vec<&str>]) -> T) -> T {
+    fn with_fields<T>(&self, line: &Line<'_>, work: impl FnOnce(&[Vec<&str>]) -> T) -> T {
         let fields = [&line.title, &line.text].map(|text| self.cutter.terms(text));
-        f(&fields.each_ref().map(|terms| terms.iter().map(AsRef::as_ref).collect()))
+        work(&fields.each_ref().map(|terms| terms.iter().map(AsRef::as_ref).collect()))
     }
 }
 
-impl Fitted for FittedDoc2vec {
+impl Fitted for Opened<Doc2vec> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -71,13 +61,13 @@ impl Fitted for FittedDoc2vec {
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
-        let rows = lines.iter().flat_map(|line| self.with_terms(line, |terms| self.model.infer(terms)));
+        let rows = lines.iter().flat_map(|line| self.with_fields(line, |terms| self.model.infer(terms)));
         Ok(Rows::Dense(rows.collect()))
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
         let component = component(of, self.model.dim())?;
-        Ok(self.with_terms(line, |terms| self.model.explain(terms, component)))
+        Ok(self.with_fields(line, |terms| self.model.explain(terms, component)))
     }
 
     fn words(&self) -> Option<WordRows<'_>> {
@@ -88,7 +78,7 @@ impl Fitted for FittedDoc2vec {
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(METHOD)?;
         coverage(lines, ctx, |line| {
-            self.with_terms(line, |terms| {
+            self.with_fields(line, |terms| {
                 let all = || terms.iter().flatten();
                 (all().count(), all().filter(|term| self.model.knows(term)).count())
             })

@@ -4,21 +4,17 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{Block, Fitted, Line, Lines, write_rows};
+use super::lines::BLOCK;
+use super::{Fitted, Line, Lines, write_rows};
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;
-
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 
 /// Writes a model's rows of all documents to `output`, whose name says the format.
 pub fn embed(model: &dyn Fitted, lines: &mut Lines, output: &Path, formulas: Formulas, ctx: &Ctx) -> Result<Report> {
     let columns = model.columns()?;
     write_rows(output, &columns, formulas, |sink| {
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let documents = lines.documents(&block);
+        lines.for_each_block(BLOCK, |documents| {
             let mut rest = documents.as_slice();
             for (count, rows) in model.many(&documents, ctx)? {
                 let (chunk, others) = rest.split_at(count);
@@ -26,7 +22,8 @@ pub fn embed(model: &dyn Fitted, lines: &mut Lines, output: &Path, formulas: For
                 sink.push(&ids, &rows)?;
                 rest = others;
             }
-        }
+            Ok(())
+        })?;
         lines.finish()
     })
 }

@@ -1,6 +1,6 @@
 //! A fitted model of any kind, and the registry that reads one from its file.
 //!
-//! `eval`, `embed` and `explain` know only [`Fitted`]. A model joins them by implementing it in its file here and by a line in
+//! `eval`, `embed` and `explain` know only [`Fitted`]. A new kind of model implements it, in most cases for [`Opened`], and has a line in
 //! [`open`].
 
 use std::path::{Path, PathBuf};
@@ -12,14 +12,18 @@ use serde_json::{Map, Value};
 
 use super::ngram_eval::FittedNgram;
 use super::{
-    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, doc2vec, fasttext, lsa, neural,
-    pooling, sestm, textnet, tone, vectorize, vectors,
+    Columns, CutSpec, Cutter, Line, LineFormat, Lines, Rows, WordRows, classify, fasttext, neural, textnet, tone,
+    vectors,
 };
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::{Following, LanguageModel, is_arpa, read_arpa};
-use inkstone_models::{Explanation, FastText, ModelFile, ModelHeader, is_fasttext, is_vectors, read_vectors};
+use inkstone_models::textnet::TextNet;
+use inkstone_models::{
+    Analyzer, Doc2vec, Explanation, FastText, Lsa, ModelFile, ModelHeader, Pooling, Sestm, Vectorizer,
+    VectorizerParams, WordVectors, is_fasttext, is_vectors, read_vectors,
+};
 use inkstone_text::TokenizerParams;
 
 /// Documents that one thread turns into rows before it looks whether the run was cancelled.
@@ -27,15 +31,13 @@ const CHUNK: usize = 64;
 
 /// What a fitted model of any kind can do with documents.
 pub trait Fitted: Send + Sync {
-    /// What its file says of it.
     fn header(&self) -> &ModelHeader;
 
-    /// What `train` calls it: the kind, or which model of this kind it is.
+    /// Name in `inkstone train`: the kind, or the model of this kind.
     fn name(&self) -> &str {
         &self.header().kind
     }
 
-    /// What its rows consist of.
     fn columns(&self) -> Result<Columns>;
 
     /// The rows of some documents. Called from several threads at once.
@@ -51,7 +53,7 @@ pub trait Fitted: Send + Sync {
         ctx.install(|| lines.par_chunks(CHUNK).map(rows).collect())
     }
 
-    /// Which tokens gave a document its score; `of` names the class or component, where there are several.
+    /// The part of each token in a document's score; `of` names the class or component, where there are several.
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation>;
 
     /// Vectors of words, where the model has them.
@@ -76,7 +78,37 @@ pub trait Fitted: Send + Sync {
 /// Figures under their names, in order.
 pub type Figures = Map<String, Value>;
 
-/// What a table of an evaluation has a row for.
+/// The figures that a JSON object names.
+pub(super) fn figures(object: Value) -> Figures {
+    if let Value::Object(figures) = object { figures } else { Figures::new() }
+}
+
+/// A model read from its file, with the cutter or analyzer that its documents are read with.
+pub(super) struct Opened<M, C = Cutter> {
+    pub(super) header: ModelHeader,
+    pub(super) model: M,
+    pub(super) cutter: C,
+}
+
+impl<M, C> Opened<M, C> {
+    pub(super) fn new(file: &ModelFile, model: M, cutter: C) -> Opened<M, C> {
+        Opened { header: file.header().clone(), model, cutter }
+    }
+}
+
+impl<M> Opened<M, Analyzer> {
+    /// A model on rows of a vectorizer with these parameters.
+    pub(super) fn of_rows(
+        file: &ModelFile,
+        model: M,
+        params: &VectorizerParams,
+        cutter: &Cutter,
+    ) -> Result<Opened<M, Analyzer>> {
+        Ok(Opened::new(file, model, Analyzer::new(params, cutter.segmenter().cloned())?))
+    }
+}
+
+/// The rows of a table of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Per {
@@ -91,7 +123,7 @@ pub enum Per {
 pub struct EvalParams {
     /// A table besides the figures: what a row is, and the file, whose name says the format.
     pub table: Option<(Per, PathBuf)>,
-    /// What is done about texts in that table, where it is CSV, that a spreadsheet would compute.
+    /// Treatment of texts in that table, where it is CSV, that a spreadsheet would compute.
     pub csv_formulas: Formulas,
 }
 
@@ -103,8 +135,7 @@ impl EvalParams {
     }
 }
 
-/// How the lines that a model reads are written, when the user did not say: as the file's name says, else as those that
-/// it was trained on.
+/// The format of the lines that a model reads, where the user gives none: as the name of the file says, else as in training.
 fn format_for(file: &ModelFile, given: Option<LineFormat>, input: Option<&Path>) -> LineFormat {
     let trained = || serde_json::from_value(file.header().params["cut"]["format"].clone()).unwrap_or_default();
     given.or_else(|| input.and_then(LineFormat::by_name)).unwrap_or_else(trained)
@@ -130,8 +161,8 @@ pub fn open_model(
     let cutter = Cutter::new(CutSpec::new(format, TokenizerParams::default()), base)?;
     let model: Box<dyn Fitted> = match (arpa, fasttext) {
         (true, _) => Box::new(FittedNgram { model: read_arpa(path, ctx)?, cutter }),
-        (_, true) => Box::new(fasttext::FittedFastText::of(FastText::open(path)?, cutter)),
-        _ => Box::new(vectors::FittedVectors::of(read_vectors(path)?, cutter)),
+        (_, true) => Box::new(fasttext::foreign(FastText::open(path)?, cutter)),
+        _ => Box::new(vectors::foreign(read_vectors(path)?, cutter)),
     };
     Ok((model, format))
 }
@@ -144,17 +175,25 @@ fn open(file: ModelFile, format: LineFormat, base: &Path) -> Result<Box<dyn Fitt
         Cutter::for_lines(spec, format, base)
     };
     Ok(match kind.as_str() {
-        tone::KIND => Box::new(tone::FittedTone::open(&file, format, base)?),
-        sestm::KIND => Box::new(sestm::FittedSestm::open(&file, cutter()?)?),
-        doc2vec::METHOD => Box::new(doc2vec::FittedDoc2vec::open(&file, cutter()?)?),
-        FastText::KIND => Box::new(fasttext::FittedFastText::open(&file, cutter()?)?),
-        lsa::KIND => Box::new(lsa::FittedLsa::open(&file, &cutter()?)?),
-        pooling::KIND => Box::new(pooling::FittedPooling::open(&file, cutter()?)?),
-        vectors::KIND => Box::new(vectors::FittedVectors::open(&file, cutter()?)?),
-        vectorize::KIND => Box::new(vectorize::FittedVectorizer::open(&file, &cutter()?)?),
-        kind if classify::is_kind(kind) => Box::new(classify::FittedEstimator::open(&file, &cutter()?)?),
-        kind if neural::is_kind(kind) => Box::new(neural::FittedLanguage::open(&file, cutter()?)?),
-        kind if textnet::is_kind(kind) => Box::new(textnet::FittedTextNet::open(&file, cutter()?)?),
+        tone::KIND => Box::new(tone::open(&file, format, base)?),
+        Sestm::KIND => Box::new(Opened::new(&file, Sestm::read(&file)?, cutter()?)),
+        Doc2vec::KIND => Box::new(Opened::new(&file, Doc2vec::read(&file)?, cutter()?)),
+        FastText::KIND => Box::new(Opened::new(&file, FastText::of_model(&file)?, cutter()?)),
+        Lsa::KIND => {
+            let model = Lsa::read(&file)?;
+            let params = model.vectorizer().params().clone();
+            Box::new(Opened::of_rows(&file, model, &params, &cutter()?)?)
+        }
+        Pooling::KIND => Box::new(Opened::new(&file, Pooling::read(&file)?, cutter()?)),
+        WordVectors::KIND => Box::new(Opened::new(&file, WordVectors::read(&file)?, cutter()?)),
+        Vectorizer::KIND => {
+            let model = Vectorizer::read(&file)?;
+            let params = model.params().clone();
+            Box::new(Opened::of_rows(&file, model, &params, &cutter()?)?)
+        }
+        kind if classify::is_kind(kind) => Box::new(classify::open(&file, &cutter()?)?),
+        kind if neural::is_kind(kind) => Box::new(neural::open(&file, cutter()?)?),
+        kind if textnet::is_kind(kind) => Box::new(Opened::new(&file, TextNet::read(&file)?, cutter()?)),
         LanguageModel::KIND => Box::new(FittedNgram { cutter: cutter()?, model: LanguageModel::open(file)? }),
         _ => bail!("this version of the program knows no model of kind {kind:?}; was it written by a later one?"),
     })

@@ -12,7 +12,8 @@ use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use serde_json::json;
 
-use super::words::{Found, Words};
+use super::fitted::figures;
+use super::words::{VectorWords, WordVector};
 use super::{Figures, Fitted};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
@@ -22,7 +23,7 @@ use inkstone_models::{cosine, unit};
 /// Questions that are looked up between two looks whether the run was cancelled.
 const TOGETHER: usize = 256;
 
-/// What a file of judgements has.
+/// The content of a file of judgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Judgements {
@@ -33,20 +34,24 @@ pub enum Judgements {
 }
 
 /// Measures a model's word vectors by a file of judgements.
-pub fn evaluate_words(model: &dyn Fitted, path: &Path, of: Judgements, ctx: &Ctx) -> Result<(Figures, Report)> {
-    let words = Words::of(model, ctx)?;
+pub fn evaluate_words(model: &dyn Fitted, path: &Path, kind: Judgements, ctx: &Ctx) -> Result<(Figures, Report)> {
+    let words = VectorWords::new(model, ctx)?;
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let text = std::str::from_utf8(&bytes).ok().with_context(|| format!("{} is not UTF-8", path.display()))?;
     let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|line| !line.is_empty());
     let mut report = Report::new("eval");
-    let figures = match of {
+    let figures = match kind {
         Judgements::Similarity => similarity(lines, &words, &mut report),
         Judgements::Analogy => analogies(lines, &words, &mut report, ctx),
     };
     Ok((figures.with_context(|| path.display().to_string())?, report))
 }
 
-fn similarity<'t>(lines: impl Iterator<Item = &'t str>, words: &Words<'_>, report: &mut Report) -> Result<Figures> {
+fn similarity<'t>(
+    lines: impl Iterator<Item = &'t str>,
+    words: &VectorWords<'_>,
+    report: &mut Report,
+) -> Result<Figures> {
     let (mut found, mut judged, mut made) = (Vec::new(), Vec::new(), 0u64);
     for line in lines {
         report.rows_in += 1;
@@ -64,11 +69,10 @@ fn similarity<'t>(lines: impl Iterator<Item = &'t str>, words: &Words<'_>, repor
         }
     }
     ensure!(report.rows_out > 0, "no line has two words and a number");
-    let figures = json!({
+    Ok(figures(json!({
         "pairs": report.rows_out, "known_pairs": found.len(), "made_pairs": made,
         "spearman": spearman(&found, &judged), "pearson": pearson(&found, &judged),
-    });
-    figures.as_object().cloned().context("figures are an object")
+    })))
 }
 
 /// How a section's questions were answered.
@@ -93,7 +97,7 @@ struct Question {
 
 fn analogies<'t>(
     lines: impl Iterator<Item = &'t str>,
-    words: &Words<'_>,
+    words: &VectorWords<'_>,
     report: &mut Report,
     ctx: &Ctx,
 ) -> Result<Figures> {
@@ -113,7 +117,7 @@ fn analogies<'t>(
         report.rows_out += 1;
         let section = sections.len() - 1;
         sections[section].questions += 1;
-        let asked: Option<Vec<Found<'_>>> = fields[..3].iter().map(|word| words.find(word)).collect();
+        let asked: Option<Vec<WordVector<'_>>> = fields[..3].iter().map(|word| words.find(word)).collect();
         // The answer is one of the model's own words.
         if let (Some(asked), Some(answer)) = (asked, words.find(fields[3]).and_then(|found| found.place)) {
             sections[section].known_questions += 1;
@@ -135,15 +139,14 @@ fn analogies<'t>(
             sections[question.section].right += usize::from(answer == Some(question.answer));
         }
     }
-    let accuracy = |right: usize, of: usize| if of > 0 { right as f64 / of as f64 } else { f64::NAN };
+    let accuracy = |right: usize, all: usize| if all > 0 { right as f64 / all as f64 } else { f64::NAN };
     sections.iter_mut().for_each(|s| s.accuracy = accuracy(s.right, s.known_questions));
     let right = sections.iter().map(|section| section.right).sum();
     sections.retain(|section| section.questions > 0);
-    let figures = json!({
+    Ok(figures(json!({
         "questions": report.rows_out, "known_questions": questions.len(), "made_questions": made, "right": right,
         "accuracy": accuracy(right, questions.len()), "sections": sections,
-    });
-    figures.as_object().cloned().context("figures are an object")
+    })))
 }
 
 #[cfg(test)]

@@ -3,16 +3,13 @@
 use std::borrow::Cow;
 
 use anyhow::{Result, bail};
-use rayon::prelude::*;
 
 use super::returns::read_returns;
-use super::{Block, Cutter, Lines};
+use super::{Cutter, Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{InduceParams, InducedLexicon, LabelForm, SeedParams, Seeds, induce};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 /// Documents that one thread counts before counts are joined.
 const CHUNK: usize = 256;
 /// Words of each side that a report shows.
@@ -51,28 +48,23 @@ pub fn from_seeds(
 ) -> Result<(InducedLexicon, Report)> {
     params.check()?;
     let mut seeds = Seeds::default();
-    let (mut block, mut tokens) = (Block::default(), 0u64);
-    while lines.next_block(&mut block, BLOCK)? {
-        let documents = lines.documents(&block);
-        let counted = ctx.install(|| {
-            let counted = documents.par_chunks(CHUNK).map(|chunk| {
-                let (mut seeds, mut tokens) = (Seeds::default(), 0);
-                for line in chunk {
-                    let text = line.whole();
-                    let terms: Vec<Cow<'_, str>> = cutter.terms(&text);
-                    tokens += terms.len() as u64;
-                    seeds.add(&terms, line.time, params);
-                }
-                ctx.advance(chunk.len() as u64)?;
-                Ok((seeds, tokens))
-            });
-            counted.collect::<Result<Vec<_>>>()
-        })?;
-        for (more, n) in counted {
-            seeds.merge(more);
-            tokens += n;
+    let mut tokens = 0u64;
+    let count = |chunk: &[Line<'_>]| {
+        let (mut seeds, mut tokens) = (Seeds::default(), 0);
+        for line in chunk {
+            let text = line.whole();
+            let terms: Vec<Cow<'_, str>> = cutter.terms(&text);
+            tokens += terms.len() as u64;
+            seeds.add(&terms, line.time, params);
         }
-    }
+        ctx.advance(chunk.len() as u64)?;
+        Ok((seeds, tokens))
+    };
+    lines.for_each_chunk(CHUNK, ctx, count, |(more, n)| {
+        seeds.merge(more);
+        tokens += n;
+        Ok(())
+    })?;
     let mut report = lines.finish()?;
     let lexicon = seeds.lexicon(params)?;
     report.fact("documents", lexicon.documents);

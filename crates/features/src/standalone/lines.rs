@@ -12,10 +12,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use chrono::NaiveDateTime;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::project_lines::PartLines;
+use super::project_lines::ProjectLines;
 use inkstone_base::data::Report;
+use inkstone_base::job::Ctx;
 use inkstone_corpus::ingest::read_time;
 use inkstone_text::Chunk;
 
@@ -33,7 +35,7 @@ pub enum LineFormat {
 }
 
 impl LineFormat {
-    /// Its name, as it is typed.
+    /// The name as it is typed.
     pub fn name(self) -> &'static str {
         match self {
             LineFormat::Tokens => "tokens",
@@ -55,28 +57,28 @@ impl LineFormat {
 /// A document of a plain file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line<'b> {
-    /// Its number in the file, from 1.
+    /// Number of the line in the file, from 1.
     pub number: u64,
-    /// Its id; none: its number stands for it.
+    /// None: the number of the line stands for it.
     pub id: Option<Cow<'b, str>>,
-    /// Title, where the file has one.
+    /// Empty where the file has none.
     pub title: Cow<'b, str>,
     /// Text, or tokens with spaces between them.
     pub text: Cow<'b, str>,
-    /// Class.
+    /// The class of the document.
     pub label: Option<Cow<'b, str>>,
-    /// Labels, where there may be several.
+    /// All labels, where there may be several.
     pub labels: Vec<Cow<'b, str>>,
-    /// A number that goes with it, such as the return that followed.
+    /// A number that goes with the document, such as the return that followed.
     pub value: Option<f64>,
-    /// When it became public.
+    /// Time of publication.
     pub time: Option<NaiveDateTime>,
-    /// What it belongs to: an event, a security.
+    /// The event or security that the document belongs to.
     pub group: Option<Cow<'b, str>>,
 }
 
 impl Line<'_> {
-    /// Its id, or its number.
+    /// The id, or the number of the line.
     pub fn name(&self) -> Cow<'_, str> {
         self.id.as_deref().map_or_else(|| self.number.to_string().into(), Cow::Borrowed)
     }
@@ -87,8 +89,9 @@ impl Line<'_> {
     }
 }
 
+/// A JSON line.
 #[derive(Deserialize)]
-struct Object<'b> {
+struct JsonLine<'b> {
     #[serde(borrow, default)]
     id: Option<Scalar<'b>>,
     #[serde(borrow, default)]
@@ -144,12 +147,15 @@ pub struct Block {
     until: Option<NaiveDateTime>,
 }
 
+/// Bytes of lines that are read at once, where a model does not need smaller blocks.
+pub(super) const BLOCK: usize = 1 << 22;
+
 /// Line numbers of refused lines that the report names at the most.
 const NAMED: usize = 20;
 
-/// Why a document after [`Lines::until`] is set aside.
+/// Reason for which a document after [`Lines::until`] is set aside.
 pub const LATER: &str = "later than --until";
-/// Why one without a time is, where there is such a limit.
+/// Reason for which a document without a time is set aside, where there is such a limit.
 const TIMELESS: &str = "no time, with --until given";
 
 impl Lines {
@@ -162,7 +168,7 @@ impl Lines {
                 path.display(),
                 format.name()
             );
-            return Ok(Lines::new(BufReader::with_capacity(1 << 16, PartLines::open(path)?), format));
+            return Ok(Lines::new(BufReader::with_capacity(1 << 16, ProjectLines::open(path)?), format));
         }
         if path.as_os_str() == "-" {
             return Ok(Lines::new(BufReader::with_capacity(1 << 16, stdin()), format));
@@ -198,6 +204,46 @@ impl Lines {
         Ok(more)
     }
 
+    /// Gives the documents to `work` block by block, of about `size` bytes each.
+    pub fn for_each_block(&mut self, size: usize, mut work: impl FnMut(Vec<Line<'_>>) -> Result<()>) -> Result<()> {
+        let mut block = Block::default();
+        while self.next_block(&mut block, size)? {
+            work(self.documents(&block))?;
+        }
+        Ok(())
+    }
+
+    /// Applies `work` to chunks of `chunk` documents on all threads of the run, and gives the results to `take` in order.
+    pub fn for_each_chunk<T: Send>(
+        &mut self,
+        chunk: usize,
+        ctx: &Ctx,
+        work: impl Fn(&[Line<'_>]) -> Result<T> + Sync,
+        mut take: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        self.for_each_block(BLOCK, |documents| {
+            let results = ctx.install(|| documents.par_chunks(chunk).map(&work).collect::<Result<Vec<T>>>())?;
+            results.into_iter().try_for_each(&mut take)
+        })
+    }
+
+    /// Applies `work` to each document on all threads of the run, and gives the results to `take` in order. Progress is counted in documents.
+    pub fn for_each_document<T: Send>(
+        &mut self,
+        ctx: &Ctx,
+        work: impl Fn(&Line<'_>) -> T + Sync,
+        mut take: impl FnMut(T) -> Result<()>,
+    ) -> Result<()> {
+        self.for_each_block(BLOCK, |documents| {
+            let one = |line: &Line<'_>| {
+                ctx.advance(1)?;
+                Ok(work(line))
+            };
+            let results = ctx.install(|| documents.par_iter().map(one).collect::<Result<Vec<T>>>())?;
+            results.into_iter().try_for_each(&mut take)
+        })
+    }
+
     /// The documents of a block, in order; lines that cannot be used are noted for the report.
     pub fn documents<'b>(&mut self, block: &'b Block) -> Vec<Line<'b>> {
         let mut documents = Vec::new();
@@ -210,7 +256,7 @@ impl Lines {
         documents
     }
 
-    /// Notes lines that could not be used, as [`Block::lines`] told them.
+    /// Notes lines that [`Block::lines`] could not use.
     pub fn refuse(&mut self, refused: impl IntoIterator<Item = Refused>) {
         for Refused { number, reason } in refused {
             self.report.drop_rows(reason, 1);
@@ -247,17 +293,15 @@ impl Lines {
     }
 }
 
-/// A line that cannot be used, and why.
+/// A line that cannot be used, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Its number in the file, from 1.
+    /// Number of the line in the file, from 1.
     pub number: u64,
-    /// Why.
     pub reason: &'static str,
 }
 
 impl Block {
-    /// Bytes in it.
     pub fn bytes(&self) -> usize {
         self.chunk.bytes_read()
     }
@@ -289,7 +333,7 @@ impl Block {
 }
 
 fn object(number: u64, line: &str) -> Result<Line<'_>, &'static str> {
-    let object: Object<'_> = serde_json::from_str(line).map_err(|error| match error.classify() {
+    let object: JsonLine<'_> = serde_json::from_str(line).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => "no object with a text, or a field of another type",
         _ if line.contains(": NaN") || line.contains(":NaN") => "not JSON: NaN is no number there, write null",
         _ => "not JSON",

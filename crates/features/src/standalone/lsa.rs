@@ -3,24 +3,22 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::fitted::{Opened, figures};
 use super::vectorize::{TrainedRows, fields, train_rows};
-use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows, write_rows};
+use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows, write_rows};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
 use inkstone_models::{
-    Analyzer, Explanation, Lsa, ModelFile, ModelHeader, Row, RowsWriter, SvdParams, Vectorizer, VectorizerParams,
+    Analyzer, Explanation, Lsa, ModelHeader, Row, RowsWriter, SvdParams, Vectorizer, VectorizerParams,
 };
 
 pub const KIND: &str = Lsa::KIND;
-
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 
 /// Terms by which an evaluation names a component.
 const NAMED: usize = 10;
@@ -29,9 +27,8 @@ const NAMED: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LsaParams {
-    /// What is decomposed: TF-IDF by default.
+    /// The rows that are decomposed: TF-IDF by default.
     pub vectorizer: VectorizerParams,
-    /// The decomposition.
     pub svd: SvdParams,
 }
 
@@ -82,22 +79,7 @@ fn write_points(model: &Lsa, rows: &TrainedRows, path: &Path, ctx: &Ctx) -> Resu
     })
 }
 
-/// A fitted model and the analyzer that its documents are read with.
-pub(super) struct FittedLsa {
-    header: ModelHeader,
-    model: Lsa,
-    analyzer: Analyzer,
-}
-
-impl FittedLsa {
-    pub(super) fn open(file: &ModelFile, cutter: &Cutter) -> Result<FittedLsa> {
-        let model = Lsa::read(file)?;
-        let analyzer = Analyzer::new(model.vectorizer().params(), cutter.segmenter().cloned())?;
-        Ok(FittedLsa { header: file.header().clone(), model, analyzer })
-    }
-}
-
-impl Fitted for FittedLsa {
+impl Fitted for Opened<Lsa, Analyzer> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -107,12 +89,12 @@ impl Fitted for FittedLsa {
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
-        let points = lines.iter().flat_map(|line| self.model.transform(&self.analyzer, fields(line)));
+        let points = lines.iter().flat_map(|line| self.model.transform(&self.cutter, fields(line)));
         Ok(Rows::Dense(points.collect()))
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
-        self.model.explain(&self.analyzer, fields(line), of)
+        self.model.explain(&self.cutter, fields(line), of)
     }
 
     fn words(&self) -> Option<WordRows<'_>> {
@@ -124,29 +106,21 @@ impl Fitted for FittedLsa {
     /// rows. And what the dimensions are about.
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(KIND)?;
-        let (mut documents, mut empty, mut of_rows, mut of_points) = (0u64, 0u64, 0.0, 0.0);
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let read = lines.documents(&block);
-            let measured = ctx.install(|| {
-                let measured = read.par_iter().map(|line| {
-                    ctx.advance(1)?;
-                    let row = self.model.vectorizer().transform(&self.analyzer, fields(line));
-                    let square = |v: f32| f64::from(v) * f64::from(v);
-                    let (indices, values): (Vec<u32>, Vec<f32>) = row.iter().copied().unzip();
-                    let point = self.model.point(Row { indices: &indices, values: &values });
-                    let of_point: f64 = point.into_iter().map(square).sum();
-                    Ok((row.iter().map(|&(_, v)| square(v)).sum::<f64>(), of_point))
-                });
-                measured.collect::<Result<Vec<(f64, f64)>>>()
-            })?;
-            for (row, point) in measured {
-                documents += 1;
-                empty += u64::from(row == 0.0);
-                of_rows += row;
-                of_points += point;
-            }
-        }
+        let (mut documents, mut empty, mut row_squares, mut point_squares) = (0u64, 0u64, 0.0, 0.0);
+        let squares = |line: &Line<'_>| {
+            let row = self.model.vectorizer().transform(&self.cutter, fields(line));
+            let (indices, values): (Vec<u32>, Vec<f32>) = row.into_iter().unzip();
+            let point = self.model.point(Row { indices: &indices, values: &values });
+            let squares = |values: &[f32]| values.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>();
+            (squares(&values), squares(&point))
+        };
+        lines.for_each_document(ctx, squares, |(row, point)| {
+            documents += 1;
+            empty += u64::from(row == 0.0);
+            row_squares += row;
+            point_squares += point;
+            Ok(())
+        })?;
         let singular = self.model.singular_values().iter().zip(self.model.explained_variance_ratio());
         let components = self.model.components().into_iter().zip(singular).enumerate();
         let components = components.map(|(i, (name, (singular, explained)))| {
@@ -156,11 +130,11 @@ impl Fitted for FittedLsa {
                 "terms": terms.collect::<Vec<_>>(),
             })
         });
-        let figures = json!({
+        let figures = figures(json!({
             "documents": documents, "empty_documents": empty,
-            "kept_share": if of_rows > 0.0 { of_points / of_rows } else { 0.0 },
+            "kept_share": if row_squares > 0.0 { point_squares / row_squares } else { 0.0 },
             "components": components.collect::<Vec<_>>(),
-        });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+        }));
+        Ok((figures, lines.finish()?))
     }
 }

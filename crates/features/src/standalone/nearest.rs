@@ -3,21 +3,19 @@
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
-use super::words::Words;
-use super::{Block, Columns, Fitted, Line, Lines, Rows};
+use super::lines::BLOCK;
+use super::words::VectorWords;
+use super::{Columns, Fitted, Line, Lines, Rows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{Nearest, Neighbour, unit};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
-
-/// What is near to one thing.
+/// The neighbours of a word or document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Near {
-    /// The word or document that was asked for.
+    /// The word or document.
     pub of: String,
-    /// The nearest first; itself is left out.
+    /// The nearest first; the word or document itself is left out.
     pub neighbours: Vec<Named>,
 }
 
@@ -30,7 +28,7 @@ pub struct Named {
     pub similarity: f32,
 }
 
-/// Which documents' neighbours are sought.
+/// The documents whose neighbours are sought.
 pub enum Sought<'s> {
     /// Those of this text, which is none of the file's.
     Text(&'s str),
@@ -41,7 +39,7 @@ pub enum Sought<'s> {
 /// The `k` words that are nearest to the sum of some words less some others, each at length 1: `b` and `c` less `a` answers what
 /// is to `c` as `b` is to `a`. The words themselves are left out.
 pub fn nearest_to_sum(model: &dyn Fitted, plus: &[String], minus: &[String], k: usize, ctx: &Ctx) -> Result<Near> {
-    let words = Words::of(model, ctx)?;
+    let words = VectorWords::new(model, ctx)?;
     let (mut query, mut asked) = (vec![0.0; words.dim], Vec::new());
     for (added, sign) in [(plus, 1.0), (minus, -1.0)] {
         for word in added {
@@ -57,7 +55,7 @@ pub fn nearest_to_sum(model: &dyn Fitted, plus: &[String], minus: &[String], k: 
 
 /// The `k` words that are nearest to each word. Those that the model does not know, but makes a vector for, are answered too.
 pub fn nearest_words(model: &dyn Fitted, asked: &[String], k: usize, ctx: &Ctx) -> Result<Vec<Near>> {
-    let words = Words::of(model, ctx)?;
+    let words = VectorWords::new(model, ctx)?;
     let (mut queries, mut places) = (Vec::new(), Vec::new());
     for word in asked {
         let found = words.get(word)?;
@@ -73,7 +71,7 @@ pub fn nearest_words(model: &dyn Fitted, asked: &[String], k: usize, ctx: &Ctx) 
 }
 
 /// The first `k` words of those found, without those in some places.
-fn others(words: &Words<'_>, found: Vec<Neighbour>, left_out: &[usize], k: usize) -> Vec<Named> {
+fn others(words: &VectorWords<'_>, found: Vec<Neighbour>, left_out: &[usize], k: usize) -> Vec<Named> {
     let others = found.into_iter().filter(|neighbour| !left_out.contains(&neighbour.row)).take(k);
     others.map(|n| Named { name: words.all[n.row].to_string(), similarity: n.similarity }).collect()
 }
@@ -98,14 +96,13 @@ pub fn nearest_documents(
         _ => bail!("rows of another kind than their columns"),
     };
     let (mut ids, mut rows): (Vec<String>, Vec<f32>) = (Vec::new(), Vec::new());
-    let mut block = Block::default();
-    while lines.next_block(&mut block, BLOCK)? {
-        let documents = lines.documents(&block);
+    lines.for_each_block(BLOCK, |documents| {
         ids.extend(documents.iter().map(|line| line.name().into_owned()));
         for (_, chunk) in model.many(&documents, ctx)? {
             rows.extend(dense(chunk)?);
         }
-    }
+        Ok(())
+    })?;
     ensure!(!ids.is_empty(), "there are no documents to look among; is the input empty?");
     let (asked, queries, places): (Vec<String>, Vec<f32>, Vec<Option<usize>>) = match sought {
         Sought::Text(text) => {

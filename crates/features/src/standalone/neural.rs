@@ -6,13 +6,14 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rayon::prelude::*;
 use serde_json::json;
 
+use super::fitted::{Opened, figures};
 use super::ngram_eval::{DOCUMENT, names, rows};
 use super::numbered::{Kept, Numbered, Reading};
-use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Per, Rows, WordRows, write_rows};
+use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Per, Rows, WordRows, write_rows};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
@@ -20,14 +21,14 @@ use inkstone_models::neural::{LanguageKind, LanguageParams, LanguageScorer, Lang
 use inkstone_models::ngram::{END, MARKS, Score};
 use inkstone_models::{Explanation, ModelFile, ModelHeader, Part, Training, WordVectors};
 
-/// Bytes of lines read at once.
+/// Bytes of lines read at once. Chunks of a block are scored together, so another size moves the last digits.
 const BLOCK: usize = 1 << 20;
 /// Documents that a thread takes at once.
 const CHUNK: usize = 32;
 
 const TOKEN: [&str; 1] = ["log10_prob"];
 
-/// Whether models of this kind are read here.
+/// True for the kinds of models that are read here.
 pub(super) fn is_kind(kind: &str) -> bool {
     LanguageKind::of_file(kind).is_some()
 }
@@ -83,38 +84,31 @@ pub fn train_language(
     Ok((vectors, report))
 }
 
-/// A language model and the cutter that its documents are read with.
-pub(super) struct FittedLanguage {
-    header: ModelHeader,
-    scorer: LanguageScorer,
-    cutter: Cutter,
-}
-
 /// A document as it was scored: its words, `</s>` at the end, and ln of their probabilities.
-struct Scored {
+struct ScoredDocument {
     numbers: Vec<u32>,
     logs: Vec<f32>,
 }
 
-impl FittedLanguage {
-    pub(super) fn open(file: &ModelFile, cutter: Cutter) -> Result<FittedLanguage> {
-        let scorer = LanguageScorer::new(NeuralLanguage::read(file)?)?;
-        Ok(FittedLanguage { header: file.header().clone(), scorer, cutter })
-    }
+/// A language model of a file.
+pub(super) fn open(file: &ModelFile, cutter: Cutter) -> Result<Opened<LanguageScorer>> {
+    Ok(Opened::new(file, LanguageScorer::new(NeuralLanguage::read(file)?)?, cutter))
+}
 
+impl Opened<LanguageScorer> {
     fn known(&self) -> &LanguageWords {
-        self.scorer.model().words()
+        self.model.model().words()
     }
 
-    fn score(&self, lines: &[Line<'_>]) -> Result<Vec<Scored>> {
+    fn score(&self, lines: &[Line<'_>]) -> Result<Vec<ScoredDocument>> {
         let numbers = |line: &Line<'_>| self.known().document(self.cutter.tokens(&line.whole()));
         let documents: Vec<Vec<u32>> = lines.iter().map(numbers).collect();
         let read: Vec<&[u32]> = documents.iter().map(Vec::as_slice).collect();
-        let logs = self.scorer.score(&read)?;
-        Ok(documents.into_iter().zip(logs).map(|(numbers, logs)| Scored { numbers, logs }).collect())
+        let logs = self.model.score(&read)?;
+        Ok(documents.into_iter().zip(logs).map(|(numbers, logs)| ScoredDocument { numbers, logs }).collect())
     }
 
-    fn total(&self, scored: &Scored) -> Score {
+    fn total(&self, scored: &ScoredDocument) -> Score {
         let mut score = Score { tokens: scored.numbers.len() as u64, ..Score::default() };
         for (&number, &log) in scored.numbers.iter().zip(&scored.logs) {
             let log10 = log10(log);
@@ -129,7 +123,7 @@ impl FittedLanguage {
     }
 
     /// Names and rows of a table of documents or of tokens.
-    fn table(&self, lines: &[Line<'_>], scored: &[Scored], per: Per) -> (Vec<String>, Rows) {
+    fn table(&self, lines: &[Line<'_>], scored: &[ScoredDocument], per: Per) -> (Vec<String>, Rows) {
         if per == Per::Document {
             let scores: Vec<Score> = scored.iter().map(|scored| self.total(scored)).collect();
             return (lines.iter().map(|line| line.name().into_owned()).collect(), rows(&scores));
@@ -152,11 +146,9 @@ impl FittedLanguage {
         &self,
         lines: &mut Lines,
         ctx: &Ctx,
-        push: &mut dyn FnMut(&[Line<'_>], &[Scored]) -> Result<()>,
+        push: &mut dyn FnMut(&[Line<'_>], &[ScoredDocument]) -> Result<()>,
     ) -> Result<()> {
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let read = lines.documents(&block);
+        lines.for_each_block(BLOCK, |read| {
             let scored = ctx.install(|| {
                 let chunks = read.par_chunks(CHUNK).map(|chunk| {
                     ctx.advance(chunk.len() as u64)?;
@@ -164,9 +156,8 @@ impl FittedLanguage {
                 });
                 chunks.collect::<Result<Vec<_>>>()
             })?;
-            push(&read, &scored.into_iter().flatten().collect::<Vec<Scored>>())?;
-        }
-        Ok(())
+            push(&read, &scored.into_iter().flatten().collect::<Vec<ScoredDocument>>())
+        })
     }
 }
 
@@ -174,7 +165,7 @@ fn log10(natural: f32) -> f64 {
     f64::from(natural) * std::f64::consts::LOG10_E
 }
 
-impl Fitted for FittedLanguage {
+impl Fitted for Opened<LanguageScorer> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -208,14 +199,14 @@ impl Fitted for FittedLanguage {
     }
 
     fn words(&self) -> Option<WordRows<'_>> {
-        let model = self.scorer.model();
+        let model = self.model.model();
         let dim = model.params().vector_dim();
         Some(WordRows { words: &model.words().words, vectors: Cow::Borrowed(model.vectors()), dim })
     }
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         let (mut total, mut documents) = (Score::default(), 0u64);
-        let mut count = |scored: &[Scored]| {
+        let mut count = |scored: &[ScoredDocument]| {
             documents += scored.len() as u64;
             scored.iter().for_each(|scored| total.add(&self.total(scored)));
         };
@@ -239,18 +230,18 @@ impl Fitted for FittedLanguage {
                 })?;
             }
         }
-        let figures = json!({
+        let figures = figures(json!({
             "documents": documents, "perplexity": total.perplexity(), "perplexity_no_oov": total.perplexity_no_oov(),
             "oov": total.oov, "tokens": total.tokens, "log10_prob": total.log10(),
-        });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+        }));
+        Ok((figures, lines.finish()?))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::standalone::{CutSpec, LineFormat, open_model};
+    use crate::standalone::{Block, CutSpec, LineFormat, open_model};
     use inkstone_models::neural::FitParams;
     use inkstone_text::TokenizerParams;
 

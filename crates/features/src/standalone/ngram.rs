@@ -74,14 +74,12 @@ impl Held {
     }
 
     fn read_all(&mut self, lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Result<()> {
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let read = lines.documents(&block);
+        lines.for_each_block(BLOCK, |read| {
             ctx.check()?;
             let cut: Vec<_> = ctx.install(|| read.par_iter().map(|line| (joined(line, cutter), line.time)).collect());
             cut.into_iter().for_each(|document| self.push(document));
-        }
-        Ok(())
+            Ok(())
+        })
     }
 }
 

@@ -7,18 +7,16 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use rayon::prelude::*;
+use anyhow::Result;
 use serde_json::json;
 
-use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Per, Rows, write_rows};
+use super::fitted::figures;
+use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Per, Rows, write_rows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::ngram::{END, Following, LanguageModel, MARKS, Score, Scores, is_arpa, read_arpa};
 use inkstone_models::{Explanation, ModelFile, ModelHeader};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 /// Documents that a thread takes at once.
 const CHUNK: usize = 256;
 
@@ -34,7 +32,7 @@ pub(super) struct FittedNgram {
     pub(super) cutter: Cutter,
 }
 
-/// What is kept of a chunk of documents.
+/// The scores of a chunk of documents.
 struct Measured {
     scores: Vec<Score>,
     /// Rows for the table, if one is wanted: ids and rows.
@@ -129,48 +127,38 @@ impl Fitted for FittedNgram {
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         let (mut total, mut documents, mut impossible) = (Score::default(), 0u64, 0);
         let per = params.table.as_ref().map(|table| table.0);
-        let mut each_block = |push: &mut dyn FnMut(Vec<String>, Rows) -> Result<()>| {
-            let mut block = Block::default();
-            while lines.next_block(&mut block, BLOCK)? {
-                let read = lines.documents(&block);
-                let measured = ctx.install(|| {
-                    let chunks = read.par_chunks(CHUNK).map(|chunk| {
-                        ctx.advance(chunk.len() as u64)?;
-                        self.measure(chunk, per)
-                    });
-                    chunks.collect::<Result<Vec<Measured>>>()
-                })?;
-                for chunk in measured {
-                    documents += chunk.scores.len() as u64;
-                    impossible += chunk.impossible;
-                    chunk.scores.iter().for_each(|score| total.add(score));
-                    if let Some((ids, rows)) = chunk.rows {
-                        push(ids, rows)?;
-                    }
-                }
-            }
-            Ok(())
+        let mut each_chunk = |push: &mut dyn FnMut(Vec<String>, Rows) -> Result<()>| {
+            let measure = |chunk: &[Line<'_>]| {
+                ctx.advance(chunk.len() as u64)?;
+                self.measure(chunk, per)
+            };
+            lines.for_each_chunk(CHUNK, ctx, measure, |chunk| {
+                documents += chunk.scores.len() as u64;
+                impossible += chunk.impossible;
+                chunk.scores.iter().for_each(|score| total.add(score));
+                chunk.rows.map_or(Ok(()), |(ids, rows)| push(ids, rows))
+            })
         };
         match &params.table {
-            None => each_block(&mut |_, _| Ok(()))?,
+            None => each_chunk(&mut |_, _| Ok(()))?,
             Some((per, path)) => {
                 let columns = match per {
                     Per::Document => self.columns()?,
                     Per::Token => Columns::Table { text: Some("token".to_owned()), numbers: names(&TOKEN) },
                 };
                 write_rows(path, &columns, params.csv_formulas, |sink| {
-                    each_block(&mut |ids, rows| {
+                    each_chunk(&mut |ids, rows| {
                         let ids: Vec<Cow<'_, str>> = ids.into_iter().map(Cow::Owned).collect();
                         sink.push(&ids, &rows)
                     })
                 })?;
             }
         }
-        let figures = json!({
+        let figures = figures(json!({
             "documents": documents, "perplexity": total.perplexity(), "perplexity_no_oov": total.perplexity_no_oov(),
             "oov": total.oov, "tokens": total.tokens, "log10_prob": total.log10(), "impossible_tokens": impossible,
-        });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+        }));
+        Ok((figures, lines.finish()?))
     }
 }
 

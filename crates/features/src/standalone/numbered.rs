@@ -14,15 +14,13 @@ use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::{Block, Cutter, Line, Lines};
+use super::{Cutter, Line, Lines};
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 
 pub use phrases::PhraseParams;
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 /// Documents that one thread numbers at once.
 const CHUNK: usize = 256;
 /// Numbers that are put in order at once.
@@ -80,20 +78,16 @@ impl Numbered {
         ctx: &Ctx,
     ) -> Result<(Numbered, Report)> {
         let mut all = All::new(beside)?;
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let documents = lines.documents(&block);
-            let chunks = ctx.install(|| {
-                let chunks = documents.par_chunks(CHUNK).map(|chunk| {
-                    ctx.advance(chunk.len() as u64)?;
-                    Ok(Chunk::of(chunk, cutter, reading))
-                });
-                chunks.collect::<Result<Vec<Chunk>>>()
-            })?;
-            chunks.into_iter().try_for_each(|chunk| all.add(chunk))?;
-            all.documents += documents.len() as u64;
-            all.last = documents.iter().map(|line| line.time).fold(all.last, Option::max);
-        }
+        let number = |chunk: &[Line<'_>]| {
+            ctx.advance(chunk.len() as u64)?;
+            let last = chunk.iter().filter_map(|line| line.time).max();
+            Ok((NumberedChunk::new(chunk, cutter, reading), chunk.len(), last))
+        };
+        lines.for_each_chunk(CHUNK, ctx, number, |(chunk, documents, last)| {
+            all.documents += documents as u64;
+            all.last = all.last.max(last);
+            all.add(chunk)
+        })?;
         let mut report = lines.finish()?;
         report.fact("documents", all.documents);
         report.fact("tokens", all.counts.iter().sum::<u64>());
@@ -135,14 +129,14 @@ impl Numbered {
 
 /// Some documents as numbers of words of their own.
 #[derive(Default)]
-struct Chunk {
+struct NumberedChunk {
     words: Vec<Box<str>>,
     numbers: Vec<u32>,
 }
 
-impl Chunk {
-    fn of(lines: &[Line<'_>], cutter: &Cutter, reading: Reading<'_>) -> Chunk {
-        let mut chunk = Chunk::default();
+impl NumberedChunk {
+    fn new(lines: &[Line<'_>], cutter: &Cutter, reading: Reading<'_>) -> NumberedChunk {
+        let mut chunk = NumberedChunk::default();
         let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
         for line in lines {
             if matches!(reading, Reading::Language) {
@@ -185,8 +179,8 @@ impl All {
         Ok(All { numbers: FxHashMap::default(), counts: Vec::new(), scratch, documents: 0, last: None })
     }
 
-    fn add(&mut self, chunk: Chunk) -> Result<()> {
-        let Chunk { words, mut numbers } = chunk;
+    fn add(&mut self, chunk: NumberedChunk) -> Result<()> {
+        let NumberedChunk { words, mut numbers } = chunk;
         let here: Vec<u32> = words
             .into_iter()
             .map(|word| {

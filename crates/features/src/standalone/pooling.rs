@@ -8,13 +8,12 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::coverage::{component, coverage};
+use super::fitted::Opened;
 use super::numbered::{DOCUMENT, END, Kept, Numbered, Reading};
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::{
-    Explanation, ModelFile, ModelHeader, PooledText, Pooling, PoolingParams, WordVectors, component_names,
-};
+use inkstone_models::{Explanation, ModelHeader, PooledText, Pooling, PoolingParams, WordVectors, component_names};
 
 pub const KIND: &str = Pooling::KIND;
 
@@ -49,26 +48,7 @@ pub fn train(
     Ok((Pooling::fit(vectors, &text, fitted_until, params, ctx)?, report))
 }
 
-/// A fitted pooling and the cutter that its documents are read with.
-pub(super) struct FittedPooling {
-    header: ModelHeader,
-    model: Pooling,
-    cutter: Cutter,
-}
-
-impl FittedPooling {
-    pub(super) fn open(file: &ModelFile, cutter: Cutter) -> Result<FittedPooling> {
-        Ok(FittedPooling { header: file.header().clone(), model: Pooling::read(file)?, cutter })
-    }
-
-    fn with_terms<T>(&self, line: &Line<'_>, f: impl FnOnce(&[&str]) -> T) -> T {
-        let text = line.whole();
-        let terms = self.cutter.terms(&text);
-        f(&terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
-    }
-}
-
-impl Fitted for FittedPooling {
+impl Fitted for Opened<Pooling> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -78,19 +58,19 @@ impl Fitted for FittedPooling {
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
-        let rows = lines.iter().flat_map(|line| self.with_terms(line, |terms| self.model.row(terms)));
+        let rows = lines.iter().flat_map(|line| self.cutter.with_terms(line, |terms| self.model.row(terms)));
         Ok(Rows::Dense(rows.collect()))
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
         let component = component(of, self.model.vectors().dim())?;
-        Ok(self.with_terms(line, |terms| self.model.explain(terms, component)))
+        Ok(self.cutter.with_terms(line, |terms| self.model.explain(terms, component)))
     }
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(KIND)?;
         coverage(lines, ctx, |line| {
-            self.with_terms(line, |terms| {
+            self.cutter.with_terms(line, |terms| {
                 (terms.len(), terms.iter().filter(|term| self.model.vectors().number(term).is_some()).count())
             })
         })

@@ -18,28 +18,28 @@ use inkstone_tables::frames;
 const COLUMNS: [&str; 4] = ["doc_id", "title", "body", "published_at"];
 
 /// Documents of a folder of parts, in order, as the bytes of a file of JSON lines.
-pub(super) struct PartLines {
+pub(super) struct ProjectLines {
     /// The lines of the parts to come.
     parts: Receiver<Result<Vec<u8>>>,
-    /// How many these are.
+    /// Number of the parts to come.
     left: usize,
-    /// Those of the present one.
+    /// The lines of the present part.
     lines: Vec<u8>,
     /// Bytes of `lines` that were given.
     at: usize,
 }
 
 #[derive(Serialize)]
-struct Object<'d> {
+struct JsonLine<'d> {
     id: &'d str,
     title: &'d str,
     text: &'d str,
     time: String,
 }
 
-impl PartLines {
+impl ProjectLines {
     /// The documents in a folder.
-    pub(super) fn open(folder: &Path) -> Result<PartLines> {
+    pub(super) fn open(folder: &Path) -> Result<ProjectLines> {
         let files = Parts::new(folder).files()?;
         ensure!(
             !files.is_empty(),
@@ -58,7 +58,7 @@ impl PartLines {
             }
         };
         std::thread::Builder::new().name("documents".to_owned()).spawn(read).context("cannot start a thread")?;
-        Ok(PartLines { parts, left, lines: Vec::new(), at: 0 })
+        Ok(ProjectLines { parts, left, lines: Vec::new(), at: 0 })
     }
 }
 
@@ -71,7 +71,7 @@ fn lines(path: &Path) -> Result<Vec<u8>> {
     let times = times_of(&frame, "published_at")?;
     for (row, time) in times.iter().enumerate() {
         let time = time.context("a document without published_at")?;
-        let object = Object {
+        let object = JsonLine {
             id: ids.get(row).unwrap_or_default(),
             title: titles.get(row).unwrap_or_default(),
             text: bodies.get(row).unwrap_or_default(),
@@ -83,7 +83,7 @@ fn lines(path: &Path) -> Result<Vec<u8>> {
     Ok(lines)
 }
 
-impl Read for PartLines {
+impl Read for ProjectLines {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         while self.at == self.lines.len() {
             if self.left == 0 {

@@ -7,17 +7,15 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::{Block, Cutter, Lines};
+use super::lines::BLOCK;
+use super::{Cutter, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::Csr;
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
-
 /// Documents with returns, held as word counts: eight bytes a distinct word of a document.
 #[derive(Default)]
-pub(super) struct Labelled {
+pub(super) struct ReturnCorpus {
     pub(super) counts: Csr,
     /// The word of each column, in the order of first appearance.
     pub(super) words: Vec<Box<str>>,
@@ -28,13 +26,12 @@ pub(super) struct Labelled {
 }
 
 /// Reads all lines that have a value; the report counts the others.
-pub(super) fn read_returns(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Result<(Labelled, Report)> {
-    let mut read = Labelled::default();
+pub(super) fn read_returns(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Result<(ReturnCorpus, Report)> {
+    let mut read = ReturnCorpus::default();
     let mut columns: FxHashMap<Box<str>, u32> = FxHashMap::default();
     let mut groups: FxHashMap<String, u64> = FxHashMap::default();
-    let (mut block, mut unlabelled) = (Block::default(), 0u64);
-    while lines.next_block(&mut block, BLOCK)? {
-        let documents = lines.documents(&block);
+    let mut unlabelled = 0u64;
+    lines.for_each_block(BLOCK, |documents| {
         let cut = ctx.install(|| {
             let cut = documents.par_iter().map(|line| {
                 ctx.advance(1)?;
@@ -74,7 +71,8 @@ pub(super) fn read_returns(lines: &mut Lines, cutter: &Cutter, ctx: &Ctx) -> Res
             let group = line.group.as_ref().map_or_else(|| format!("\0{}", line.number), |group| group.to_string());
             read.groups.push(*groups.entry(group).or_insert(next));
         }
-    }
+        Ok(())
+    })?;
     let mut report = lines.finish()?;
     if unlabelled > 0 {
         report.drop_rows("without a value", unlabelled);

@@ -1,20 +1,16 @@
 //! SESTM on plain files: JSON lines with the return that goes with each text in, a model of two topics out.
 
-use anyhow::{Context, Result};
-use rayon::prelude::*;
+use anyhow::Result;
 use serde_json::json;
 
+use super::fitted::{Opened, figures};
 use super::returns::read_returns;
-use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
+use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean, spearman};
-use inkstone_models::{Explanation, ModelFile, ModelHeader, Returns, Sestm, SestmParams, SestmScore};
+use inkstone_models::{Explanation, ModelHeader, Returns, Sestm, SestmParams, SestmScore, SestmWord};
 
-pub(super) const KIND: &str = Sestm::KIND;
-
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 /// Words of each side that a report shows.
 const SHOWN: usize = 20;
 
@@ -32,7 +28,7 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &SestmParams, ctx: &Ctx
     };
     let (model, trials) = Sestm::fit(&data, params, ctx)?;
     let words = model.words();
-    let shown = |words: &mut dyn Iterator<Item = &inkstone_models::SestmWord>| -> Vec<(Box<str>, f64)> {
+    let shown = |words: &mut dyn Iterator<Item = &SestmWord>| -> Vec<(Box<str>, f64)> {
         words.take(SHOWN).map(|word| (word.word.clone(), word.tone)).collect()
     };
     report.fact("vocabulary", words.len());
@@ -47,25 +43,14 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &SestmParams, ctx: &Ctx
     Ok((model, report))
 }
 
-/// A fitted model and the cutter that its documents are read with.
-pub(super) struct FittedSestm {
-    header: ModelHeader,
-    model: Sestm,
-    cutter: Cutter,
-}
-
-impl FittedSestm {
-    pub(super) fn open(file: &ModelFile, cutter: Cutter) -> Result<FittedSestm> {
-        Ok(FittedSestm { header: file.header().clone(), model: Sestm::read(file)?, cutter })
-    }
-
+impl Opened<Sestm> {
     fn score(&self, line: &Line<'_>) -> SestmScore {
         let text = line.whole();
         self.model.score(&self.cutter.terms(&text))
     }
 }
 
-impl Fitted for FittedSestm {
+impl Fitted for Opened<Sestm> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -90,37 +75,28 @@ impl Fitted for FittedSestm {
     /// `rank_correlation` of score and value, and the paper's `loss`, the mean of `|p - rank / n|`, over the documents that have
     /// a value.
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
-        params.no_table(KIND)?;
+        params.no_table(Sestm::KIND)?;
         let (mut scores, mut values, mut documents, mut unknown) = (Vec::new(), Vec::new(), 0u64, 0u64);
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let read = lines.documents(&block);
-            let scored = ctx.install(|| {
-                let scored = read.par_iter().map(|line| {
-                    ctx.advance(1)?;
-                    Ok((self.score(line), line.value.filter(|value| value.is_finite())))
-                });
-                scored.collect::<Result<Vec<_>>>()
-            })?;
-            for (score, value) in scored {
-                documents += 1;
-                unknown += u64::from(score.words == 0.0);
-                if let Some(value) = value {
-                    scores.push(score.p);
-                    values.push(value);
-                }
+        let score = |line: &Line<'_>| (self.score(line), line.value.filter(|value| value.is_finite()));
+        lines.for_each_document(ctx, score, |(score, value)| {
+            documents += 1;
+            unknown += u64::from(score.words == 0.0);
+            if let Some(value) = value {
+                scores.push(score.p);
+                values.push(value);
             }
-        }
+            Ok(())
+        })?;
         let n = values.len() as f64;
         let ranks = average_ranks(&values);
         // Without two values that differ these have no meaning: null, not 0.
         let known = |figure: f64| (!figure.is_nan()).then_some(figure);
-        let figures = json!({
+        let figures = figures(json!({
             "documents": documents, "with_value": values.len(), "without_words": unknown,
             "rank_correlation": known(spearman(&scores, &values)),
             "loss": known(mean(scores.iter().zip(&ranks).map(|(p, rank)| (p - rank / n).abs()))),
             "mean_p": known(mean(scores.iter().copied())),
-        });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+        }));
+        Ok((figures, lines.finish()?))
     }
 }

@@ -15,9 +15,9 @@ use inkstone_base::disk::{self, Scratch};
 
 const NUMBERED: u32 = u32::MAX;
 
-/// Where the documents of a block of lines are.
+/// Position of the documents of a block of lines.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct SpilledBlock {
     /// Number of the block in the input.
     pub(super) block: u64,
     /// First number and the one behind the last.
@@ -30,7 +30,7 @@ pub(super) struct SpillWriter {
     scratch: Scratch,
     numbers: Vec<u32>,
     written: usize,
-    places: Vec<Place>,
+    places: Vec<SpilledBlock>,
 }
 
 impl SpillWriter {
@@ -67,7 +67,7 @@ impl SpillWriter {
         self.scratch.write(bytemuck::cast_slice(&self.numbers))?;
         let start = self.written;
         self.written += self.numbers.len();
-        self.places.push(Place { block, start, end: self.written });
+        self.places.push(SpilledBlock { block, start, end: self.written });
         self.numbers.clear();
         Ok(())
     }
@@ -80,23 +80,23 @@ impl SpillWriter {
 /// The documents of one thread.
 pub(super) struct Spill {
     map: Option<Mmap>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<SpilledBlock>,
 }
 
 impl Spill {
     /// The documents of a block, in order.
-    pub(super) fn documents(&self, place: Place) -> Result<Documents<'_>> {
+    pub(super) fn documents(&self, place: SpilledBlock) -> Result<SpilledDocuments<'_>> {
         let numbers: &[u32] = disk::numbers(self.map.as_ref());
-        Ok(Documents { numbers: numbers.get(place.start..place.end).context("a scratch file is cut short")? })
+        Ok(SpilledDocuments { numbers: numbers.get(place.start..place.end).context("a scratch file is cut short")? })
     }
 }
 
 /// Reads documents out of a scratch file.
-pub(super) struct Documents<'s> {
+pub(super) struct SpilledDocuments<'s> {
     numbers: &'s [u32],
 }
 
-impl<'s> Documents<'s> {
+impl<'s> SpilledDocuments<'s> {
     /// The next document's id and length; its terms go to `terms`.
     pub(super) fn next(&mut self, mut term: impl FnMut(u32, i32)) -> Option<(Cow<'s, str>, u32)> {
         let name = match self.take()? {

@@ -12,16 +12,14 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Block, Figures, Lines};
+use super::lines::BLOCK;
+use super::{Figures, Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::{character_tokens, chinese_tokens, corpus_bleu, mean_rouge, rouge, sentence_bleu};
 use inkstone_text::{Segmenter, TokenizerParams};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 20;
-
-/// What is counted as a token of a summary.
+/// The tokens of a summary that are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
@@ -49,29 +47,29 @@ impl SummaryTokens {
 }
 
 /// A text with its names.
-struct Text {
+struct NamedText {
     id: Option<String>,
     line: u64,
     text: String,
 }
 
 /// The texts of a file.
-struct Texts {
-    texts: Vec<Text>,
+struct TextFile {
+    texts: Vec<NamedText>,
     report: Report,
 }
 
-impl Texts {
-    fn read(mut lines: Lines, ctx: &Ctx) -> Result<Texts> {
+impl TextFile {
+    fn read(mut lines: Lines, ctx: &Ctx) -> Result<TextFile> {
         let mut texts = Vec::new();
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            for line in lines.documents(&block) {
+        lines.for_each_block(BLOCK, |documents| {
+            for Line { id, number, text, .. } in documents {
                 ctx.advance(1)?;
-                texts.push(Text { id: line.id.map(Cow::into_owned), line: line.number, text: line.text.into_owned() });
+                texts.push(NamedText { id: id.map(Cow::into_owned), line: number, text: text.into_owned() });
             }
-        }
-        Ok(Texts { texts, report: lines.finish()? })
+            Ok(())
+        })?;
+        Ok(TextFile { texts, report: lines.finish()? })
     }
 
     fn have_ids(&self) -> bool {
@@ -86,7 +84,7 @@ pub fn evaluate_summaries(
     tokens: SummaryTokens,
     ctx: &Ctx,
 ) -> Result<(Figures, Report)> {
-    let (written, references) = (Texts::read(written, ctx)?, Texts::read(references, ctx)?);
+    let (written, references) = (TextFile::read(written, ctx)?, TextFile::read(references, ctx)?);
     let by_id = written.have_ids() && references.have_ids();
     let pairs = pairs(&written.texts, &references.texts, by_id)?;
     let cut = tokens.cutter()?;
@@ -114,18 +112,18 @@ pub fn evaluate_summaries(
 }
 
 /// Each text with its reference, in the order of the texts.
-fn pairs<'t>(written: &'t [Text], references: &'t [Text], by_id: bool) -> Result<Vec<(&'t str, &'t str)>> {
+fn pairs<'t>(written: &'t [NamedText], references: &'t [NamedText], by_id: bool) -> Result<Vec<(&'t str, &'t str)>> {
     let (count, wanted) = (written.len(), references.len());
     let way_out = "a text needs one reference: the same id in both files, or the same line where there are no ids";
     ensure!(count == wanted, "{count} texts were written and there are {wanted} references; {way_out}");
-    let name = |text: &Text| text.id.clone().filter(|_| by_id).unwrap_or_else(|| format!("line {}", text.line));
+    let name = |text: &NamedText| text.id.clone().filter(|_| by_id).unwrap_or_else(|| format!("line {}", text.line));
     let mut by_name: FxHashMap<String, &str> = FxHashMap::default();
     for reference in references {
         let (name, shown) = (name(reference), reference.id.as_deref().unwrap_or_default());
         ensure!(by_name.insert(name, &reference.text).is_none(), "two references have the id {shown:?}; {way_out}");
     }
     // What was found is taken away, so that no reference serves twice.
-    let pair = |text: &'t Text| {
+    let pair = |text: &'t NamedText| {
         let name = name(text);
         let reference = by_name.remove(&name);
         let reference =

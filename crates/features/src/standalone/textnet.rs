@@ -12,18 +12,20 @@ use serde_json::{Value, json};
 
 use super::classify::Learn;
 use super::classify::corpus::Corpus;
+use super::fitted::Opened;
 use super::neural::Vocabulary;
+use super::vectorize::fields;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::textnet::{Examples, TextNet, TextNetKind, TextNetParams};
-use inkstone_models::{ClassReport, Explanation, Fields, Goal, ModelFile, ModelHeader, Part, WordVectors};
+use inkstone_models::{ClassReport, Explanation, Fields, Goal, ModelHeader, Part, WordVectors};
 
 /// Documents that a thread takes at once.
 const CHUNK: usize = 64;
 
-/// Whether models of this kind are read here.
+/// True for the kinds of models that are read here.
 pub(super) fn is_kind(kind: &str) -> bool {
     TextNetKind::of_file(kind).is_some()
 }
@@ -114,18 +116,7 @@ fn numbered(
     Ok((words.into_iter().map(|(word, _)| word.into()).collect(), tokens, documents))
 }
 
-/// A classifier and the cutter that its documents are read with.
-pub(super) struct FittedTextNet {
-    header: ModelHeader,
-    model: TextNet,
-    cutter: Cutter,
-}
-
-impl FittedTextNet {
-    pub(super) fn open(file: &ModelFile, cutter: Cutter) -> Result<FittedTextNet> {
-        Ok(FittedTextNet { header: file.header().clone(), model: TextNet::read(file)?, cutter })
-    }
-
+impl Opened<TextNet> {
     fn probabilities(&self, fields: &[Fields<'_>]) -> Result<Vec<f64>> {
         let documents: Vec<Vec<u32>> =
             fields.iter().map(|fields| self.model.document(&tokens(fields, &self.cutter))).collect();
@@ -139,11 +130,7 @@ impl FittedTextNet {
     }
 }
 
-fn fields<'l>(line: &'l Line<'_>) -> Fields<'l> {
-    Fields { title: &line.title, body: &line.text }
-}
-
-impl Fitted for FittedTextNet {
+impl Fitted for Opened<TextNet> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }

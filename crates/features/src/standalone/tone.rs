@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use rayon::prelude::*;
+use anyhow::Result;
 use serde_json::json;
 
-use super::{Block, Columns, CutSpec, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Rows};
+use super::fitted::{Opened, figures};
+use super::{Columns, CutSpec, Cutter, EvalParams, Figures, Fitted, Line, LineFormat, Lines, Rows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{mean, spearman};
@@ -14,9 +14,6 @@ use inkstone_models::{Explanation, Lexicon, LexiconParams, ModelFile, ModelHeade
 use inkstone_text::{Entry, TokenizerParams};
 
 pub(super) const KIND: &str = Lexicon::KIND;
-
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 
 /// Reads the lists of a lexicon, relative to `base`, and the cutter that knows its words. The report counts lines of the lists, has
 /// `vocabulary` and `fitted_until`, and tells list by list what was read and refused.
@@ -42,37 +39,31 @@ fn words(lexicon: &Lexicon) -> Vec<Entry> {
     lexicon.words().map(Entry::word).collect()
 }
 
-/// A lexicon and the cutter that its documents are read with.
-pub(super) struct FittedTone {
-    header: ModelHeader,
-    lexicon: Lexicon,
-    cutter: Cutter,
+/// A lexicon of a file, and the cutter that knows its words.
+pub(super) fn open(file: &ModelFile, format: LineFormat, base: &Path) -> Result<Opened<Lexicon>> {
+    let lexicon = Lexicon::read(file)?;
+    let cutter = Cutter::with_words(file.param("cut")?, base, &words(&lexicon))?.for_format(format);
+    Ok(Opened::new(file, lexicon, cutter))
 }
 
-impl FittedTone {
-    pub(super) fn open(file: &ModelFile, format: LineFormat, base: &Path) -> Result<FittedTone> {
-        let lexicon = Lexicon::read(file)?;
-        let cutter = Cutter::with_words(file.param("cut")?, base, &words(&lexicon))?.for_format(format);
-        Ok(FittedTone { header: file.header().clone(), lexicon, cutter })
-    }
-
-    /// The ends of lines are tokens: they end sentences.
-    fn with_tokens<T>(&self, line: &Line<'_>, f: impl FnOnce(&[&str]) -> T) -> T {
+impl Opened<Lexicon> {
+    /// Gives `work` the tokens of a document. The ends of lines are tokens: they end sentences.
+    fn with_tokens<T>(&self, line: &Line<'_>, work: impl FnOnce(&[&str]) -> T) -> T {
         let text = line.whole();
         let mut tokens = Vec::with_capacity(text.len() / 4);
         for line in text.lines() {
             tokens.extend(self.cutter.tokens(line));
             tokens.push("\n");
         }
-        f(&tokens)
+        work(&tokens)
     }
 
     fn tone(&self, line: &Line<'_>) -> Tone {
-        self.with_tokens(line, |tokens| self.lexicon.tone(tokens))
+        self.with_tokens(line, |tokens| self.model.tone(tokens))
     }
 }
 
-impl Fitted for FittedTone {
+impl Fitted for Opened<Lexicon> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -94,7 +85,7 @@ impl Fitted for FittedTone {
     }
 
     fn explain(&self, line: &Line<'_>, _of: Option<&str>) -> Result<Explanation> {
-        Ok(self.with_tokens(line, |tokens| self.lexicon.explanation(tokens)))
+        Ok(self.with_tokens(line, |tokens| self.model.explanation(tokens)))
     }
 
     /// How many documents have a tone and which way it leans; `rank_correlation` of tone and value over those that have both.
@@ -102,35 +93,26 @@ impl Fitted for FittedTone {
         params.no_table(self.name())?;
         let (mut tones, mut values, mut all) = (Vec::new(), Vec::new(), Vec::new());
         let (mut tokens, mut good, mut bad, mut silent) = (0u64, 0u64, 0u64, 0u64);
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let read = lines.documents(&block);
-            let scored = ctx.install(|| {
-                let scored = read.par_iter().map(|line| {
-                    ctx.advance(1)?;
-                    Ok((self.tone(line), line.value))
-                });
-                scored.collect::<Result<Vec<_>>>()
-            })?;
-            for (tone, value) in scored {
-                tokens += u64::from(tone.tokens);
-                good += u64::from(tone.tone > 0.0);
-                bad += u64::from(tone.tone < 0.0);
-                silent += u64::from(tone.positive + tone.negative == 0.0);
-                all.push(f64::from(tone.tone));
-                if let Some(value) = value.filter(|value| value.is_finite()) {
-                    tones.push(f64::from(tone.tone));
-                    values.push(value);
-                }
+        let score = |line: &Line<'_>| (self.tone(line), line.value);
+        lines.for_each_document(ctx, score, |(tone, value)| {
+            tokens += u64::from(tone.tokens);
+            good += u64::from(tone.tone > 0.0);
+            bad += u64::from(tone.tone < 0.0);
+            silent += u64::from(tone.positive + tone.negative == 0.0);
+            all.push(f64::from(tone.tone));
+            if let Some(value) = value.filter(|value| value.is_finite()) {
+                tones.push(f64::from(tone.tone));
+                values.push(value);
             }
-        }
+            Ok(())
+        })?;
         // Without two values that differ this has no meaning: null, not 0.
         let known = |figure: f64| (!figure.is_nan()).then_some(figure);
-        let figures = json!({
+        let figures = figures(json!({
             "documents": all.len(), "tokens": tokens, "positive": good, "negative": bad, "without_tone_words": silent,
             "mean_tone": known(mean(all.iter().copied())),
             "with_value": values.len(), "rank_correlation": known(spearman(&tones, &values)),
-        });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.report()))
+        }));
+        Ok((figures, lines.report()))
     }
 }

@@ -14,16 +14,13 @@ use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde_json::json;
 
-use super::spill::{Place, Spill, SpillWriter};
+use super::fitted::{Opened, figures};
+use super::spill::{Spill, SpillWriter, SpilledBlock};
 use super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Refused, Rows, write_rows};
 use inkstone_base::data::Report;
 use inkstone_base::disk::Formulas;
 use inkstone_base::job::Ctx;
-use inkstone_models::{
-    Analyzer, Csr, Explanation, Fields, ModelFile, ModelHeader, TermCounts, Vectorizer, VectorizerParams,
-};
-
-pub(super) const KIND: &str = Vectorizer::KIND;
+use inkstone_models::{Analyzer, Csr, Explanation, Fields, ModelHeader, TermCounts, Vectorizer, VectorizerParams};
 
 /// Bytes of lines that a thread takes at once.
 const BLOCK: usize = 1 << 18;
@@ -117,7 +114,7 @@ struct Reader<'l> {
     next: u64,
 }
 
-/// What one thread counted.
+/// The counts of one thread.
 struct Share {
     counts: TermCounts,
     documents: u64,
@@ -200,8 +197,8 @@ impl TrainedRows {
         ctx: &Ctx,
         mut give: impl FnMut(&[Cow<'_, str>], Csr) -> Result<()>,
     ) -> Result<()> {
-        let of_spill = |(i, spill): (usize, &Spill)| spill.places.iter().map(|&place| (i, place)).collect::<Vec<_>>();
-        let mut places: Vec<(usize, Place)> = self.spills.iter().enumerate().flat_map(of_spill).collect();
+        let blocks = |(i, spill): (usize, &Spill)| spill.places.iter().map(|&place| (i, place)).collect::<Vec<_>>();
+        let mut places: Vec<(usize, SpilledBlock)> = self.spills.iter().enumerate().flat_map(blocks).collect();
         places.sort_by_key(|(_, place)| place.block);
         for window in places.chunks(WINDOW) {
             let blocks = ctx.install(|| {
@@ -225,7 +222,7 @@ impl TrainedRows {
         })
     }
 
-    fn block(&self, spill: usize, place: Place, model: &Vectorizer) -> Result<(Vec<Cow<'_, str>>, Csr)> {
+    fn block(&self, spill: usize, place: SpilledBlock, model: &Vectorizer) -> Result<(Vec<Cow<'_, str>>, Csr)> {
         let columns = self.columns.as_ref().map(|columns| &columns[spill][..]);
         let mut documents = self.spills[spill].documents(place)?;
         let (mut ids, mut rows) = (Vec::new(), Csr::new(self.width));
@@ -258,22 +255,7 @@ fn columns(model: &Vectorizer) -> Columns {
     Columns::Sparse { names: model.terms().iter().map(|term| term.to_string()).collect(), width: model.width() }
 }
 
-/// A fitted model and the analyzer that its documents are read with.
-pub(super) struct FittedVectorizer {
-    header: ModelHeader,
-    model: Vectorizer,
-    analyzer: Analyzer,
-}
-
-impl FittedVectorizer {
-    pub(super) fn open(file: &ModelFile, cutter: &Cutter) -> Result<FittedVectorizer> {
-        let model = Vectorizer::read(file)?;
-        let analyzer = Analyzer::new(model.params(), cutter.segmenter().cloned())?;
-        Ok(FittedVectorizer { header: file.header().clone(), model, analyzer })
-    }
-}
-
-impl Fitted for FittedVectorizer {
+impl Fitted for Opened<Vectorizer, Analyzer> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -288,42 +270,35 @@ impl Fitted for FittedVectorizer {
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
         let mut rows = Csr::new(self.model.width());
-        lines.iter().for_each(|line| rows.push_row(self.model.transform(&self.analyzer, fields(line))));
+        lines.iter().for_each(|line| rows.push_row(self.model.transform(&self.cutter, fields(line))));
         Ok(Rows::Sparse(rows))
     }
 
     fn explain(&self, line: &Line<'_>, _of: Option<&str>) -> Result<Explanation> {
-        Ok(self.model.explain(&self.analyzer, fields(line)).largest_first())
+        Ok(self.model.explain(&self.cutter, fields(line)).largest_first())
     }
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(self.name())?;
         let (mut documents, mut tokens, mut known, mut stored, mut empty) = (0u64, 0u64, 0u64, 0u64, 0u64);
-        let mut block = Block::default();
-        while lines.next_block(&mut block, WINDOW * BLOCK)? {
-            let read = lines.documents(&block);
-            let measured = ctx.install(|| {
-                let measured = read.par_iter().map(|line| {
-                    ctx.advance(1)?;
-                    let (row, length) = self.model.count(&self.analyzer, fields(line));
-                    let known: f32 = row.iter().map(|(_, count)| count.abs()).sum();
-                    Ok((u64::from(length), known as u64, row.len() as u64))
-                });
-                measured.collect::<Result<Vec<_>>>()
-            })?;
-            for (all, in_vocabulary, values) in measured {
-                documents += 1;
-                tokens += all;
-                known += in_vocabulary;
-                stored += values;
-                empty += u64::from(values == 0);
-            }
-        }
-        let figures = json!({
+        let measure = |line: &Line<'_>| {
+            let (row, length) = self.model.count(&self.cutter, fields(line));
+            let known: f32 = row.iter().map(|(_, count)| count.abs()).sum();
+            (u64::from(length), known as u64, row.len() as u64)
+        };
+        lines.for_each_document(ctx, measure, |(all, in_vocabulary, values)| {
+            documents += 1;
+            tokens += all;
+            known += in_vocabulary;
+            stored += values;
+            empty += u64::from(values == 0);
+            Ok(())
+        })?;
+        let figures = figures(json!({
             "documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty,
             "values_per_document": stored as f64 / documents.max(1) as f64,
-        });
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+        }));
+        Ok((figures, lines.finish()?))
     }
 }
 

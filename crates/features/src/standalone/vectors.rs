@@ -1,47 +1,23 @@
-//! Word vectors on plain files: what `eval`, `embed`, `explain` and `nearest` make of them, whatever trained them.
+//! Word vectors on plain files in `eval`, `embed`, `explain` and `nearest`, whatever tool trained them.
 
 use std::borrow::Cow;
 
 use anyhow::Result;
 
 use super::coverage::{component, coverage};
+use super::fitted::Opened;
 use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Explanation, ModelFile, ModelHeader, WordVectors, component_names};
+use inkstone_models::{Explanation, ModelHeader, WordVectors, component_names};
 
-pub(super) const KIND: &str = WordVectors::KIND;
-
-/// A fitted model and the cutter that its documents are read with.
-pub(super) struct FittedVectors {
-    header: ModelHeader,
-    model: WordVectors,
-    cutter: Cutter,
+/// Vectors that another tool trained.
+pub(super) fn foreign(model: WordVectors, cutter: Cutter) -> Opened<WordVectors> {
+    let (kind, params) = (WordVectors::KIND.to_owned(), model.training().params.clone());
+    Opened { header: ModelHeader { kind, version: 1, fitted_until: None, documents: 0, params }, model, cutter }
 }
 
-impl FittedVectors {
-    pub(super) fn open(file: &ModelFile, cutter: Cutter) -> Result<FittedVectors> {
-        Ok(FittedVectors { header: file.header().clone(), model: WordVectors::read(file)?, cutter })
-    }
-
-    /// Vectors that another tool trained.
-    pub(super) fn of(model: WordVectors, cutter: Cutter) -> FittedVectors {
-        let (kind, params) = (WordVectors::KIND.to_owned(), model.training().params.clone());
-        FittedVectors {
-            header: ModelHeader { kind, version: 1, fitted_until: None, documents: 0, params },
-            model,
-            cutter,
-        }
-    }
-
-    fn with_terms<T>(&self, line: &Line<'_>, f: impl FnOnce(&[&str]) -> T) -> T {
-        let text = line.whole();
-        let terms = self.cutter.terms(&text);
-        f(&terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
-    }
-}
-
-impl Fitted for FittedVectors {
+impl Fitted for Opened<WordVectors> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -58,13 +34,13 @@ impl Fitted for FittedVectors {
     }
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
-        let means = lines.iter().flat_map(|line| self.with_terms(line, |terms| self.model.mean(terms)));
+        let means = lines.iter().flat_map(|line| self.cutter.with_terms(line, |terms| self.model.mean(terms)));
         Ok(Rows::Dense(means.collect()))
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
         let component = component(of, self.model.dim())?;
-        Ok(self.with_terms(line, |terms| self.model.explain(terms, component)))
+        Ok(self.cutter.with_terms(line, |terms| self.model.explain(terms, component)))
     }
 
     fn words(&self) -> Option<WordRows<'_>> {
@@ -75,7 +51,7 @@ impl Fitted for FittedVectors {
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(self.name())?;
         coverage(lines, ctx, |line| {
-            self.with_terms(line, |terms| {
+            self.cutter.with_terms(line, |terms| {
                 (terms.len(), terms.iter().filter(|term| self.model.vector(term).is_some()).count())
             })
         })

@@ -16,8 +16,9 @@ use chrono::{Datelike, NaiveDateTime};
 use serde::Serialize;
 use serde_json::json;
 
+use super::lines::BLOCK;
 use super::word2vec::{self, WordParams};
-use super::{Block, Cutter, LineFormat, Lines};
+use super::{Cutter, LineFormat, Lines};
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Room, Scratch};
 use inkstone_base::job::Ctx;
@@ -25,9 +26,6 @@ use inkstone_models::{Word2vecParams, WordVectors};
 
 /// What `train` calls it.
 pub const METHOD: &str = "vintages";
-
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 
 /// How long a window is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -55,20 +53,19 @@ impl Period {
     }
 }
 
-/// What became of a window.
+/// The result of a window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Vintage {
-    /// Its name: 2024, 2024H1, 2024Q1, 2024-01.
+    /// Name of the window: 2024, 2024H1, 2024Q1, 2024-01.
     pub window: String,
-    /// Its documents.
     pub documents: u64,
     /// Words with vectors.
     pub words: usize,
-    /// The last time of what it saw.
+    /// Last time of its documents.
     pub fitted_until: Option<NaiveDateTime>,
     /// The model file; none when the window gave none.
     pub output: Option<PathBuf>,
-    /// Why it gave none.
+    /// Reason for which it gave no model.
     pub reason: Option<String>,
 }
 
@@ -94,7 +91,7 @@ pub fn train(
     );
     let mut vintages = Vec::with_capacity(windows.len());
     let mut before: Option<WordVectors> = None;
-    for (window, Window { scratch, documents }) in windows {
+    for (window, WindowLines { scratch, documents }) in windows {
         let output = folder.join(format!("{window}.model"));
         let mut made = None;
         let trained = ctx.stage(&window, "docs", Some(documents), || {
@@ -134,17 +131,22 @@ pub fn train(
 }
 
 /// The documents of a window, as JSON lines.
-struct Window {
+struct WindowLines {
     scratch: Scratch,
     documents: u64,
 }
 
 /// Deals documents to their windows, in the order of the file.
-fn divide(lines: &mut Lines, period: Period, folder: &Path, ctx: &Ctx) -> Result<(BTreeMap<String, Window>, Report)> {
-    let mut windows: BTreeMap<String, Window> = BTreeMap::new();
-    let (mut block, mut timeless) = (Block::default(), 0);
-    while lines.next_block(&mut block, BLOCK)? {
-        for line in lines.documents(&block) {
+fn divide(
+    lines: &mut Lines,
+    period: Period,
+    folder: &Path,
+    ctx: &Ctx,
+) -> Result<(BTreeMap<String, WindowLines>, Report)> {
+    let mut windows: BTreeMap<String, WindowLines> = BTreeMap::new();
+    let mut timeless = 0;
+    lines.for_each_block(BLOCK, |documents| {
+        for line in documents {
             ctx.advance(1)?;
             let Some(time) = line.time else {
                 timeless += 1;
@@ -152,13 +154,14 @@ fn divide(lines: &mut Lines, period: Period, folder: &Path, ctx: &Ctx) -> Result
             };
             let window = match windows.entry(period.window(time)) {
                 Entry::Occupied(window) => window.into_mut(),
-                Entry::Vacant(window) => window.insert(Window { scratch: Scratch::within(folder)?, documents: 0 }),
+                Entry::Vacant(window) => window.insert(WindowLines { scratch: Scratch::within(folder)?, documents: 0 }),
             };
             let document = json!({"title": line.title, "text": line.text, "time": time.to_string()});
             window.scratch.write(format!("{document}\n").as_bytes())?;
             window.documents += 1;
         }
-    }
+        Ok(())
+    })?;
     let mut report = lines.finish()?;
     ensure!(
         !windows.is_empty(),

@@ -14,7 +14,6 @@ const PROPOSED: usize = 5;
 
 /// Vectors under their words.
 pub struct WordRows<'m> {
-    /// The words.
     pub words: &'m [Box<str>],
     /// `[words, dim]`, row by row.
     pub vectors: Cow<'m, [f32]>,
@@ -23,26 +22,25 @@ pub struct WordRows<'m> {
 }
 
 /// A word that was looked up.
-pub(super) struct Found<'w> {
-    /// Where it stands among the words; none when its vector was made of its characters.
+pub(super) struct WordVector<'w> {
+    /// Number among the words of the model; none where the vector was made of the word's characters.
     pub(super) place: Option<usize>,
     pub(super) vector: Cow<'w, [f32]>,
 }
 
-/// A model's words.
-pub(super) struct Words<'m> {
+/// The words of a model, ready to be looked up.
+pub(super) struct VectorWords<'m> {
     model: &'m dyn Fitted,
     /// All of them, in the order of the model.
     pub(super) all: &'m [Box<str>],
     /// Values of a vector.
     pub(super) dim: usize,
-    /// Their vectors.
     pub(super) nearest: Nearest<'m>,
     places: FxHashMap<&'m str, usize>,
 }
 
-impl<'m> Words<'m> {
-    pub(super) fn of(model: &'m dyn Fitted, ctx: &Ctx) -> Result<Words<'m>> {
+impl<'m> VectorWords<'m> {
+    pub(super) fn new(model: &'m dyn Fitted, ctx: &Ctx) -> Result<VectorWords<'m>> {
         let WordRows { words, vectors, dim } = model.words().with_context(|| {
             format!(
                 "a {} model has no word vectors; give one of word2vec, glove, fasttext, ppmi, lsa, cw, nnlm, lbl or rnnlm \
@@ -52,24 +50,24 @@ impl<'m> Words<'m> {
         })?;
         let places = words.iter().map(AsRef::as_ref).zip(0..).collect();
         let nearest = ctx.install(|| Nearest::new(vectors, dim))?;
-        Ok(Words { model, all: words, dim, nearest, places })
+        Ok(VectorWords { model, all: words, dim, nearest, places })
     }
 
     /// A word of the model, or one that it can make a vector for.
-    pub(super) fn find(&self, word: &str) -> Option<Found<'_>> {
+    pub(super) fn find(&self, word: &str) -> Option<WordVector<'_>> {
         if let Some(&place) = self.places.get(word) {
-            return Some(Found { place: Some(place), vector: Cow::Borrowed(self.nearest.row(place)) });
+            return Some(WordVector { place: Some(place), vector: Cow::Borrowed(self.nearest.row(place)) });
         }
-        self.model.made_vector(word).map(|vector| Found { place: None, vector: Cow::Owned(vector) })
+        self.model.made_vector(word).map(|vector| WordVector { place: None, vector: Cow::Owned(vector) })
     }
 
     /// The same; a word without a vector is an error that proposes others.
-    pub(super) fn get(&self, word: &str) -> Result<Found<'_>> {
+    pub(super) fn get(&self, word: &str) -> Result<WordVector<'_>> {
         self.find(word).with_context(|| unknown(word, self.all))
     }
 }
 
-/// What a model knows of a word.
+/// Whether a model knows a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Known {
     /// It has the word.

@@ -107,9 +107,9 @@ pub(in super::super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Stor
     let mut rows = WaitingRows::new(&corpus, dim + 1, folder)?;
     pool(&corpus, &corpus.places, &pooling, |number| known[number as usize], &mut rows, ctx)?;
 
-    let vectors = Some(disk::hash_file(&inputs.base.join(&feature.vectors.file))?);
-    let params = SetParams { vectors, ..SetParams::of_corpus(&reader) };
-    let writer = store.writer(&params.spec(RowKind::Dense { dim: dim + 1 }, Some(fitted_until))?)?;
+    let vectors = disk::hash_file(&inputs.base.join(&feature.vectors.file))?;
+    let params = SetParams::of_corpus(&reader).with("vectors", vectors);
+    let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: dim + 1 }, Some(fitted_until)))?;
     report.rows_out = rows.len();
     report.fact("words", corpus.words.len());
     report.fact("known_words", known.iter().flatten().count());

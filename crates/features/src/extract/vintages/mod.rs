@@ -108,8 +108,8 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
             feature.words.min_count
         );
     }
-    let params = SetParams { seed: Some(ctx.seed()), ..SetParams::of_corpus(&reader) };
-    let writer = store.writer(&params.spec(RowKind::Dense { dim: trainer.dim() + 1 }, None)?)?;
+    let params = SetParams::of_corpus(&reader).with("seed", ctx.seed());
+    let writer = store.writer(&params.spec(feature, RowKind::Dense { dim: trainer.dim() + 1 }, None))?;
     report.rows_out = rows.len();
     let without = corpus.places.len() as u64 - rows.len();
     report.drop_rows("with too little text in the window before (vintages.min_train_documents)", without);

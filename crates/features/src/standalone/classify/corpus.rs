@@ -1,5 +1,6 @@
 //! Documents with what is to be learned of them: read from lines, as rows by a vectorizer, in whole or fold by fold.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail, ensure};
@@ -9,16 +10,14 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::super::{Block, Line, Lines, Refused};
+use super::super::lines::BLOCK;
+use super::super::{Line, Lines, Refused};
 use inkstone_base::job::Ctx;
 use inkstone_models::{
     Analyzer, Csr, Fields, FoldFeatures, FoldRows, Goal, Split, TermCounts, Vectorizer, VectorizerParams,
 };
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
-
-/// What of a line is learned.
+/// The field of a line that is learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Learn {
@@ -30,7 +29,6 @@ pub enum Learn {
     Value,
 }
 
-/// A document and what goes with it.
 struct Document {
     title: String,
     text: String,
@@ -60,30 +58,27 @@ impl Corpus {
         ctx: &Ctx,
     ) -> Result<Corpus> {
         let (mut documents, mut goals, mut learn) = (Vec::new(), Vec::new(), learn);
-        let mut block = Block::default();
         let mut left_out = Vec::new();
-        while lines.next_block(&mut block, BLOCK)? {
-            let read_lines = lines.documents(&block);
-            let read = read_lines.len() as u64;
-            for line in read_lines {
-                let of = learn.or_else(|| learn_of(&line, prefer_value));
-                let goal = of.and_then(|learn| goal_of(&line, learn));
-                match goal {
+        lines.for_each_block(BLOCK, |read| {
+            let count = read.len() as u64;
+            for line in read {
+                let here = learn.or_else(|| learn_of(&line, prefer_value));
+                match here.and_then(|learn| goal_of(&line, learn)) {
                     None => left_out.push(Refused { number: line.number, reason: "without what is to be learned" }),
                     Some(goal) => {
-                        learn = of;
+                        learn = here;
                         goals.push(goal);
                         documents.push(Document {
-                            title: line.title.clone().into_owned(),
-                            text: line.text.clone().into_owned(),
+                            title: line.title.into_owned(),
+                            text: line.text.into_owned(),
                             time: line.time,
-                            group: line.group.as_deref().map(str::to_owned),
+                            group: line.group.map(Cow::into_owned),
                         });
                     }
                 }
             }
-            ctx.advance(read)?;
-        }
+            Ok(ctx.advance(count)?)
+        })?;
         lines.finish()?;
         lines.refuse(left_out);
         let Some(learn) = learn.filter(|_| !goals.is_empty()) else {
@@ -117,10 +112,10 @@ impl Corpus {
     ) -> Result<Corpus> {
         let mut corpus = Corpus::read(lines, Some(learn), false, ctx)?;
         if learn != Learn::Value {
-            let of = |numbers: &[u32]| numbers.iter().map(|&n| corpus.goal.names()[n as usize].clone()).collect();
+            let names_of = |numbers: &[u32]| numbers.iter().map(|&n| corpus.goal.names()[n as usize].clone()).collect();
             let rows: Vec<Vec<String>> = match &corpus.goal {
-                Goal::Classes { class, .. } => class.iter().map(|&c| of(&[c])).collect(),
-                Goal::Labels { labels, .. } => labels.iter().map(|row| of(row)).collect(),
+                Goal::Classes { class, .. } => class.iter().map(|&c| names_of(&[c])).collect(),
+                Goal::Labels { labels, .. } => labels.iter().map(|row| names_of(row)).collect(),
                 Goal::Values(_) => Vec::new(),
             };
             let strange = corpus.goal.names().iter().filter(|name| !known.contains(name)).cloned();
@@ -224,12 +219,12 @@ impl FoldFeatures for Folded<'_> {
     fn fold(&self, split: &Split) -> Result<(Csr, Csr)> {
         let Folded { corpus, analyzer, params, ctx } = *self;
         let model = corpus.fit(split.train.iter().copied(), analyzer, params, ctx)?;
-        let of = |rows: &[usize]| corpus.rows(rows.to_vec(), analyzer, &model);
-        Ok((of(&split.train), of(&split.test)))
+        let rows = |rows: &[usize]| corpus.rows(rows.to_vec(), analyzer, &model);
+        Ok((rows(&split.train), rows(&split.test)))
     }
 }
 
-/// What a line teaches, when nobody said.
+/// The field of a line that is learned where none is named.
 fn learn_of(line: &Line<'_>, prefer_value: bool) -> Option<Learn> {
     if prefer_value {
         return line.value.map(|_| Learn::Value);

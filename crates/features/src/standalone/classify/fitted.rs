@@ -3,28 +3,24 @@
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use super::super::fitted::Opened;
+use super::super::vectorize::fields;
 use super::super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows};
 use super::{Classifier, Corpus, Learn};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Analyzer, Csr, Explanation, Fields, Link, Method, ModelFile, ModelHeader, Part, Row, Task};
+use inkstone_models::{Analyzer, Csr, Explanation, Link, Method, ModelFile, ModelHeader, Part, Row, Task};
 
-/// A fitted model and the analyzer that its documents are read with.
-pub(in crate::standalone) struct FittedEstimator {
-    header: ModelHeader,
-    model: Classifier,
-    analyzer: Analyzer,
+/// A classifier of a file, and the analyzer that its documents are read with.
+pub(in crate::standalone) fn open(file: &ModelFile, cutter: &Cutter) -> Result<Opened<Classifier, Analyzer>> {
+    let model = Classifier::read(file)?;
+    let params = model.vectorizer.params().clone();
+    Opened::of_rows(file, model, &params, cutter)
 }
 
-impl FittedEstimator {
-    pub(in crate::standalone) fn open(file: &ModelFile, cutter: &Cutter) -> Result<FittedEstimator> {
-        let model = Classifier::read(file)?;
-        let analyzer = Analyzer::new(model.vectorizer.params(), cutter.segmenter().cloned())?;
-        Ok(FittedEstimator { header: file.header().clone(), model, analyzer })
-    }
-
+impl Opened<Classifier, Analyzer> {
     fn row(&self, line: &Line<'_>) -> Vec<(u32, f32)> {
-        self.model.vectorizer.transform(&self.analyzer, Fields { title: &line.title, body: &line.text })
+        self.model.vectorizer.transform(&self.cutter, fields(line))
     }
 
     fn names(&self) -> &[String] {
@@ -80,7 +76,7 @@ impl FittedEstimator {
     }
 }
 
-impl Fitted for FittedEstimator {
+impl Fitted for Opened<Classifier, Analyzer> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -149,7 +145,7 @@ impl Fitted for FittedEstimator {
         let corpus = Corpus::read_for(lines, self.model.learn, self.names(), ctx)
             .with_context(|| format!("the model is measured on lines with a {learn}"))?;
         let guess = ctx.install(|| {
-            let x = corpus.rows(0..corpus.len(), &self.analyzer, &self.model.vectorizer);
+            let x = corpus.rows(0..corpus.len(), &self.cutter, &self.model.vectorizer);
             self.model.estimator.guess(&x)
         });
         let judgement = serde_json::to_value(guess.judge(&corpus.goal))?;

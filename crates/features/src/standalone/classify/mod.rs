@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub use corpus::Learn;
-pub(super) use fitted::FittedEstimator;
+pub(super) use fitted::open;
 
 use super::{CutSpec, Cutter, Lines};
 use corpus::{Corpus, Folded};
@@ -29,7 +29,7 @@ use inkstone_models::{
 
 const VERSION: u32 = 1;
 
-/// Whether models of this kind are read here.
+/// True for the kinds of models that are read here.
 pub(super) fn is_kind(kind: &str) -> bool {
     METHODS.iter().any(|method| method.name() == kind)
 }

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::*;
+use crate::standalone::fitted::Opened;
 use crate::standalone::{EvalParams, Fitted, Line, LineFormat, Rows};
 use inkstone_models::{BayesForm, Explanation, FoldsBy, Unit};
 use inkstone_text::{DfLimit, TokenizerParams};
@@ -50,11 +51,11 @@ fn refused(text: &str, params: &ClassifyParams) -> String {
 }
 
 /// Saves a model and opens it again.
-fn saved(model: &Classifier) -> (tempfile::TempDir, PathBuf, FittedEstimator) {
+fn saved(model: &Classifier) -> (tempfile::TempDir, PathBuf, Opened<Classifier, Analyzer>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("m.bin");
     model.save(&path, cutter().spec()).unwrap();
-    let fitted = FittedEstimator::open(&ModelFile::open(&path).unwrap(), &cutter()).unwrap();
+    let fitted = open(&ModelFile::open(&path).unwrap(), &cutter()).unwrap();
     (dir, path, fitted)
 }
 

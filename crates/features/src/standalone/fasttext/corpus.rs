@@ -12,14 +12,12 @@ use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::super::{Block, Cutter, Line, Lines};
+use super::super::{Cutter, Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Dictionary, FastTextParams, Samples, WordVectors};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 /// Documents that one thread numbers at once.
 const CHUNK: usize = 256;
 /// Documents whose features are found at once.
@@ -79,20 +77,19 @@ impl Corpus {
         ctx: &Ctx,
     ) -> Result<Corpus> {
         let mut all = All::new(beside)?;
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let documents = lines.documents(&block);
-            let chunks = ctx.install(|| {
-                let chunks = documents.par_chunks(CHUNK).map(|chunk| {
-                    ctx.check()?;
-                    Ok(Chunk::of(chunk, cutter, &params.label))
-                });
-                chunks.collect::<Result<Vec<Chunk>>>()
-            })?;
-            chunks.into_iter().try_for_each(|chunk| all.add(chunk))?;
-            all.documents += documents.len() as u64;
-            all.last = documents.iter().map(|line| line.time).fold(all.last, Option::max);
-        }
+        let number = |chunk: &[Line<'_>]| {
+            ctx.check()?;
+            Ok((
+                NumberedChunk::new(chunk, cutter, &params.label),
+                chunk.len(),
+                chunk.iter().filter_map(|line| line.time).max(),
+            ))
+        };
+        lines.for_each_chunk(CHUNK, ctx, number, |(chunk, documents, last)| {
+            all.documents += documents as u64;
+            all.last = all.last.max(last);
+            all.add(chunk)
+        })?;
         let mut report = lines.finish()?;
         let (documents, fitted_until) = (all.documents, all.last);
         report.fact("documents", documents);
@@ -114,14 +111,14 @@ impl Corpus {
 
 /// Some documents as numbers of names of their own, each document's followed by [`END`].
 #[derive(Default)]
-struct Chunk {
+struct NumberedChunk {
     names: Vec<Box<str>>,
     numbers: Vec<u32>,
 }
 
-impl Chunk {
-    fn of(lines: &[Line<'_>], cutter: &Cutter, prefix: &str) -> Chunk {
-        let mut chunk = Chunk::default();
+impl NumberedChunk {
+    fn new(lines: &[Line<'_>], cutter: &Cutter, prefix: &str) -> NumberedChunk {
+        let mut chunk = NumberedChunk::default();
         let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
         for line in lines {
             let (labels, text) = parted(line, prefix);
@@ -156,8 +153,8 @@ impl All {
         Ok(All { numbers, names: Vec::new(), counts: Vec::new(), scratch, documents: 0, last: None })
     }
 
-    fn add(&mut self, chunk: Chunk) -> Result<()> {
-        let Chunk { names, mut numbers } = chunk;
+    fn add(&mut self, chunk: NumberedChunk) -> Result<()> {
+        let NumberedChunk { names, mut numbers } = chunk;
         let mut here = Vec::with_capacity(names.len());
         for name in names {
             let next = self.names.len() as u32;

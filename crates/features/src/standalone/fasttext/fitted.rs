@@ -2,47 +2,32 @@
 
 use std::borrow::Cow;
 
-use anyhow::{Context, Result, ensure};
-use rayon::prelude::*;
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
-use super::super::{Block, Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
+use super::super::fitted::{Opened, figures};
+use super::super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Rows, WordRows};
 use super::corpus::parted;
 use super::{SUPERVISED, WORDS};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_models::{Explanation, FastText, LabelReport, Loss, ModelFile, ModelHeader, component_names};
+use inkstone_models::{Explanation, FastText, LabelReport, Loss, ModelHeader, component_names};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 /// Labels taken at the most where precision and recall are measured.
 const TAKEN: usize = 5;
 
-/// A fitted model and the cutter that its documents are read with.
-pub(in crate::standalone) struct FittedFastText {
-    header: ModelHeader,
-    model: FastText,
-    cutter: Cutter,
+/// A model that fastText wrote.
+pub(in crate::standalone) fn foreign(model: FastText, cutter: Cutter) -> Opened<FastText> {
+    let (kind, params) = (FastText::KIND.to_owned(), json!({"fasttext": model.params()}));
+    Opened { header: ModelHeader { kind, version: 1, fitted_until: None, documents: 0, params }, model, cutter }
 }
 
-impl FittedFastText {
-    pub(in crate::standalone) fn open(file: &ModelFile, cutter: Cutter) -> Result<FittedFastText> {
-        Ok(FittedFastText { header: file.header().clone(), model: FastText::of_model(file)?, cutter })
-    }
-
-    /// A model that fastText wrote.
-    pub(in crate::standalone) fn of(model: FastText, cutter: Cutter) -> FittedFastText {
-        let params = json!({"fasttext": model.params()});
-        let header =
-            ModelHeader { kind: FastText::KIND.to_owned(), version: 1, fitted_until: None, documents: 0, params };
-        FittedFastText { header, model, cutter }
-    }
-
-    /// Gives the labels and the tokens of a line.
-    fn with_terms<T>(&self, line: &Line<'_>, f: impl FnOnce(&[Cow<'_, str>], &[&str]) -> T) -> T {
+impl Opened<FastText> {
+    /// Gives `work` the labels and the terms of a line.
+    fn with_labels_and_terms<T>(&self, line: &Line<'_>, work: impl FnOnce(&[Cow<'_, str>], &[&str]) -> T) -> T {
         let (labels, text) = parted(line, &self.model.params().label);
         let terms = self.cutter.terms(&text);
-        f(&labels, &terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
+        work(&labels, &terms.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
     }
 
     /// The labels that a text is called: those that are likelier than not with one versus all, else the likeliest one.
@@ -56,8 +41,8 @@ impl FittedFastText {
     }
 }
 
-/// What one document says of a model of labels.
-struct Judged {
+/// The labels of one document, true and called.
+struct JudgedDocument {
     /// Labels that the model knows.
     truth: Vec<u32>,
     called: Vec<u32>,
@@ -65,24 +50,20 @@ struct Judged {
     ranked: Vec<u32>,
 }
 
-impl FittedFastText {
+impl Opened<FastText> {
     fn evaluate_labels(&self, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
         let names: Vec<String> = self.model.label_names().into_iter().map(str::to_owned).collect();
         let taken = TAKEN.min(names.len());
         let (mut documents, mut judged) = (0u64, Vec::new());
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let read = lines.documents(&block);
-            documents += read.len() as u64;
-            let found: Vec<Option<Judged>> = ctx.install(|| {
-                let found = read.par_iter().map(|line| {
-                    ctx.advance(1)?;
-                    Ok(self.judged(line, taken))
-                });
-                found.collect::<Result<_>>()
-            })?;
-            judged.extend(found.into_iter().flatten());
-        }
+        lines.for_each_document(
+            ctx,
+            |line| self.judged(line, taken),
+            |found| {
+                documents += 1;
+                judged.extend(found);
+                Ok(())
+            },
+        )?;
         let report = lines.finish()?;
         ensure!(
             !judged.is_empty(),
@@ -96,8 +77,9 @@ impl FittedFastText {
         figures.insert("examples".to_owned(), json!(judged.len()));
         let gold: usize = judged.iter().map(|judged| judged.truth.len()).sum();
         for k in 1..=taken {
-            let hits =
-                |judged: &Judged| judged.ranked[..k].iter().filter(|&label| judged.truth.contains(label)).count();
+            let hits = |judged: &JudgedDocument| {
+                judged.ranked[..k].iter().filter(|&label| judged.truth.contains(label)).count()
+            };
             let hits = judged.iter().map(hits).sum::<usize>() as f64;
             figures.insert(format!("precision_at_{k}"), json!(hits / (k * judged.len()) as f64));
             figures.insert(format!("recall_at_{k}"), json!(hits / gold as f64));
@@ -112,40 +94,43 @@ impl FittedFastText {
     }
 
     /// None for a document without a known label or without any feature, as in fastText's test.
-    fn judged(&self, line: &Line<'_>, taken: usize) -> Option<Judged> {
-        self.with_terms(line, |labels, terms| {
+    fn judged(&self, line: &Line<'_>, taken: usize) -> Option<JudgedDocument> {
+        self.with_labels_and_terms(line, |labels, terms| {
             let mut truth: Vec<u32> = labels.iter().filter_map(|label| self.model.dictionary().label(label)).collect();
             truth.sort_unstable();
             truth.dedup();
             let ranked = self.model.ranked(terms).filter(|_| !truth.is_empty())?;
             let called = self.called(&ranked);
-            Some(Judged { truth, called, ranked: ranked.into_iter().take(taken).map(|entry| entry.0).collect() })
+            Some(JudgedDocument {
+                truth,
+                called,
+                ranked: ranked.into_iter().take(taken).map(|entry| entry.0).collect(),
+            })
         })
     }
 
     fn evaluate_words(&self, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
         let (mut documents, mut tokens, mut known, mut empty) = (0u64, 0u64, 0u64, 0u64);
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            for line in lines.documents(&block) {
-                ctx.advance(1)?;
-                let dictionary = self.model.dictionary();
-                let (all, here) = self.with_terms(&line, |_, terms| {
-                    (terms.len(), terms.iter().filter(|term| dictionary.word(term).is_some()).count())
-                });
-                documents += 1;
-                tokens += all as u64;
-                known += here as u64;
-                empty += u64::from(all == 0);
-            }
-        }
+        let dictionary = self.model.dictionary();
+        let count = |line: &Line<'_>| {
+            self.with_labels_and_terms(line, |_, terms| {
+                (terms.len(), terms.iter().filter(|term| dictionary.word(term).is_some()).count())
+            })
+        };
+        lines.for_each_document(ctx, count, |(all, here)| {
+            documents += 1;
+            tokens += all as u64;
+            known += here as u64;
+            empty += u64::from(all == 0);
+            Ok(())
+        })?;
         let figures =
             json!({"documents": documents, "tokens": tokens, "oov": tokens - known, "empty_documents": empty});
-        Ok((figures.as_object().cloned().context("figures are an object")?, lines.finish()?))
+        Ok((self::figures(figures), lines.finish()?))
     }
 }
 
-impl Fitted for FittedFastText {
+impl Fitted for Opened<FastText> {
     fn header(&self) -> &ModelHeader {
         &self.header
     }
@@ -164,14 +149,15 @@ impl Fitted for FittedFastText {
 
     fn rows(&self, lines: &[Line<'_>]) -> Result<Rows> {
         if !self.model.is_supervised() {
-            let vectors =
-                lines.iter().flat_map(|line| self.with_terms(line, |_, terms| self.model.sentence_vector(terms)));
+            let vectors = lines
+                .iter()
+                .flat_map(|line| self.with_labels_and_terms(line, |_, terms| self.model.sentence_vector(terms)));
             return Ok(Rows::Dense(vectors.collect()));
         }
         let names = self.model.label_names();
         let (mut texts, mut numbers) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len() * names.len()));
         for line in lines {
-            let ranked = self.with_terms(line, |_, terms| self.model.ranked(terms));
+            let ranked = self.with_labels_and_terms(line, |_, terms| self.model.ranked(terms));
             let Some(ranked) = ranked else {
                 texts.push(String::new());
                 numbers.extend(names.iter().map(|_| f64::NAN));
@@ -187,7 +173,7 @@ impl Fitted for FittedFastText {
     }
 
     fn explain(&self, line: &Line<'_>, of: Option<&str>) -> Result<Explanation> {
-        self.with_terms(line, |_, terms| self.model.explain(terms, of))
+        self.with_labels_and_terms(line, |_, terms| self.model.explain(terms, of))
     }
 
     fn words(&self) -> Option<WordRows<'_>> {

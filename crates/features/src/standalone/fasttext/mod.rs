@@ -23,7 +23,7 @@ use inkstone_models::checkpoint::Checkpoint;
 use inkstone_models::{Dictionary, FastText, FastTextParams, QuantiseParams, Training, WordVectors};
 
 use corpus::Corpus;
-pub(super) use fitted::FittedFastText;
+pub(super) use fitted::foreign;
 
 /// What `train` calls the models of labels.
 const SUPERVISED: &str = "fasttext-supervised";

@@ -1,14 +1,13 @@
-//! What a document is about: its candidates, their scores, and its key sentences.
+//! Keywords of a document: candidates, their scores, and key sentences.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{BLOCK, CHUNK, KeywordParams, Method};
-use crate::standalone::{Block, CutSpec, Line, LineFormat, Lines};
+use super::{CHUNK, KeywordParams, Method};
+use crate::standalone::{CutSpec, Line, LineFormat, Lines};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Explanation, Idf, Ranking, Words, rank_sentences, textrank};
 use inkstone_text::{Counter, Mode, Segmenter, TaggedToken, sentences};
@@ -23,9 +22,9 @@ pub struct Extractor {
     idf: Option<Idf>,
 }
 
-/// What a document is about.
+/// The keywords and key sentences of a document.
 #[derive(Debug)]
-pub(super) struct Found<'t> {
+pub(super) struct DocumentKeywords<'t> {
     pub(super) words: Words<'t>,
     pub(super) scores: Vec<f64>,
     /// The numbers behind the scores of TextRank.
@@ -75,22 +74,18 @@ impl Extractor {
     /// Counts in how many of the lines each candidate is, and takes its rarity from that.
     pub fn count(&mut self, lines: &mut Lines, ctx: &Ctx) -> Result<()> {
         let mut counts = Counter::default();
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let documents = lines.documents(&block);
-            let counted = ctx.install(|| {
-                let counted = documents.par_chunks(CHUNK).map(|chunk| {
-                    let mut counts = Counter::default();
-                    for line in chunk {
-                        counts.add(self.words(&line.whole()).words(), line.time);
-                    }
-                    ctx.check()?;
-                    Ok(counts)
-                });
-                counted.collect::<Result<Vec<Counter>>>()
-            })?;
-            counted.into_iter().for_each(|more| counts.merge(more));
-        }
+        let count = |chunk: &[Line<'_>]| {
+            let mut counts = Counter::default();
+            for line in chunk {
+                counts.add(self.words(&line.whole()).words(), line.time);
+            }
+            ctx.check()?;
+            Ok(counts)
+        };
+        lines.for_each_chunk(CHUNK, ctx, count, |more| {
+            counts.merge(more);
+            Ok(())
+        })?;
         ensure!(!counts.is_empty(), self.nothing());
         self.idf = Some(Idf::of_counts(&counts)?);
         Ok(())
@@ -116,8 +111,8 @@ impl Extractor {
         (word.chars().count() >= self.params.min_chars).then_some((word, tag))
     }
 
-    /// What a document is about; `whole` is the line's title and text.
-    pub(super) fn find<'t>(&'t self, line: &'t Line<'_>, whole: &'t str) -> Found<'t> {
+    /// Finds the keywords of a document; `whole` is the line's title and text.
+    pub(super) fn find<'t>(&'t self, line: &'t Line<'_>, whole: &'t str) -> DocumentKeywords<'t> {
         let words = self.words(whole);
         let (scores, ranking) = match (&self.params.method, &self.idf) {
             (Method::Tfidf, Some(idf)) => (idf.scores(&words), None),
@@ -127,7 +122,7 @@ impl Extractor {
             }
         };
         let sentences = if self.params.sentences > 0 { self.key_sentences(&line.text) } else { Vec::new() };
-        Found { words, scores, ranking, sentences }
+        DocumentKeywords { words, scores, ranking, sentences }
     }
 
     /// The key sentences of a text in its order.
@@ -151,7 +146,7 @@ impl Extractor {
         order.into_iter().map(sentence).collect()
     }
 
-    pub(super) fn explain(&self, found: &Found<'_>, word: &str) -> Option<Explanation> {
+    pub(super) fn explain(&self, found: &DocumentKeywords<'_>, word: &str) -> Option<Explanation> {
         match (&found.ranking, &self.idf) {
             (Some(ranking), _) => ranking.explain(&found.words, word),
             (None, Some(idf)) => idf.explain(&found.words, word),

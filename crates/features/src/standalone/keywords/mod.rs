@@ -17,8 +17,6 @@ pub use output::run;
 
 use inkstone_models::{Rule, TextRankParams};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 20;
 /// Documents that one thread reads before it counts them as done.
 const CHUNK: usize = 32;
 

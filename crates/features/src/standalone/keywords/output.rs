@@ -5,12 +5,11 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
-use rayon::prelude::*;
 use serde::Serialize;
 
-use super::extractor::{Found, KeySentence};
-use super::{BLOCK, CHUNK, Extractor};
-use crate::standalone::{Block, Line, Lines};
+use super::extractor::{DocumentKeywords, KeySentence};
+use super::{CHUNK, Extractor};
+use crate::standalone::{Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
@@ -65,28 +64,21 @@ pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, formulas: Fo
         if let Shape::Csv(_) = shape {
             writeln!(out, "id,kind,rank,text,tag,count,score,start,end")?;
         }
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            let documents = lines.documents(&block);
-            let written = ctx.install(|| {
-                let written = documents.par_chunks(CHUNK).map(|chunk| {
-                    let mut sums = Sums::default();
-                    let mut text = Vec::new();
-                    for line in chunk {
-                        let whole = line.whole();
-                        let found = extractor.find(line, &whole);
-                        write_document(extractor, line, &found, shape, &mut text, &mut sums)?;
-                    }
-                    ctx.advance(chunk.len() as u64)?;
-                    Ok((text, sums))
-                });
-                written.collect::<Result<Vec<_>>>()
-            })?;
-            for (text, more) in written {
-                out.write_all(&text)?;
-                sums.add(&more);
+        let write = |chunk: &[Line<'_>]| {
+            let mut sums = Sums::default();
+            let mut text = Vec::new();
+            for line in chunk {
+                let whole = line.whole();
+                let found = extractor.find(line, &whole);
+                write_document(extractor, line, &found, shape, &mut text, &mut sums)?;
             }
-        }
+            ctx.advance(chunk.len() as u64)?;
+            Ok((text, sums))
+        };
+        lines.for_each_chunk(CHUNK, ctx, write, |(text, more)| {
+            sums.add(&more);
+            Ok(out.write_all(&text)?)
+        })?;
         lines.finish()?;
         ensure!(sums.keywords > 0 || extractor.params.top == 0, extractor.nothing());
         Ok(())
@@ -124,7 +116,7 @@ impl Sums {
 fn write_document(
     extractor: &Extractor,
     line: &Line<'_>,
-    found: &Found<'_>,
+    found: &DocumentKeywords<'_>,
     shape: Shape,
     out: &mut Vec<u8>,
     sums: &mut Sums,

@@ -18,15 +18,14 @@ use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use self::occurrences::{Occurrences, finder, look};
-use super::{Block, Line, Lines};
+use super::lines::BLOCK;
+use super::{Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
 use inkstone_models::{NewWord, NewWordParams, Places, Selection, select};
 use inkstone_text::{Entry, Segmenter, TokenizerParams};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 22;
 /// Documents that one thread reads before it counts them as done.
 const CHUNK: usize = 256;
 /// Part of speech that new words get: other names.
@@ -56,10 +55,8 @@ impl<O: Fn() -> Result<Lines>> Corpus<'_, O> {
         mut take: impl FnMut(T) -> Result<()>,
     ) -> Result<Report> {
         let mut lines = (self.open)()?;
-        let mut block = Block::default();
         let (mut late, mut untimed) = (0, 0);
-        while lines.next_block(&mut block, BLOCK)? {
-            let mut documents = lines.documents(&block);
+        lines.for_each_block(BLOCK, |mut documents| {
             if let Some(until) = self.until {
                 let before = documents.len() as u64;
                 documents.retain(|line| line.time.is_some());
@@ -76,8 +73,8 @@ impl<O: Fn() -> Result<Lines>> Corpus<'_, O> {
                 });
                 results.collect::<Result<Vec<T>>>()
             })?;
-            results.into_iter().try_for_each(&mut take)?;
-        }
+            results.into_iter().try_for_each(&mut take)
+        })?;
         let mut report = lines.finish()?;
         report.rows_out -= late + untimed;
         report.drop_rows("later than --until", late);

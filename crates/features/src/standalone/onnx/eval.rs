@@ -8,20 +8,19 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::super::{Block, Figures, LineFormat, Lines};
-use super::{Contextual, FittedOnnx};
+use super::super::fitted::figures;
+use super::super::{Figures, Line, LineFormat, Lines};
+use super::{BLOCK, Contextual, FittedOnnx};
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
 use inkstone_models::{ClassReport, cosine};
 use inkstone_onnx::{Drift, MaskedModel, OnnxParams, Output};
 
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 20;
-/// Tokens told for each mask.
+/// Tokens shown for each mask.
 const BEST: usize = 5;
 
-/// What is looked at.
+/// What `eval` measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 #[value(rename_all = "kebab-case")]
@@ -69,35 +68,27 @@ pub(super) fn evaluate(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Resu
     Ok((figures, lines.finish()?))
 }
 
-fn figures(value: Value) -> Figures {
-    if let Value::Object(figures) = value { figures } else { Figures::new() }
-}
-
 /// Fills in the masks of lines by the model at `path`, which gives probabilities of its vocabulary and need give no rows.
 pub fn fill_masks(path: &Path, using: &Contextual, lines: &mut Lines, ctx: &Ctx) -> Result<(Figures, Report)> {
     let params = OnnxParams { model: path.to_owned(), ..using.params.clone() };
     let mut masked = MaskedModel::open(&params, &using.opening(ctx)?)?;
     let mut filled = Vec::new();
-    let mut block = Block::default();
-    while lines.next_block(&mut block, BLOCK)? {
-        for line in lines.documents(&block) {
+    lines.for_each_block(BLOCK, |documents| {
+        for line in &documents {
             ctx.advance(1)?;
             let guesses = masked.fill(&line.whole(), BEST, ctx).with_context(|| format!("line {}", line.number))?;
             filled.push(json!({"id": line.name(), "masks": guesses}));
         }
-    }
+        Ok(())
+    })?;
     Ok((figures(json!({"filled": filled, "ran": masked.ran()})), lines.finish()?))
 }
 
 /// The names in each document; places are bytes of its text, behind its title and a line break where it has one.
 fn entities(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     let (mut documents, mut kinds) = (Vec::new(), BTreeMap::<String, u64>::new());
-    let mut block = Block::default();
-    while lines.next_block(&mut block, BLOCK)? {
-        let lines = lines.documents(&block);
-        let whole: Vec<_> = lines.iter().map(super::Line::whole).collect();
-        let texts: Vec<&str> = whole.iter().map(AsRef::as_ref).collect();
-        let found = model.encoder().entities(&texts, ctx)?;
+    each_block(lines, |lines, texts| {
+        let found = model.encoder().entities(texts, ctx)?;
         ctx.advance(texts.len() as u64)?;
         for ((line, text), found) in lines.iter().zip(texts).zip(found) {
             let shown: Vec<Value> = found
@@ -110,16 +101,16 @@ fn entities(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures>
                 .collect();
             documents.push(json!({"id": line.name(), "entities": shown}));
         }
-    }
+        Ok(())
+    })?;
     Ok(figures(json!({"kinds": kinds, "documents": documents})))
 }
 
 fn similarity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     ensure!(model.format != LineFormat::Jsonl, "pairs are lines of text, a tab between the two; set --format text");
     let (mut pairs, mut scores) = (Vec::new(), Vec::new());
-    let mut block = Block::default();
-    while lines.next_block(&mut block, BLOCK)? {
-        for line in lines.documents(&block) {
+    lines.for_each_block(BLOCK, |documents| {
+        for line in &documents {
             let mut fields = line.text.split('\t');
             let (Some(a), Some(b)) = (fields.next(), fields.next()) else {
                 bail!("line {} is no pair: two texts with a tab between them, and perhaps a score", line.number)
@@ -131,7 +122,8 @@ fn similarity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figure
                 scores.push(score);
             }
         }
-    }
+        Ok(())
+    })?;
     ensure!(!pairs.is_empty(), "there are no pairs; is the input empty?");
     let texts: Vec<&str> = pairs.iter().map(String::as_str).collect();
     let rows = model.values(&texts, ctx)?;
@@ -150,12 +142,8 @@ fn labels(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     let names: Vec<String> = model.columns.iter().filter(|name| *name != "tone").cloned().collect();
     let number = |label: &str| names.iter().position(|name| name == label).map(|number| number as u32);
     let (mut truth, mut called) = (Vec::new(), Vec::new());
-    let mut block = Block::default();
-    while lines.next_block(&mut block, BLOCK)? {
-        let documents = lines.documents(&block);
-        let whole: Vec<_> = documents.iter().map(super::Line::whole).collect();
-        let texts: Vec<&str> = whole.iter().map(AsRef::as_ref).collect();
-        let rows = model.values(&texts, ctx)?;
+    each_block(lines, |documents, texts| {
+        let rows = model.values(texts, ctx)?;
         for (line, row) in documents.iter().zip(rows.chunks(model.columns.len())) {
             let label = line.label.as_deref().with_context(|| format!("line {} has no label", line.number))?;
             let label = number(label).with_context(|| {
@@ -166,14 +154,15 @@ fn labels(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
                 called.push(guess);
             }
         }
-    }
+        Ok(())
+    })?;
     ensure!(!truth.is_empty(), "there are no documents with a label and text; is the input empty?");
     Ok(figures(serde_json::to_value(ClassReport::of(&truth, &called, &names))?))
 }
 
 fn perplexity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     let (mut sum, mut tokens, mut documents) = (0.0f64, 0.0f64, 0u64);
-    each_block(lines, |texts| {
+    each_block(lines, |_, texts| {
         for row in model.values(texts, ctx)?.chunks(2) {
             if row[0].is_finite() {
                 sum += f64::from(row[0]) * f64::from(row[1]);
@@ -199,7 +188,7 @@ fn drift(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     );
     let dim = model.columns.len();
     let mut seen = Drift::new(dim);
-    each_block(lines, |texts| {
+    each_block(lines, |_, texts| {
         let own = model.values(texts, ctx)?;
         let (others, _) = other.rows(texts, ctx, |_| Ok(()))?;
         own.chunks(dim).zip(others.chunks(dim)).for_each(|(a, b)| seen.add(a, b));
@@ -210,12 +199,10 @@ fn drift(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     Ok(found)
 }
 
-fn each_block(lines: &mut Lines, mut work: impl FnMut(&[&str]) -> Result<()>) -> Result<()> {
-    let mut block = Block::default();
-    while lines.next_block(&mut block, BLOCK)? {
-        let documents = lines.documents(&block);
-        let whole: Vec<_> = documents.iter().map(super::Line::whole).collect();
-        work(&whole.iter().map(AsRef::as_ref).collect::<Vec<&str>>())?;
-    }
-    Ok(())
+/// Gives `work` the documents and their texts, block by block.
+pub(super) fn each_block(lines: &mut Lines, mut work: impl FnMut(&[Line<'_>], &[&str]) -> Result<()>) -> Result<()> {
+    lines.for_each_block(BLOCK, |documents| {
+        let texts: Vec<_> = documents.iter().map(Line::whole).collect();
+        work(&documents, &texts.iter().map(AsRef::as_ref).collect::<Vec<&str>>())
+    })
 }

@@ -2,14 +2,13 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::super::{Block, LineFormat, Lines};
+use super::super::{LineFormat, Lines};
 use super::Contextual;
+use super::eval::each_block;
+use crate::stage_result;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_onnx::{Layered, Layers, Mix, MixParams, OnnxParams, learn_mix};
-
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 20;
 
 /// Learns the weights of a model's layers from lines with a label, and gives them as a setting. All vectors are held in memory: documents x
 /// layers x 4 bytes a value.
@@ -30,12 +29,8 @@ pub fn train_mix(
     );
     let width = encoder.columns().len();
     let (mut values, mut labels, mut names): (Vec<f32>, Vec<u32>, Vec<String>) = Default::default();
-    let mut block = Block::default();
-    while lines.next_block(&mut block, BLOCK)? {
-        let documents = lines.documents(&block);
-        let whole: Vec<_> = documents.iter().map(super::Line::whole).collect();
-        let texts: Vec<&str> = whole.iter().map(AsRef::as_ref).collect();
-        let (rows, _) = encoder.rows(&texts, ctx, |done| Ok(ctx.advance(done)?))?;
+    each_block(lines, |documents, texts| {
+        let (rows, _) = encoder.rows(texts, ctx, |done| Ok(ctx.advance(done)?))?;
         for (line, row) in documents.iter().zip(rows.chunks(width)) {
             let label = line.label.as_deref().with_context(|| format!("line {} has no label", line.number))?;
             if row[0].is_nan() {
@@ -48,17 +43,15 @@ pub fn train_mix(
             labels.push(number as u32);
             values.extend_from_slice(row);
         }
-    }
+        Ok(())
+    })?;
     let mut report = lines.finish()?;
     // What is taken of the tokens stands side by side for each layer: the same values of every layer belong together.
     let values = by_layer(values, width, layers, using.params.pooling.parts());
     let data = Layered { values: &values, layers, dim: width / layers, labels: &labels, classes: names.len() };
-    let mut mix = None;
-    ctx.stage("weigh layers", "epochs", Some(params.epochs as u64), || {
-        mix = Some(learn_mix(&data, params, ctx)?);
-        Ok(Report::new("weigh layers"))
+    let mix = stage_result(ctx, "weigh layers", "epochs", Some(params.epochs as u64), || {
+        Ok((learn_mix(&data, params, ctx)?, Report::new("weigh layers")))
     })?;
-    let mix = mix.context("a stage that ended well has made something")?;
     let weights = mix.weights.iter().map(|weight| *weight as f32).collect();
     report.fact("documents", labels.len());
     report.fact("labels", names);

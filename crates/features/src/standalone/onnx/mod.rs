@@ -1,4 +1,4 @@
-//! Contextual models on plain files: what `eval`, `embed`, `explain` and `nearest` make of an export of BERT or its like.
+//! Contextual models on plain files: an export of BERT or its like in `eval`, `embed`, `explain` and `nearest`.
 //!
 //! A folder of an export or its file .onnx stands where a model file stands for other models. Its text is what its tokenizer reads;
 //! models of words (ELMo) have it cut by jieba, or take lines of tokens as they are.
@@ -26,24 +26,27 @@ pub use explain::Unit;
 pub use mix::train_mix;
 pub use write::generate;
 
+/// Bytes of lines read at once. Texts of a block are batched together, so another size moves the last digits.
+const BLOCK: usize = 1 << 20;
+
 /// How a contextual model is used.
 #[derive(Clone, Debug, Default)]
 pub struct Contextual {
-    /// The model and what is read of it.
+    /// The model and its output.
     pub params: OnnxParams,
-    /// What is kept of a text, in tokens of the model.
+    /// Truncation, in tokens of the model.
     pub truncation: Truncation,
-    /// Where it runs.
+    /// Runtime and device.
     pub runtime: RuntimeParams,
-    /// What is taken out of a text to explain its score.
+    /// The unit that is taken out of a text to explain its score.
     pub unit: Unit,
-    /// What `eval` looks at; none: what goes with the output.
+    /// What `eval` measures; none: what goes with the output.
     pub examination: Option<Examination>,
     /// A second form of the model, whose rows are compared with those of the first.
     pub against: Option<PathBuf>,
 }
 
-/// Whether a path names a contextual model: a folder, or a file .onnx.
+/// True if a path names a contextual model: a folder, or a file .onnx.
 pub fn is_onnx(path: &Path) -> bool {
     path.is_dir() || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("onnx"))
 }

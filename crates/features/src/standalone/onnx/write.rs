@@ -1,4 +1,4 @@
-//! Texts written by a model, a JSON line a document, with what the line said of itself: they can be read as documents again.
+//! Texts written by a model, a JSON line a document, with the other fields of the line: they can be read as documents again.
 
 use std::io::Write;
 use std::path::Path;
@@ -6,35 +6,33 @@ use std::path::Path;
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use super::super::{Block, Line, Lines};
+use super::super::{Line, Lines};
+use super::BLOCK;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_onnx::Generator;
-
-/// Bytes of lines read at once.
-const BLOCK: usize = 1 << 20;
 
 /// Writes what a model makes of each document to `output`. Documents without text have none written.
 pub fn generate(generator: &mut Generator, lines: &mut Lines, output: &Path, ctx: &Ctx) -> Result<Report> {
     let mut empty = 0;
     let mut report = None;
     disk::write_atomic(output, |out| {
-        let mut block = Block::default();
-        while lines.next_block(&mut block, BLOCK)? {
-            for line in lines.documents(&block) {
+        lines.for_each_block(BLOCK, |documents| {
+            for line in &documents {
                 ctx.advance(1)?;
                 let Some(best) = generator.write(&line.whole(), ctx)?.into_iter().next() else {
                     empty += 1;
                     continue;
                 };
-                let mut object = said(&line);
+                let mut object = fields_beside_text(line);
                 object.insert("text".into(), best.text.into());
                 object.insert("score".into(), json!(best.score));
                 serde_json::to_writer(&mut *out, &object)?;
                 out.write_all(b"\n")?;
             }
-        }
+            Ok(())
+        })?;
         report = Some(lines.finish()?);
         Ok(())
     })?;
@@ -44,8 +42,8 @@ pub fn generate(generator: &mut Generator, lines: &mut Lines, output: &Path, ctx
     Ok(report)
 }
 
-/// What a line says of itself besides its text.
-fn said(line: &Line<'_>) -> Map<String, Value> {
+/// The fields of a line besides title and text.
+fn fields_beside_text(line: &Line<'_>) -> Map<String, Value> {
     let mut object = Map::new();
     object.insert("id".into(), line.name().into());
     let texts = [("label", line.label.as_deref()), ("group", line.group.as_deref())];

@@ -15,7 +15,7 @@ use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use super::Fitted;
-use super::words::Words;
+use super::words::VectorWords;
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
@@ -92,7 +92,7 @@ pub fn project(
     params: &ProjectionParams,
     ctx: &Ctx,
 ) -> Result<(Projection, Report)> {
-    let words = Words::of(model, ctx)?;
+    let words = VectorWords::new(model, ctx)?;
     let mut report = Report::new("projection");
     let (named, rows) = rows(&words, shown, &mut report)?;
     ensure!(
@@ -129,7 +129,7 @@ pub fn project(
 type Named = Vec<(Box<str>, Box<str>)>;
 
 /// The words that are shown, and their vectors at length 1, `[words, dim]`.
-fn rows(words: &Words<'_>, shown: Shown<'_>, report: &mut Report) -> Result<(Named, Vec<f32>)> {
+fn rows(words: &VectorWords<'_>, shown: Shown<'_>, report: &mut Report) -> Result<(Named, Vec<f32>)> {
     let all: Named = match shown {
         Shown::Top(0) => words.all.iter().map(|word| (word.clone(), Box::default())).collect(),
         Shown::Top(n) => words.all.iter().take(n).map(|word| (word.clone(), Box::default())).collect(),
