@@ -18,7 +18,7 @@ use inkstone_models::{
 };
 use inkstone_onnx::OnnxParams;
 
-/// How a document becomes numbers.
+/// The model of a feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Model {
@@ -44,7 +44,7 @@ pub enum Model {
     Sestm,
     /// Tone by a lexicon induced from the returns of past windows: columns `tone`, `positive`, `negative`, `words`.
     Induced,
-    /// How improbable a document is to a language model of the documents before it: columns `surprise` (mean -log10
+    /// Improbability of a document under a language model of the documents before it: columns `surprise` (mean -log10
     /// probability of a token), `oov` (share of tokens that are new), `tokens`.
     Surprise,
     /// Walk-forward word2vec: columns `c1`, `c2`, ..., the document's place among the vectors of the documents before it, and
@@ -68,17 +68,17 @@ pub enum Model {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Feature {
-    /// Name, by which factors refer to it.
+    /// Name by which factors refer to the feature.
     pub name: String,
     /// `lexicon`, `tfidf`, `lsa`, `ridge`, `logistic`, `bayes`, `svm`, `boosted`, `sestm`, `induced`, `surprise`, `word2vec`, `glove`,
     /// `fasttext`, `vectors`, `onnx`, `textcnn` or `textrnn`.
     pub model: Model,
     /// Kinds of documents that are read; empty: all.
     pub kinds: Vec<Kind>,
-    /// Which part of title and body the model reads: `none`, `head:512`, `tail:512 -boilerplate`, `sections:256c@rating,summary` ([`Strategy`]);
+    /// The part of title and body that the model reads: `none`, `head:512`, `tail:512 -boilerplate`, `sections:256c@rating,summary` ([`Strategy`]);
     /// in tokens of the segmenter, for `onnx` in its own, or in characters.
     pub truncate: Strategy,
-    /// Whether company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
+    /// True if company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
     /// from `sestm` and `induced`, which would list them among their words; shown to the others.
     pub mask_names: Option<bool>,
     /// For `lexicon`.
@@ -93,7 +93,7 @@ pub struct Feature {
     pub walk_forward: WalkForward,
     /// For `lsa`: dimensions and precision.
     pub lsa: SvdParams,
-    /// For models that learn from returns: what is learned. The paper of `sestm` takes the return about the text, from the close
+    /// For models that learn from returns: the label. The paper of `sestm` takes the return about the text, from the close
     /// two days before it to the close of the day after: delay -2, price close, horizon 3.
     pub label: Label,
     /// For `ridge` and `induced`: the form of the label, `raw`, `winsorised` or `ranked`.
@@ -105,7 +105,7 @@ pub struct Feature {
     pub classes: ClassParams,
     /// For `logistic`, `bayes`, `svm` and `boosted`: `none`, or `balanced` to let each class count alike.
     pub class_weight: ClassWeight,
-    /// For `svm`: what a row on the wrong side costs, `squared-hinge` or `hinge`.
+    /// For `svm`: the loss of a row on the wrong side, `squared-hinge` or `hinge`.
     pub svm_loss: SvmLoss,
     /// For `bayes`.
     pub bayes: BayesParams,
@@ -129,7 +129,7 @@ pub struct Feature {
     pub fasttext: WindowFastText,
     /// For `vectors`: the file, and how far its text reaches.
     pub vectors: VectorsParams,
-    /// For `onnx`: the model, and what is read of it.
+    /// For `onnx`: the model and its output.
     pub onnx: OnnxParams,
     /// For `word2vec`, `glove`, `fasttext` and `vectors`: how vectors of words become one of a document.
     pub pooling: PoolingParams,
@@ -148,7 +148,7 @@ impl Feature {
         }
     }
 
-    /// Fails where the parameters of the feature's model make no sense; the message begins with their section.
+    /// Fails where the parameters do not suit the feature's model; the message begins with their section.
     pub fn check(&self) -> Result<()> {
         if let Some(trainer) = self.trainer() {
             self.vintages.check()?;
@@ -197,7 +197,7 @@ impl Feature {
         self.mask_names.unwrap_or(self.model.entry().masks_names)
     }
 
-    /// The estimator of a model that is one.
+    /// The estimator, for models on word counts that learn from returns.
     pub fn estimator(&self) -> Option<EstimatorParams> {
         let method = self.model.entry().method?;
         Some(EstimatorParams {

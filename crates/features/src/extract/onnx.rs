@@ -24,7 +24,7 @@ use inkstone_onnx::{Encoder, Opening, Seen, Words};
 use inkstone_store::{RowKind, Rows, SetSpec, Store, Values, Writer};
 use inkstone_text::Truncation;
 
-/// How long finished rows may wait until they are on disk.
+/// Longest time that finished rows wait until they are on disk.
 const WAIT: Duration = Duration::from_millis(250);
 /// Documents without a number that are named in the report.
 const NAMED: usize = 10;
@@ -33,9 +33,9 @@ const NAMED: usize = 10;
 struct ReadPart {
     documents: Vec<ReadDocument>,
     key: Key,
-    /// Its different texts: the document that has each first.
+    /// Number of the first document of each different text.
     texts: Vec<usize>,
-    /// The text of each document, none where it is not read.
+    /// Number of each document's text in `texts`; none where it is not read.
     text_of: Vec<Option<usize>>,
 }
 

@@ -175,7 +175,7 @@ impl PartReader<'_> {
         read
     }
 
-    /// The key of what is read: of the text, or of all that a strategy chooses by where that is left to the model.
+    /// Key of the text and, where the model itself applies the strategy, of everything that the strategy chooses by.
     fn key(&self, read: &ReadDocument) -> Key {
         let text = read.text.as_deref().unwrap_or_default().as_bytes();
         let mut chosen_by: Vec<u8> = Vec::new();
@@ -238,7 +238,7 @@ pub fn draw_of(seed: u64, doc_id: &str) -> u64 {
     u64::from_le_bytes(key.0[..8].try_into().expect("eight of sixteen bytes"))
 }
 
-/// Tokens, by their first bytes, in the sentences of their text.
+/// Layout of the tokens with these first bytes in the sentences of their text.
 pub(super) fn layout(starts: impl ExactSizeIterator<Item = usize>, sentences: &[Sentence]) -> Layout {
     if sentences.is_empty() { Layout::plain(starts.len()) } else { Layout::new(starts, sentences) }
 }
@@ -248,7 +248,7 @@ pub(super) fn kept_bytes(view: &View, token: impl Fn(usize) -> Range<usize>) -> 
     view.tokens.iter().map(|tokens| token(tokens.start).start..token(tokens.end - 1).end).collect()
 }
 
-/// Moves sentences to where they are once names are masked. `title` = bytes of the title before.
+/// Moves sentences to their places in the masked text. `title` = bytes of the title before masking.
 fn shift(sentences: &mut [Sentence], title: usize, names: [&[Range<usize>]; 2]) {
     let spans: Vec<Range<usize>> =
         names[0].iter().cloned().chain(names[1].iter().map(|s| s.start + title + 1..s.end + title + 1)).collect();

@@ -62,7 +62,7 @@ pub(super) fn run(feature: &Feature, inputs: &Inputs<'_>, store: &Store, ctx: &C
     finish(writer, &order, &SetMeta { folds, ..SetMeta::of_columns(feature.columns()) }, report)
 }
 
-/// The score of a document, as the sum of what its words give.
+/// The score of a document, taken apart by words.
 pub(super) struct Refitted {
     pub(super) score: f64,
     pub(super) intercept: f64,

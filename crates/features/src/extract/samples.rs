@@ -28,7 +28,7 @@ use inkstone_store::{RowKind, Store, Writer};
 pub struct Label {
     /// Trading days from the document's day to the day the return begins.
     pub delay: i32,
-    /// The price that it begins and ends at.
+    /// Price at which it begins and ends.
     pub price: Price,
     /// Trading days that it lasts, at least 1.
     pub horizon: usize,
@@ -50,7 +50,7 @@ pub(super) struct SampledCorpus {
 }
 
 impl SampledCorpus {
-    /// Reads the corpus part by part: `cut` makes of a document what a model reads of it, `keep` takes that of each sample.
+    /// Reads the corpus part by part: `cut` makes the model's input of a document, `keep` takes the input of each sample.
     pub(super) fn read<T: Send>(
         reader: &CorpusReader<'_>,
         cut: impl Fn(&ReadDocument) -> T + Sync,
@@ -132,7 +132,7 @@ pub(super) fn fit_folds<T>(
     stage_result(ctx, &format!("fit {}", feature.name), "folds", Some(folds), || fit(dates))
 }
 
-/// Fails when no fold had enough to learn from: there would be no value on any day.
+/// Fails if no fold had enough samples, as there would be no value on any day.
 pub(super) fn some_fold_fitted(feature: &Feature, folds: &[FoldReport]) -> Result<()> {
     if folds.iter().any(|fold| fold.fitted_until.is_some()) {
         return Ok(());

@@ -25,11 +25,11 @@ pub(super) struct Steps {
 
 /// A step that has documents.
 pub(super) struct Step<'p> {
-    /// Its first midnight.
+    /// First midnight of the step.
     pub(super) begin: NaiveDateTime,
     /// The documents before it that its model is fitted on, in the order of their times.
     pub(super) window: &'p [DocumentPlace],
-    /// Its own documents.
+    /// The documents of the step.
     pub(super) documents: &'p [DocumentPlace],
 }
 
@@ -57,7 +57,7 @@ impl Steps {
         Ok(())
     }
 
-    /// The steps that have documents, which come in the order of their times.
+    /// The steps that have documents; `places` are in the order of their times.
     pub(super) fn over<'p>(self, places: &'p [DocumentPlace]) -> impl Iterator<Item = Step<'p>> {
         places.chunk_by(move |a, b| self.step(a.time) == self.step(b.time)).map(move |documents| {
             let begin = self.begin(self.step(documents[0].time));
@@ -77,12 +77,12 @@ impl Steps {
         documents >= self.min_train_documents
     }
 
-    /// The step that a moment falls into.
+    /// Number of the step that a moment falls into.
     fn step(&self, time: NaiveDateTime) -> i64 {
         (time.date() - MONDAY).num_days().div_euclid(i64::from(self.refit_days))
     }
 
-    /// When a step begins.
+    /// First midnight of a step.
     fn begin(&self, step: i64) -> NaiveDateTime {
         let days = TimeDelta::try_days(step.saturating_mul(i64::from(self.refit_days)));
         // Before the first day of the calendar there is none.

@@ -27,7 +27,7 @@ const CHUNK: usize = 64;
 /// For `jelinek-mercer`, one document in so many is held out for its weights, the first of a window among them.
 const HELD_OUT: usize = 20;
 
-/// How surprise is measured.
+/// Parameters of `surprise`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SurpriseParams {
@@ -39,7 +39,7 @@ pub struct SurpriseParams {
     pub min_train_documents: usize,
     /// Words of the longest n-grams, 1 to 6. Default: 3.
     pub order: usize,
-    /// How probability is kept for what was not seen: `kneser-ney` (default), `katz`, `jelinek-mercer`, `add-k` or `mle`.
+    /// Smoothing of unseen n-grams: `kneser-ney` (default), `katz`, `jelinek-mercer`, `add-k` or `mle`.
     pub smoothing: Smoothing,
     /// A token: as `[tokenizer]` has it (`words`, default), or each character (`characters`).
     pub unit: Unit,

@@ -21,15 +21,12 @@ use inkstone_text::{Cut, Mode, Segmenter};
 
 /// A document, its text and its sentences.
 pub struct WholeDocument {
-    /// The clean document.
     pub clean: CleanDocument,
-    /// The securities that it speaks of.
     pub codes: Vec<Code>,
     /// Title, a line break, body.
     pub text: String,
-    /// The sentences of the text.
     pub sentences: Vec<Sentence>,
-    /// The number that chance hangs on.
+    /// Random number of the document, from which strategies of chance draw.
     pub draw: u64,
 }
 
@@ -49,7 +46,7 @@ pub fn read_whole(clean: &Parts, links: &Parts, sentences: &Parts, i: usize, see
 }
 
 impl WholeDocument {
-    /// What a strategy keeps of it, in tokens of `words`, or of characters where the strategy counts these: the layout, its views, and
+    /// Applies a strategy, in tokens of `words`, or in characters where the strategy counts these. Returns the layout, its views, and
     /// the bytes of each token.
     pub fn views(&self, strategy: &Strategy, words: &Segmenter) -> (Layout, Vec<View>, Vec<Range<usize>>) {
         let counter = match strategy.characters {
@@ -63,7 +60,7 @@ impl WholeDocument {
     }
 }
 
-/// What strategies keep of the documents of some kinds, in words (or characters, where they count these): cost, and tokens by section.
+/// Applies strategies to the documents of some kinds, in words (or characters, where they count these). Returns cost and tokens by section.
 /// Progress is counted in documents.
 pub fn audit(
     strategies: &[Strategy],

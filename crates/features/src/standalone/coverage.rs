@@ -10,7 +10,7 @@ use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
 use inkstone_models::component_names;
 
-/// How much of documents a vocabulary covers: `documents`, `tokens`, `oov` (tokens that are not in it), `empty_documents` (without
+/// Coverage of documents by a vocabulary: `documents`, `tokens`, `oov` (tokens that are not in it), `empty_documents` (without
 /// a token that is). `count` gives the tokens of a document, and those in the vocabulary.
 pub(super) fn coverage(
     lines: &mut Lines,

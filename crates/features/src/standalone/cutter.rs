@@ -1,4 +1,4 @@
-//! From a line to its tokens: already cut, or cut here by the tokenizer.
+//! Tokens of a line: already cut, or cut here by the tokenizer.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,15 +10,14 @@ use super::{Line, LineFormat};
 use inkstone_base::data::Key;
 use inkstone_text::{Entry, Segmenter, TokenizerParams};
 
-/// How lines are cut; part of every model file, so that what a model reads later is cut as what it was fitted on.
+/// How lines are cut into tokens. Part of every model file, so that later text is cut as the training text was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CutSpec {
-    /// How the lines were written.
     pub format: LineFormat,
-    /// How text is cut; without effect on lines of tokens.
+    /// Without effect on lines of tokens.
     pub tokenizer: TokenizerParams,
-    /// What the cut depends on besides: the words of dictionaries and stopwords, versions. [`Cutter::new`] notes it, and
-    /// refuses a spec whose key it does not meet. None for lines of tokens.
+    /// Key of everything else that the cut depends on: words of dictionaries and stopwords, versions. [`Cutter::new`] sets it, and
+    /// refuses a spec with another key. None for lines of tokens.
     pub key: Option<Key>,
 }
 
@@ -41,7 +40,7 @@ impl Cutter {
         Cutter::with_words(spec, base, &[])
     }
 
-    /// The same with more words that are to be cut whole, such as those of a lexicon.
+    /// The same with words that must not be cut, such as those of a lexicon.
     pub fn with_words(mut spec: CutSpec, base: &Path, words: &[Entry]) -> Result<Cutter> {
         let segmenter = match spec.format {
             LineFormat::Tokens => None,
@@ -70,17 +69,16 @@ impl Cutter {
         self
     }
 
-    /// What cuts the text; none for lines of tokens.
+    /// None for lines of tokens.
     pub fn segmenter(&self) -> Option<&Segmenter> {
         self.segmenter.as_ref()
     }
 
-    /// How it cuts.
     pub fn spec(&self) -> &CutSpec {
         &self.spec
     }
 
-    /// Every token as written: what language models and anything that counts distance read.
+    /// Every token as written, for language models and for models that count distance.
     pub fn tokens<'t>(&self, text: &'t str) -> Vec<&'t str> {
         match &self.segmenter {
             None => text.split_ascii_whitespace().collect(),
@@ -88,8 +86,7 @@ impl Cutter {
         }
     }
 
-    /// The tokens that say something about content, as [`TokenizerParams`] has them: what models that count words
-    /// read. Lines of tokens are taken as they are.
+    /// The tokens that carry content, as [`TokenizerParams`] has them, for models that count words. Lines of tokens are not filtered.
     pub fn terms<'t>(&self, text: &'t str) -> Vec<Cow<'t, str>> {
         match &self.segmenter {
             None => text.split_ascii_whitespace().map(Cow::Borrowed).collect(),

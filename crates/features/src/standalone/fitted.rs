@@ -26,10 +26,10 @@ use inkstone_models::{
 };
 use inkstone_text::TokenizerParams;
 
-/// Documents that one thread turns into rows before it looks whether the run was cancelled.
+/// Documents that one thread turns into rows between two checks for cancellation.
 const CHUNK: usize = 64;
 
-/// What a fitted model of any kind can do with documents.
+/// A fitted model of any kind.
 pub trait Fitted: Send + Sync {
     fn header(&self) -> &ModelHeader;
 
@@ -118,10 +118,10 @@ pub enum Per {
     Token,
 }
 
-/// How a model is measured.
+/// Parameters of an evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct EvalParams {
-    /// A table besides the figures: what a row is, and the file, whose name says the format.
+    /// A table besides the figures: its rows, and the file, whose name says the format.
     pub table: Option<(Per, PathBuf)>,
     /// Treatment of texts in that table, where it is CSV, that a spreadsheet would compute.
     pub csv_formulas: Formulas,

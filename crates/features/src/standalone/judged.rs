@@ -20,7 +20,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::{pearson, spearman};
 use inkstone_models::{cosine, unit};
 
-/// Questions that are looked up between two looks whether the run was cancelled.
+/// Questions that are looked up between two checks for cancellation.
 const TOGETHER: usize = 256;
 
 /// The content of a file of judgements.
@@ -75,7 +75,7 @@ fn similarity<'t>(
     })))
 }
 
-/// How a section's questions were answered.
+/// Results of a section of questions.
 #[derive(Default, Serialize)]
 struct Section {
     section: String,

@@ -22,7 +22,7 @@ pub struct Near {
 /// A neighbour under its name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Named {
-    /// The word, or the document's id.
+    /// Word, or id of the document.
     pub name: String,
     /// Cosine of the angle between them.
     pub similarity: f32,
@@ -30,9 +30,9 @@ pub struct Named {
 
 /// The documents whose neighbours are sought.
 pub enum Sought<'s> {
-    /// Those of this text, which is none of the file's.
+    /// This text, which is not in the file.
     Text(&'s str),
-    /// Those of the file's documents with these ids, or line numbers.
+    /// Documents of the file with these ids, or line numbers.
     Ids(&'s [String]),
 }
 

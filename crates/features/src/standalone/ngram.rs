@@ -13,10 +13,10 @@ use inkstone_models::ngram::{Coded, Counter, Counts, Ngram, NgramParams, Room, S
 const BLOCK: usize = 1 << 20;
 /// Blocks read, for each thread, while as many are coded.
 const BLOCKS_A_THREAD: usize = 2;
-/// Documents that a thread codes before it counts them as done and looks whether the run was cancelled.
+/// Documents that a thread codes before it counts them as done and checks for cancellation.
 const BATCH: usize = 64;
 
-/// What n-gram models are trained on besides their text: held-out documents, for smoothings that need them.
+/// Held-out documents, for smoothings that need them.
 #[derive(Default)]
 pub enum HeldOut {
     /// A share of the documents, as the parameters say.
@@ -28,7 +28,7 @@ pub enum HeldOut {
 
 /// Trains a model on the tokens of a file as they are written.
 ///
-/// The report says what was read, how many n-grams of each length there are and how they were smoothed.
+/// The report has the lines read, the number of n-grams of each length, and the smoothing.
 pub fn train_ngram(
     lines: &mut Lines,
     held_out: HeldOut,
@@ -53,7 +53,7 @@ pub fn train_ngram(
     Ok((model, report))
 }
 
-/// Documents on which nothing is counted.
+/// Held-out documents.
 #[derive(Default)]
 struct Held {
     /// Every document whose number is a multiple of this is held out; 0: none.
@@ -87,7 +87,7 @@ fn joined(line: &Line<'_>, cutter: &Cutter) -> String {
     cutter.tokens(&line.whole()).join(" ")
 }
 
-/// Counts the n-grams of a file, but for what is held out.
+/// Counts the n-grams of a file, without the held-out documents.
 fn count(
     lines: &mut Lines,
     held: &mut Held,

@@ -1,4 +1,4 @@
-//! A corpus as numbers of words in a scratch file: what all trainers of word vectors read, as often as they like.
+//! A corpus as numbers of words in a scratch file, which trainers of word vectors read any number of times.
 //!
 //! Lines are read once. The numbers of all their words wait in one scratch file until it is known which words are kept; a
 //! second has those of the kept words alone, the most frequent word 0. Memory is that of the vocabulary and a block.
@@ -31,7 +31,7 @@ pub(super) use inkstone_models::{DOCUMENT, END};
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
 
-/// Which words are kept.
+/// The words that are kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Kept {
     /// Words that occur less often are left out.
@@ -40,7 +40,7 @@ pub(super) struct Kept {
     pub max_words: usize,
 }
 
-/// What of a document becomes numbers, and what stands for the words that are not kept.
+/// The tokens of a document that become numbers, and the treatment of words that are not kept.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Reading<'a> {
     /// Its terms, title and text apart; words that are not kept are not there.
@@ -77,16 +77,9 @@ impl Numbered {
         beside: &Path,
         ctx: &Ctx,
     ) -> Result<(Numbered, Report)> {
-        let mut all = All::new(beside)?;
-        let number = |chunk: &[Line<'_>]| {
+        let mut all = FirstPass::read(lines, beside, ctx, |chunk| {
             ctx.advance(chunk.len() as u64)?;
-            let last = chunk.iter().filter_map(|line| line.time).max();
-            Ok((NumberedChunk::new(chunk, cutter, reading), chunk.len(), last))
-        };
-        lines.for_each_chunk(CHUNK, ctx, number, |(chunk, documents, last)| {
-            all.documents += documents as u64;
-            all.last = all.last.max(last);
-            all.add(chunk)
+            Ok(NumberedChunk::new(chunk, cutter, reading))
         })?;
         let mut report = lines.finish()?;
         report.fact("documents", all.documents);
@@ -111,7 +104,7 @@ impl Numbered {
         self.counts.iter().sum()
     }
 
-    /// All numbers in the order of the corpus, with [`END`] after each sequence and [`DOCUMENT`] after each document.
+    /// FirstPass numbers in the order of the corpus, with [`END`] after each sequence and [`DOCUMENT`] after each document.
     pub(super) fn numbers(&self) -> &[u32] {
         disk::numbers(self.map.as_ref())
     }
@@ -129,9 +122,9 @@ impl Numbered {
 
 /// Some documents as numbers of words of their own.
 #[derive(Default)]
-struct NumberedChunk {
+pub(super) struct NumberedChunk {
     words: Vec<Box<str>>,
-    numbers: Vec<u32>,
+    pub(super) numbers: Vec<u32>,
 }
 
 impl NumberedChunk {
@@ -153,7 +146,7 @@ impl NumberedChunk {
         chunk
     }
 
-    fn push(&mut self, word: &str, known: &mut FxHashMap<Box<str>, u32>) {
+    pub(super) fn push(&mut self, word: &str, known: &mut FxHashMap<Box<str>, u32>) {
         let number = known.get(word).copied().unwrap_or_else(|| {
             self.words.push(word.into());
             known.insert(word.into(), self.words.len() as u32 - 1);
@@ -163,20 +156,42 @@ impl NumberedChunk {
     }
 }
 
-/// All documents as numbers of words, in the order in which these came.
-struct All {
+/// The documents of all lines as numbers of words, in the order in which words came.
+pub(super) struct FirstPass {
     numbers: FxHashMap<Box<str>, u32>,
     /// Occurrences by number.
-    counts: Vec<u64>,
-    scratch: Scratch,
-    documents: u64,
-    last: Option<NaiveDateTime>,
+    pub(super) counts: Vec<u64>,
+    pub(super) scratch: Scratch,
+    pub(super) documents: u64,
+    pub(super) last: Option<NaiveDateTime>,
 }
 
-impl All {
-    fn new(beside: &Path) -> Result<All> {
+impl FirstPass {
+    /// Reads all lines; `number` makes numbers of a chunk of them.
+    pub(super) fn read(
+        lines: &mut Lines,
+        beside: &Path,
+        ctx: &Ctx,
+        number: impl Fn(&[Line<'_>]) -> Result<NumberedChunk> + Sync,
+    ) -> Result<FirstPass> {
         let scratch = Scratch::beside(beside)?;
-        Ok(All { numbers: FxHashMap::default(), counts: Vec::new(), scratch, documents: 0, last: None })
+        let mut pass =
+            FirstPass { numbers: FxHashMap::default(), counts: Vec::new(), scratch, documents: 0, last: None };
+        let chunk =
+            |lines: &[Line<'_>]| Ok((number(lines)?, lines.len(), lines.iter().filter_map(|line| line.time).max()));
+        lines.for_each_chunk(CHUNK, ctx, chunk, |(chunk, documents, last)| {
+            pass.documents += documents as u64;
+            pass.last = pass.last.max(last);
+            pass.add(chunk)
+        })?;
+        Ok(pass)
+    }
+
+    /// The word of each number.
+    pub(super) fn words(&self) -> Vec<Box<str>> {
+        let mut words = vec![Box::default(); self.counts.len()];
+        self.numbers.iter().for_each(|(word, number)| words[*number as usize] = word.clone());
+        words
     }
 
     fn add(&mut self, chunk: NumberedChunk) -> Result<()> {

@@ -32,7 +32,7 @@ pub trait Sink {
     fn push(&mut self, ids: &[Cow<'_, str>], rows: &Rows) -> Result<()>;
 }
 
-/// Writes what `fill` pushes; `formulas` says what becomes of texts in CSV that a spreadsheet would compute.
+/// Writes the rows that `fill` pushes; `formulas` is the treatment of texts in CSV that a spreadsheet would compute.
 pub fn write_rows<T>(
     path: &Path,
     columns: &Columns,

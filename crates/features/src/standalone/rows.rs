@@ -2,25 +2,19 @@
 
 use inkstone_models::Csr;
 
-/// What the columns of a model's rows are.
+/// The columns of a model's rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Columns {
     /// Few values in many columns.
     Sparse {
-        /// Names of the columns; none when columns have no names (hashing).
+        /// Empty when columns have no names (hashing).
         names: Vec<String>,
-        /// Number of columns.
         width: usize,
     },
     /// A vector, a value a column under these names.
     Dense(Vec<String>),
     /// Figures under these names, after a text (such as a class) if there is one.
-    Table {
-        /// Name of the text's column.
-        text: Option<String>,
-        /// Names of the figures' columns.
-        numbers: Vec<String>,
-    },
+    Table { text: Option<String>, numbers: Vec<String> },
 }
 
 /// Some documents' rows, in order, of the kind that [`Columns`] says.
@@ -31,10 +25,5 @@ pub enum Rows {
     /// `[documents, columns]`, row after row.
     Dense(Vec<f32>),
     /// Texts (none when there is no text column), and figures `[documents, columns]`, row after row; NaN is no value.
-    Table {
-        /// A text a document.
-        texts: Vec<String>,
-        /// The figures.
-        numbers: Vec<f64>,
-    },
+    Table { texts: Vec<String>, numbers: Vec<f64> },
 }

@@ -1,4 +1,4 @@
-//! How far words move between models of different times: the models aligned one after the other, and each word's way.
+//! Shift of words between models of different times: the models are aligned one after the other.
 
 use std::path::Path;
 
@@ -12,17 +12,16 @@ use inkstone_models::WordVectors;
 /// A word in one of the models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
-    /// The word.
     pub word: Box<str>,
-    /// Which model, from 0.
+    /// Number of the model, from 0.
     pub model: usize,
-    /// The last time of what that model saw.
+    /// Last time of the model's training text.
     pub fitted_until: Option<NaiveDateTime>,
-    /// Occurrences in what it saw; none when its file did not say.
+    /// Occurrences in the training text; none where the file does not say.
     pub count: Option<u64>,
-    /// 1 less the cosine between its vector here and in the model before, in one space; none when that one had it not.
+    /// 1 less the cosine between the word's aligned vectors in this model and the one before; none where the one before lacks the word.
     pub from_previous: Option<f64>,
-    /// The same to the first model that had it.
+    /// The same to the first model that has the word.
     pub from_first: Option<f64>,
 }
 

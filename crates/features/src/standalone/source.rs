@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use super::{LineFormat, Lines};
 use inkstone_base::job::Ctx;
 
-/// Bytes of the standard input kept at once before looking whether the run was cancelled.
+/// Bytes of the standard input that are copied between two checks for cancellation.
 const PIECE: usize = 1 << 16;
 
 /// A plain file for models that read it in several passes. The standard input is kept in a temporary file, which has no

@@ -1,4 +1,4 @@
-//! Documents' term counts, kept in scratch files until what they weigh is known.
+//! Term counts of documents, kept in scratch files until the weights of terms are known.
 //!
 //! A document is u32 numbers: its id (bytes of the id, then the bytes, padded; or 2^32 - 1 and the line's number, two numbers),
 //! its length in terms, how many distinct terms it has, and each of them: twice its number, plus 1 when a count (i32)

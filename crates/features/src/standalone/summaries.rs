@@ -1,4 +1,4 @@
-//! Texts that were written against those that should have been: BLEU and ROUGE, without a model.
+//! Written texts against their references: BLEU and ROUGE, without a model.
 //!
 //! A text goes with the reference that has its id, or its line number where the lines have no ids. Both files are held in memory:
 //! summaries are short. Offsets, logarithms and shares are those of `model::metrics`.
@@ -77,7 +77,7 @@ impl TextFile {
     }
 }
 
-/// Measures what was written by its references: BLEU of all, the mean BLEU of one, and mean shares of ROUGE.
+/// Measures written texts by their references: BLEU of the corpus, mean BLEU of a sentence, and mean ROUGE.
 pub fn evaluate_summaries(
     written: Lines,
     references: Lines,

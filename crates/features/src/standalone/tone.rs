@@ -88,7 +88,7 @@ impl Fitted for Opened<Lexicon> {
         Ok(self.with_tokens(line, |tokens| self.model.explanation(tokens)))
     }
 
-    /// How many documents have a tone and which way it leans; `rank_correlation` of tone and value over those that have both.
+    /// Numbers of documents by tone, and `rank_correlation` of tone and value over the documents that have both.
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         params.no_table(self.name())?;
         let (mut tones, mut values, mut all) = (Vec::new(), Vec::new(), Vec::new());

@@ -34,7 +34,7 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &VectorizerParams, ctx:
     Ok((model, report))
 }
 
-/// [`train`], and the rows of the lines. What is kept of them until they are read waits in scratch files in the folder of
+/// [`train`], and the rows of the lines. They wait in scratch files in the folder of
 /// `beside`.
 pub fn train_rows(
     lines: &mut Lines,

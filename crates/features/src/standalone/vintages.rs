@@ -1,7 +1,7 @@
 //! Vintages: word vectors of one window of time after the other, each turned to lie as near as it can to the one before.
 //!
-//! A vintage knows the words of its own window alone, and carries the last time of what it saw. That it was turned changes no
-//! angle within it, so that nothing of one window enters another. `shift` then tells how far words moved.
+//! A vintage knows the words of its own window alone, and carries the last time of what it saw. Turning changes no angle
+//! within it, so that nothing of one window enters another. `shift` measures how far words moved.
 
 #[cfg(test)]
 mod tests;
@@ -24,10 +24,10 @@ use inkstone_base::disk::{self, Room, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Word2vecParams, WordVectors};
 
-/// What `train` calls it.
+/// Name in `inkstone train`.
 pub const METHOD: &str = "vintages";
 
-/// How long a window is.
+/// Length of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Period {
     /// Calendar months.

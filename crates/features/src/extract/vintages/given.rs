@@ -33,7 +33,7 @@ const LAST: NaiveTime = NaiveTime::from_hms_opt(23, 59, 59).expect("23:59:59 is 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VectorsParams {
-    /// The file, relative to the configuration.
+    /// Relative to the configuration.
     pub file: PathBuf,
     /// The last day of the text that the vectors were trained on, for files that do not say it.
     pub fitted_until: Option<NaiveDate>,
@@ -46,7 +46,7 @@ impl VectorsParams {
         Ok(())
     }
 
-    /// The vectors, and the last time of what they have seen.
+    /// The vectors, and the last time of their training text.
     fn open(&self, segmenter: &Segmenter, base: &Path) -> Result<(WordVectors, NaiveDateTime)> {
         self.check()?;
         let path = &base.join(&self.file);

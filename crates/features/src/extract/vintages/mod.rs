@@ -73,7 +73,7 @@ impl VintageParams {
     }
 }
 
-/// The terms of title and body, which the vectors are of.
+/// The terms of title and body.
 fn terms(segmenter: &Segmenter, fields: Fields<'_>) -> [Vec<String>; 2] {
     [fields.title, fields.body].map(|text| segmenter.terms(text).into_iter().map(|term| term.into_owned()).collect())
 }
@@ -176,7 +176,7 @@ fn walk(
     Ok(windows)
 }
 
-/// Gives documents their rows: their places, and how many words of each are known. `place` is the vector of a number of the corpus.
+/// Makes the rows of documents: pooled vector, and number of known words. `place` gives the vector number of a word of the corpus.
 fn pool(
     corpus: &NumberedCorpus,
     documents: &[DocumentPlace],

@@ -17,7 +17,7 @@ use inkstone_models::{
 /// Stands for a word that is not kept.
 const LEFT_OUT: u32 = u32::MAX - 2;
 
-/// Documents numbered between two looks at whether to stop.
+/// Documents numbered between two checks for cancellation.
 const CHUNK: usize = 1024;
 
 /// A window's text.
@@ -76,7 +76,7 @@ impl WindowText {
         })
     }
 
-    /// The kept word that a number of the corpus stands for.
+    /// Number among the kept words of a word of the corpus.
     pub(super) fn place(&self, number: u32) -> Option<u32> {
         Some(self.places[number as usize]).filter(|&place| place != LEFT_OUT)
     }

@@ -1,4 +1,4 @@
-//! Documents with what is to be learned of them: read from lines, as rows by a vectorizer, in whole or fold by fold.
+//! Documents with their labels or values: read from lines, and turned into rows, all at once or fold by fold.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ enum Written {
 }
 
 impl Corpus {
-    /// Reads lines; those without a goal are set aside. What is learned is `learn`, or what the first line with a goal has.
+    /// Reads lines; those without a goal are set aside. The field is `learn`, or the first that a line with a goal has.
     pub(in crate::standalone) fn read(
         lines: &mut Lines,
         learn: Option<Learn>,

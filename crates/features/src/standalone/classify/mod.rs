@@ -40,15 +40,13 @@ const METHODS: [Method; 5] = [Method::Ridge, Method::Logistic, Method::Bayes, Me
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClassifyParams {
-    /// What of a line is learned; none (default): `labels`, `label` or `value`, the first that a line has.
+    /// The field of a line that is learned; none (default): `labels`, `label` or `value`, the first that a line has.
     pub learn: Option<Learn>,
-    /// How text becomes rows.
     pub vectorizer: VectorizerParams,
-    /// The model.
     pub estimator: EstimatorParams,
     /// Penalties to choose among by cross-validation; empty (default): the estimator's own.
     pub penalties: Vec<f64>,
-    /// Whether the strongest penalty within one standard error of the best is chosen, not the best. Default false.
+    /// True if the strongest penalty within one standard error of the best is chosen, not the best. Default false.
     pub one_standard_error: bool,
     /// `none` (default), `sigmoid` or `isotonic`.
     pub calibrate: CalibrationForm,
@@ -188,7 +186,7 @@ fn splits(corpus: &Corpus, params: &ClassifyParams, ctx: &Ctx) -> Result<Option<
     draw_folds(&corpus.goal, &rows, &folds, ctx.seed()).context("cross-validation").map(Some)
 }
 
-/// How good scores out of fold are; rows that no fold tests are left out.
+/// Figures of scores out of fold; rows that no fold tests are left out.
 fn judged(estimator: &Estimator, goal: &Goal, scores: &[f64]) -> Judgement {
     let k = estimator.outputs();
     let tested: Vec<usize> = (0..goal.rows()).filter(|&i| !scores[i * k].is_nan()).collect();

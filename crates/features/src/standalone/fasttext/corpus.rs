@@ -12,29 +12,26 @@ use memmap2::Mmap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::super::numbered::{END, FirstPass, NumberedChunk};
 use super::super::{Cutter, Line, Lines};
 use inkstone_base::data::Report;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
 use inkstone_models::{Dictionary, FastTextParams, Samples, WordVectors};
 
-/// Documents that one thread numbers at once.
-const CHUNK: usize = 256;
 /// Documents whose features are found at once.
 const DOCUMENTS: usize = 1 << 13;
-/// Ends a document among numbers of tokens.
-const END: u32 = u32::MAX;
 /// Labels named in the report at the most.
 const NAMED: usize = 20;
 
-/// What a document is learned as.
+/// Labels and features of each document.
 pub(super) struct Stored {
     map: Option<Mmap>,
     starts: Vec<usize>,
 }
 
 impl Stored {
-    pub(super) fn get(&self) -> Samples<'_> {
+    pub(super) fn samples(&self) -> Samples<'_> {
         Samples::new(disk::numbers(self.map.as_ref()), &self.starts)
     }
 }
@@ -76,24 +73,15 @@ impl Corpus {
         beside: &Path,
         ctx: &Ctx,
     ) -> Result<Corpus> {
-        let mut all = All::new(beside)?;
-        let number = |chunk: &[Line<'_>]| {
+        let all = FirstPass::read(lines, beside, ctx, |chunk| {
             ctx.check()?;
-            Ok((
-                NumberedChunk::new(chunk, cutter, &params.label),
-                chunk.len(),
-                chunk.iter().filter_map(|line| line.time).max(),
-            ))
-        };
-        lines.for_each_chunk(CHUNK, ctx, number, |(chunk, documents, last)| {
-            all.documents += documents as u64;
-            all.last = all.last.max(last);
-            all.add(chunk)
+            Ok(number(chunk, cutter, &params.label))
         })?;
+        let all = LabelledNumbers { names: all.words(), pass: all };
         let mut report = lines.finish()?;
-        let (documents, fitted_until) = (all.documents, all.last);
+        let (documents, fitted_until) = (all.pass.documents, all.pass.last);
         report.fact("documents", documents);
-        report.fact("tokens", all.counts.iter().sum::<u64>());
+        report.fact("tokens", all.pass.counts.iter().sum::<u64>());
         report.fact("fitted_until", fitted_until);
         let mut dictionary = all.dictionary(params, pretrained)?;
         let once = dictionary.labels().iter().zip(dictionary.label_counts()).filter(|(_, count)| **count == 1);
@@ -109,77 +97,33 @@ impl Corpus {
     }
 }
 
-/// Some documents as numbers of names of their own, each document's followed by [`END`].
-#[derive(Default)]
-struct NumberedChunk {
+/// Labels and terms of some documents as numbers, each document followed by [`END`].
+fn number(lines: &[Line<'_>], cutter: &Cutter, prefix: &str) -> NumberedChunk {
+    let mut chunk = NumberedChunk::default();
+    let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
+    for line in lines {
+        let (labels, text) = parted(line, prefix);
+        labels.iter().chain(&cutter.terms(&text)).for_each(|name| chunk.push(name, &mut known));
+        chunk.numbers.push(END);
+    }
+    chunk
+}
+
+/// All documents as numbers of labels and words.
+struct LabelledNumbers {
+    pass: FirstPass,
+    /// The label or word of each number.
     names: Vec<Box<str>>,
-    numbers: Vec<u32>,
 }
 
-impl NumberedChunk {
-    fn new(lines: &[Line<'_>], cutter: &Cutter, prefix: &str) -> NumberedChunk {
-        let mut chunk = NumberedChunk::default();
-        let mut known: FxHashMap<Box<str>, u32> = FxHashMap::default();
-        for line in lines {
-            let (labels, text) = parted(line, prefix);
-            for name in labels.iter().chain(&cutter.terms(&text)) {
-                let number = known.get(&**name).copied().unwrap_or_else(|| {
-                    chunk.names.push((&**name).into());
-                    known.insert((&**name).into(), chunk.names.len() as u32 - 1);
-                    chunk.names.len() as u32 - 1
-                });
-                chunk.numbers.push(number);
-            }
-            chunk.numbers.push(END);
-        }
-        chunk
-    }
-}
-
-/// All documents as numbers of names, in the order in which these came.
-struct All {
-    numbers: FxHashMap<Box<str>, u32>,
-    names: Vec<Box<str>>,
-    counts: Vec<u64>,
-    scratch: Scratch,
-    documents: u64,
-    last: Option<NaiveDateTime>,
-}
-
-impl All {
-    fn new(beside: &Path) -> Result<All> {
-        let scratch = Scratch::beside(beside)?;
-        let numbers = FxHashMap::default();
-        Ok(All { numbers, names: Vec::new(), counts: Vec::new(), scratch, documents: 0, last: None })
-    }
-
-    fn add(&mut self, chunk: NumberedChunk) -> Result<()> {
-        let NumberedChunk { names, mut numbers } = chunk;
-        let mut here = Vec::with_capacity(names.len());
-        for name in names {
-            let next = self.names.len() as u32;
-            let number = *self.numbers.entry(name.clone()).or_insert(next);
-            if number == next {
-                self.names.push(name);
-                self.counts.push(0);
-            }
-            here.push(number);
-        }
-        for number in numbers.iter_mut().filter(|number| **number != END) {
-            *number = here[*number as usize];
-            self.counts[*number as usize] += 1;
-        }
-        ensure!(self.names.len() < END as usize, "there are more than four thousand million different words");
-        self.scratch.write(bytemuck::cast_slice(&numbers))
-    }
-
+impl LabelledNumbers {
     /// The words and labels that are kept, and the words that only pretrained vectors have.
     fn dictionary(&self, params: &FastTextParams, pretrained: Option<&WordVectors>) -> Result<Dictionary> {
-        let counted = self.names.iter().cloned().zip(self.counts.iter().copied());
+        let counted = self.names.iter().cloned().zip(self.pass.counts.iter().copied());
         let (labels, mut words): (Vec<_>, Vec<_>) = counted.partition(|(name, _)| name.starts_with(&*params.label));
         let met = (labels.len(), words.len());
         // Every line has an end, which is a word.
-        words.push((inkstone_models::END_OF_LINE.into(), self.documents));
+        words.push((inkstone_models::END_OF_LINE.into(), self.pass.documents));
         words.retain(|(_, count)| *count >= params.min_count);
         let labels: Vec<_> = labels.into_iter().filter(|(_, count)| *count >= params.min_count_label).collect();
         ensure!(
@@ -201,7 +145,7 @@ impl All {
             "none of {} words occurs at least {} times in {} documents: lower --min-count, or give more text",
             met.1,
             params.min_count,
-            self.documents
+            self.pass.documents
         );
         if let Some(vectors) = pretrained {
             let known: rustc_hash::FxHashSet<&str> = words.iter().map(|(word, _)| &**word).collect();
@@ -209,7 +153,7 @@ impl All {
                 vectors.words().iter().filter(|word| !known.contains(&***word)).map(|word| (word.clone(), 0)).collect();
             words.extend(more);
         }
-        Dictionary::new(words, labels, self.counts.iter().sum::<u64>() + self.documents, params)
+        Dictionary::new(words, labels, self.pass.counts.iter().sum::<u64>() + self.pass.documents, params)
     }
 
     /// The labels and features of each document; also the number of documents without a label that is kept.
@@ -220,10 +164,10 @@ impl All {
         beside: &Path,
         ctx: &Ctx,
     ) -> Result<(Stored, u64)> {
-        let map = self.scratch.map()?;
+        let map = self.pass.scratch.map()?;
         let numbers: &[u32] = disk::numbers(map.as_ref());
         // After the last END there is no document.
-        let mut rest = numbers.split(|&number| number == END).take(self.documents as usize);
+        let mut rest = numbers.split(|&number| number == END).take(self.pass.documents as usize);
         let mut scratch = Scratch::beside(beside)?;
         let (mut starts, mut unlabelled) = (vec![0], 0);
         loop {

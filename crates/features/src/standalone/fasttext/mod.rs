@@ -46,7 +46,7 @@ pub fn train_supervised(
     ctx: &Ctx,
 ) -> Result<(Trained, Report)> {
     let corpus = Corpus::read(lines, cutter, params, pretrained, output, ctx)?;
-    let (mut report, samples) = (corpus.report, corpus.samples.get());
+    let (mut report, samples) = (corpus.report, corpus.samples.samples());
     let vectors = pretrained.map(|vectors| Key::of(bytemuck::cast_slice(vectors.values())));
     let checkpoint = checkpoint(&corpus.dictionary, samples.numbers(), params, json!(vectors), output, ctx)?;
     let steps = corpus.documents * params.epochs as u64;

@@ -32,7 +32,7 @@ pub(super) struct DocumentKeywords<'t> {
     pub(super) sentences: Vec<KeySentence>,
 }
 
-/// A key sentence: where it stands in the text, and its score.
+/// A key sentence: bytes of the text, and score.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct KeySentence {
     pub(super) start: usize,
@@ -66,12 +66,12 @@ impl Extractor {
         Ok(Extractor { params, segmenter, idf })
     }
 
-    /// Whether rarity has to be counted first.
+    /// True if document frequencies have to be counted first.
     pub fn wants_counts(&self) -> bool {
         self.params.method == Method::Tfidf && self.idf.is_none()
     }
 
-    /// Counts in how many of the lines each candidate is, and takes its rarity from that.
+    /// Counts the document frequency of each candidate, for TF-IDF.
     pub fn count(&mut self, lines: &mut Lines, ctx: &Ctx) -> Result<()> {
         let mut counts = Counter::default();
         let count = |chunk: &[Line<'_>]| {
@@ -86,7 +86,7 @@ impl Extractor {
             counts.merge(more);
             Ok(())
         })?;
-        ensure!(!counts.is_empty(), self.nothing());
+        ensure!(!counts.is_empty(), self.no_candidates());
         self.idf = Some(Idf::of_counts(&counts)?);
         Ok(())
     }
@@ -154,8 +154,8 @@ impl Extractor {
         }
     }
 
-    /// Why no document has a keyword, and what to change.
-    pub(super) fn nothing(&self) -> String {
+    /// Error of a file without candidates, with the way out.
+    pub(super) fn no_candidates(&self) -> String {
         let mut wants = format!("no word of {} characters or more", self.params.min_chars);
         if !self.params.pos.is_empty() {
             wants += &format!(" is of the parts of speech {}", self.params.pos.join(", "));

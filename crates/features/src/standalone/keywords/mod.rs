@@ -47,7 +47,7 @@ pub struct KeywordParams {
     pub sentences: usize,
     /// The ranking of words and sentences.
     pub textrank: TextRankParams,
-    /// Whether each keyword comes with the numbers that gave it its score. Default: false.
+    /// True if each keyword comes with the numbers behind its score. Default: false.
     pub explain: bool,
 }
 
@@ -66,7 +66,7 @@ impl Default for KeywordParams {
 }
 
 impl KeywordParams {
-    /// What `jieba.analyse` does by itself: TextRank by its rule on ns, n, vn and v; TF-IDF on all parts of speech.
+    /// The defaults of `jieba.analyse`: TextRank by its rule on ns, n, vn and v; TF-IDF on all parts of speech.
     pub fn jieba(method: Method) -> KeywordParams {
         let pos: &[&str] = match method {
             Method::Textrank => &["ns", "n", "vn", "v"],

@@ -80,7 +80,7 @@ pub fn run(lines: &mut Lines, extractor: &Extractor, output: &Path, formulas: Fo
             Ok(out.write_all(&text)?)
         })?;
         lines.finish()?;
-        ensure!(sums.keywords > 0 || extractor.params.top == 0, extractor.nothing());
+        ensure!(sums.keywords > 0 || extractor.params.top == 0, extractor.no_candidates());
         Ok(())
     })?;
     let mut report = lines.report();

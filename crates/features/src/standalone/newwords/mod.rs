@@ -1,7 +1,7 @@
 //! New words of a plain file, as a dictionary for jieba and a table of their figures.
 //!
 //! Two passes over the file, neither of which holds it: one counts strings of characters, the other finds in which documents
-//! the chosen words are, when they were first seen, and how the tokenizer fares with and without them. A new word is known from the last
+//! the chosen words are, when they were first seen, and what the tokenizer cuts whole with and without them. A new word is known from the last
 //! time of the corpus on (`fitted_until`), not from its first occurrence: its figures rest on all of the text.
 
 mod occurrences;
@@ -115,7 +115,7 @@ pub fn find(
         select(&counter.finish(ctx)?, params, &segmenter, ctx)?;
 
     let finder = finder(&words)?;
-    let mut seen = Occurrences::of(words.len());
+    let mut seen = Occurrences::new(words.len());
     let sampled = seen.sampled.clone();
     corpus.pass(
         |chunk| Ok(look(&finder, chunk, sampled.load(Relaxed))),

@@ -1,4 +1,4 @@
-//! Where the chosen words occur, and whether the tokenizer sees them there.
+//! Occurrences of the chosen words, and the share of them that the tokenizer cuts whole.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,19 +16,19 @@ use inkstone_text::Segmenter;
 /// Documents on which cuts are compared.
 const SAMPLE: usize = 2000;
 
-/// What is known of each word's occurrences, in the order of the words.
+/// Occurrences of each word, in the order of the words.
 #[derive(Default)]
 pub(super) struct Occurrences {
     /// Documents with the word, and the first time of them.
     pub(super) words: Vec<(u64, Option<NaiveDateTime>)>,
     /// The first documents with any word.
     sample: Vec<String>,
-    /// Whether there are enough of those.
+    /// True once the sample is full.
     pub(super) sampled: Arc<AtomicBool>,
 }
 
-/// What was found in some documents.
-pub(super) struct Looked {
+/// Occurrences in some documents.
+pub(super) struct ChunkOccurrences {
     /// Each word of each document once, with the document's time.
     words: Vec<(u32, Option<NaiveDateTime>)>,
     /// The first documents with any word.
@@ -41,8 +41,8 @@ pub(super) fn finder(words: &[NewWord]) -> Result<AhoCorasick> {
 }
 
 /// Looks for the words in some documents; those with any are kept unless enough are `sampled`.
-pub(super) fn look(finder: &AhoCorasick, documents: &[Line<'_>], sampled: bool) -> Looked {
-    let mut looked = Looked { words: Vec::new(), sample: Vec::new() };
+pub(super) fn look(finder: &AhoCorasick, documents: &[Line<'_>], sampled: bool) -> ChunkOccurrences {
+    let mut looked = ChunkOccurrences { words: Vec::new(), sample: Vec::new() };
     let mut found: Vec<u32> = Vec::new();
     for line in documents {
         let text = line.whole();
@@ -58,12 +58,12 @@ pub(super) fn look(finder: &AhoCorasick, documents: &[Line<'_>], sampled: bool) 
 }
 
 impl Occurrences {
-    pub(super) fn of(words: usize) -> Occurrences {
+    pub(super) fn new(words: usize) -> Occurrences {
         Occurrences { words: vec![(0, None); words], ..Occurrences::default() }
     }
 
-    /// Takes in what was found, in the order of the documents.
-    pub(super) fn take(&mut self, looked: Looked) {
+    /// Adds the occurrences of the next documents.
+    pub(super) fn take(&mut self, looked: ChunkOccurrences) {
         for (word, time) in looked.words {
             let (documents, first) = &mut self.words[word as usize];
             *documents += 1;

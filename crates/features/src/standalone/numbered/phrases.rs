@@ -7,7 +7,7 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::{All, DOCUMENT, NUMBERS, Path};
+use super::{DOCUMENT, FirstPass, NUMBERS, Path};
 use anyhow::{Result, ensure};
 use inkstone_base::disk::{self, Scratch};
 use inkstone_base::job::Ctx;
@@ -35,15 +35,16 @@ impl Default for PhraseParams {
     }
 }
 
-impl All {
+impl FirstPass {
     /// Joins phrases once; gives the corpus with them, and how many different ones there are.
-    pub(super) fn joined(self, params: &PhraseParams, beside: &Path, ctx: &Ctx) -> Result<(All, u64)> {
+    pub(super) fn joined(self, params: &PhraseParams, beside: &Path, ctx: &Ctx) -> Result<(FirstPass, u64)> {
         ensure!(
             params.threshold > 0.0,
             "a threshold of phrases of {}: --phrase-threshold is above 0",
             params.threshold
         );
-        let All { numbers: mut words, mut counts, scratch, documents, last } = self;
+        let names = self.words();
+        let FirstPass { numbers: mut words, mut counts, scratch, documents, last } = self;
         let map = scratch.map()?;
         let numbers: &[u32] = disk::numbers(map.as_ref());
         let pairs = count(numbers, &counts, params, PAIRS, ctx)?;
@@ -53,8 +54,6 @@ impl All {
             let both = pairs.get(&pair(a, b)).copied().unwrap_or(0).saturating_sub(params.discount);
             both as f64 / single[a as usize] as f64 / single[b as usize] as f64 * total
         };
-        let mut names: Vec<Box<str>> = vec![Box::default(); counts.len()];
-        words.iter().for_each(|(word, number)| names[*number as usize] = word.clone());
         let mut phrases: FxHashMap<u64, u32> = FxHashMap::default();
         let (mut out, mut joined) = (Vec::with_capacity(NUMBERS), Scratch::beside(beside)?);
         let mut at = 0;
@@ -90,7 +89,7 @@ impl All {
         }
         joined.write(bytemuck::cast_slice(&out))?;
         let different = phrases.len() as u64;
-        Ok((All { numbers: words, counts, scratch: joined, documents, last }, different))
+        Ok((FirstPass { numbers: words, counts, scratch: joined, documents, last }, different))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Looking at a contextual model before a long run: does it fill in masks, is like text near, are labels right, and how far is a smaller
-//! form of it from the first?
+//! Checks of a contextual model before a long run: filled masks, similarity of like texts, labels, perplexity, and the distance of a smaller
+//! form of the model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,7 +38,7 @@ pub enum Examination {
 }
 
 impl Examination {
-    /// What of a model is read for it; none where that is open.
+    /// The output of the model that it needs; none where any will do.
     pub(super) fn output(self) -> Option<Output> {
         match self {
             Examination::FillMask | Examination::Similarity => None,
@@ -176,7 +176,7 @@ fn perplexity(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figure
     Ok(figures(json!({"documents": documents, "tokens": tokens, "surprise": mean, "perplexity": 10f64.powf(mean)})))
 }
 
-/// How far the rows of another form of the model are from its own.
+/// Distance of the rows of another form of the model from its own.
 fn drift(model: &FittedOnnx, lines: &mut Lines, ctx: &Ctx) -> Result<Figures> {
     let other = model.using.against.as_deref().context("drift is measured against a model")?;
     let mut other = model.using.encoder(other, model.format, ctx)?;

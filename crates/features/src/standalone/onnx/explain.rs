@@ -1,4 +1,4 @@
-//! Why a document has its score: what the score loses when a sentence or a token is taken out (occlusion; Zeiler & Fergus 2014).
+//! Explanation of a score by occlusion: its loss when a sentence or a token is taken out (Zeiler & Fergus 2014).
 //!
 //! A part is measured by running the model again without it, so it says what the model does, not where it looks: attention is not
 //! an explanation. Parts need not add up to the score, as sentences work together.
@@ -13,7 +13,7 @@ use inkstone_models::{Explanation, Part};
 use inkstone_onnx::Output;
 use inkstone_text::sentences;
 
-/// What is taken out of a text.
+/// The unit that is taken out of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[value(rename_all = "lowercase")]
@@ -38,8 +38,8 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
         (Some(first), Some(last)) => &text[first.start..last.end],
         _ => text,
     };
-    let whole = model.values(&[text], &model.ctx)?;
-    ensure!(whole.iter().all(|value| value.is_finite()), "the model gives no score of this document; is it empty?");
+    let full = model.values(&[text], &model.ctx)?;
+    ensure!(full.iter().all(|value| value.is_finite()), "the model gives no score of this document; is it empty?");
     let column = match of {
         Some(of) => names
             .iter()
@@ -47,7 +47,7 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
             .with_context(|| format!("there is no score {of:?}; there are {}", known()))?,
         None if names[0] == "tone" || model.using.params.output != Output::Scores => 0,
         None => {
-            let called = model.called(&whole);
+            let called = model.called(&full);
             names.iter().position(|name| *name == called).unwrap_or(0)
         }
     };
@@ -58,7 +58,7 @@ pub(super) fn explain(model: &FittedOnnx, text: &str, of: Option<&str>) -> Resul
     let without: Vec<String> = parts.iter().map(|part| [&text[..part.start], &text[part.end..]].concat()).collect();
     let without: Vec<&str> = without.iter().map(String::as_str).collect();
     let values = model.values(&without, &model.ctx)?;
-    let score = f64::from(whole[column]);
+    let score = f64::from(full[column]);
     let terms = parts.iter().zip(values.chunks(names.len())).map(|(part, row): (&Range<usize>, _)| {
         // A text of one sentence has nothing left without it, and its score is all that sentence's.
         let left = if row[column].is_finite() { f64::from(row[column]) } else { 0.0 };

@@ -29,7 +29,7 @@ pub use write::generate;
 /// Bytes of lines read at once. Texts of a block are batched together, so another size moves the last digits.
 const BLOCK: usize = 1 << 20;
 
-/// How a contextual model is used.
+/// A contextual model and its use.
 #[derive(Clone, Debug, Default)]
 pub struct Contextual {
     /// The model and its output.
@@ -62,7 +62,7 @@ pub struct FittedOnnx {
 }
 
 impl FittedOnnx {
-    /// Opens the model at `path`, which `using` may say more of.
+    /// Opens the model at `path`.
     pub fn open(path: &Path, using: &Contextual, format: LineFormat, ctx: &Ctx) -> Result<FittedOnnx> {
         let output = using.examination.and_then(Examination::output).unwrap_or(using.params.output);
         let params = OnnxParams { model: path.to_owned(), output, ..using.params.clone() };
@@ -133,7 +133,7 @@ impl Contextual {
     }
 }
 
-/// How lines of a format become words, for models of words.
+/// Words of lines, for models of words.
 fn words(format: LineFormat) -> Result<Words> {
     Ok(match format {
         LineFormat::Tokens => Words::Spaces,

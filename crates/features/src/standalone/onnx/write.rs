@@ -13,7 +13,7 @@ use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_onnx::Generator;
 
-/// Writes what a model makes of each document to `output`. Documents without text have none written.
+/// Writes the text that a model makes of each document to `output`. Documents without text are dropped.
 pub fn generate(generator: &mut Generator, lines: &mut Lines, output: &Path, ctx: &Ctx) -> Result<Report> {
     let mut empty = 0;
     let mut report = None;

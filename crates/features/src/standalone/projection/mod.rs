@@ -1,4 +1,4 @@
-//! Words as points of the plane: a table or a picture of how those of a model lie to each other.
+//! Projection of a model's words to the plane, as a table or a picture.
 //!
 //! Words are compared by angle, as everywhere here, so their vectors are taken at length 1. A table has
 //! `word`, `group` (empty where there is none), `x` and `y`; `picture` draws.
@@ -24,10 +24,10 @@ use inkstone_tables::frames;
 
 /// Words that a plane needs.
 const FEWEST: usize = 4;
-/// The perplexity where nothing else is said and there are words enough.
+/// Default perplexity, where there are enough words.
 const PERPLEXITY: f32 = 30.0;
 
-/// How rows become points.
+/// Method of projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum ProjectionMethod {
@@ -37,13 +37,13 @@ pub enum ProjectionMethod {
     Tsne,
 }
 
-/// How words are brought into the plane.
+/// Parameters of a projection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProjectionParams {
-    /// How rows become points.
+    /// Method of projection.
     pub method: ProjectionMethod,
-    /// How many neighbours count for t-SNE, in effect; none: 30, or a third of the words where these are fewer.
+    /// Effective number of neighbours of t-SNE; none: 30, or a third of the words where these are fewer.
     pub perplexity: Option<f32>,
     /// Steps of t-SNE.
     pub epochs: usize,
@@ -55,7 +55,7 @@ impl Default for ProjectionParams {
     }
 }
 
-/// Which words are shown.
+/// The words that are shown.
 #[derive(Clone, Copy, Debug)]
 pub enum Shown<'s> {
     /// The first of the model, which are the most frequent where it knows; 0: all.
@@ -68,7 +68,7 @@ pub enum Shown<'s> {
 
 /// A word in the plane.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Placed {
+pub(super) struct PlacedWord {
     pub word: Box<str>,
     /// Empty where it has none.
     pub group: Box<str>,
@@ -78,8 +78,8 @@ pub(super) struct Placed {
 /// Words in the plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Projection {
-    words: Vec<Placed>,
-    /// One line of what it shows.
+    words: Vec<PlacedWord>,
+    /// A line that describes the picture.
     caption: String,
 }
 
@@ -121,7 +121,7 @@ pub fn project(
     let until = model.header().fitted_until.map_or_else(String::new, |time| format!(" · fitted until {time}"));
     let caption =
         format!("{} · {how} · {} words, {:.0} % of their nearest kept{until}", model.name(), named.len(), 100.0 * kept);
-    let words = named.into_iter().zip(points).map(|((word, group), point)| Placed { word, group, point }).collect();
+    let words = named.into_iter().zip(points).map(|((word, group), point)| PlacedWord { word, group, point }).collect();
     Ok((Projection { words, caption }, report))
 }
 
@@ -193,7 +193,7 @@ impl Projection {
         self.words.iter().map(|placed| (&*placed.word, placed.point))
     }
 
-    /// One line of what it shows.
+    /// A line that describes the picture.
     pub fn caption(&self) -> &str {
         &self.caption
     }
@@ -221,15 +221,15 @@ impl Projection {
             Some("csv") => disk::write_atomic(path, |out| {
                 let mut table = csv::Writer::from_writer(out);
                 table.write_record(["word", "group", "x", "y"])?;
-                for Placed { word, group, point: [x, y] } in &self.words {
+                for PlacedWord { word, group, point: [x, y] } in &self.words {
                     let texts = [formulas.field(word), formulas.field(group)];
                     table.write_record([&*texts[0], &*texts[1], &*x.to_string(), &*y.to_string()])?;
                 }
                 Ok(table.flush()?)
             }),
             _ => {
-                let text = |name: &str, of: fn(&Placed) -> &str| -> Column {
-                    Series::new(name.into(), self.words.iter().map(of).collect::<Vec<&str>>()).into_column()
+                let text = |name: &str, field: fn(&PlacedWord) -> &str| -> Column {
+                    Series::new(name.into(), self.words.iter().map(field).collect::<Vec<&str>>()).into_column()
                 };
                 let axis = |name: &str, axis: usize| -> Column {
                     let values: Vec<f64> = self.words.iter().map(|placed| placed.point[axis]).collect();

@@ -9,7 +9,7 @@ use std::io::Write;
 use anyhow::Result;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Placed, Projection};
+use super::{PlacedWord, Projection};
 
 /// Pixels.
 const WIDTH: f64 = 1200.0;
@@ -51,7 +51,7 @@ pub(super) fn draw(projection: &Projection, out: &mut impl Write) -> Result<()> 
     )?;
     let caption = safe(&projection.caption);
     writeln!(out, "<title>{caption}</title>\n<text x=\"16\" y=\"26\">{caption}</text>")?;
-    for (Placed { word, group, .. }, [x, y]) in projection.words.iter().zip(&places) {
+    for (PlacedWord { word, group, .. }, [x, y]) in projection.words.iter().zip(&places) {
         let class = class(&groups, group).map_or_else(String::new, |class| format!(" class=\"{class}\""));
         writeln!(out, "<circle{class} cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{DOT}\"><title>{}</title></circle>", safe(word))?;
     }
@@ -64,7 +64,7 @@ pub(super) fn draw(projection: &Projection, out: &mut impl Write) -> Result<()> 
         writeln!(out, "<text x=\"34\" y=\"{:.1}\">{}</text>", y + 5.0, safe(group))?;
         room.take(Box { left: 0.0, top: y - 11.0, right: 34.0 + width(group), bottom: y + 11.0 });
     }
-    for (Placed { word, .. }, &[x, y]) in projection.words.iter().zip(&places) {
+    for (PlacedWord { word, .. }, &[x, y]) in projection.words.iter().zip(&places) {
         if let Some([x, y]) = room.for_name(width(word), x, y) {
             writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", safe(word))?;
         }
@@ -73,7 +73,7 @@ pub(super) fn draw(projection: &Projection, out: &mut impl Write) -> Result<()> 
 }
 
 /// Where points lie in the picture, as far apart as both sides allow, one scale for both.
-fn places(words: &[Placed]) -> Vec<[f64; 2]> {
+fn places(words: &[PlacedWord]) -> Vec<[f64; 2]> {
     let bounds = |axis: usize| {
         let values = words.iter().map(|placed| placed.point[axis]);
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
@@ -82,7 +82,7 @@ fn places(words: &[Placed]) -> Vec<[f64; 2]> {
     let fit = |room: f64, extent: f64| if extent > 0.0 { (room - 2.0 * MARGIN) / extent } else { f64::INFINITY };
     let scale = fit(WIDTH, right - left).min(fit(HEIGHT, high - low));
     let scale = if scale.is_finite() { scale } else { 1.0 };
-    let place = |placed: &Placed| {
+    let place = |placed: &PlacedWord| {
         let [x, y] = placed.point;
         [WIDTH / 2.0 + (x - (left + right) / 2.0) * scale, HEIGHT / 2.0 - (y - (low + high) / 2.0) * scale]
     };
@@ -90,7 +90,7 @@ fn places(words: &[Placed]) -> Vec<[f64; 2]> {
 }
 
 /// The groups in the order in which they come.
-fn groups(words: &[Placed]) -> Vec<&str> {
+fn groups(words: &[PlacedWord]) -> Vec<&str> {
     let mut groups: Vec<&str> = Vec::new();
     for placed in words.iter().filter(|placed| !placed.group.is_empty()) {
         if !groups.contains(&&*placed.group) {
@@ -131,7 +131,7 @@ impl Box {
     }
 }
 
-/// What of the picture is taken.
+/// The occupied space of the picture.
 #[derive(Default)]
 struct Room {
     cells: std::collections::BTreeMap<(i32, i32), Vec<Box>>,

@@ -71,7 +71,7 @@ fn tables_have_a_row_a_word_and_methods_say_what_they_are() {
 
 fn placed(words: &[(&str, &str, [f64; 2])]) -> Projection {
     let word =
-        |&(word, group, point): &(&str, &str, [f64; 2])| Placed { word: word.into(), group: group.into(), point };
+        |&(word, group, point): &(&str, &str, [f64; 2])| PlacedWord { word: word.into(), group: group.into(), point };
     Projection { words: words.iter().map(word).collect(), caption: "甲 & 乙".to_owned() }
 }
 
