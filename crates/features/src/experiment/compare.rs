@@ -83,7 +83,7 @@ fn rank_ic_draws(observed: &[Observed], cells: &[Cell], params: &Params, ctx: &C
             (dates_of(cell).len(), format!("{} · {}", at.feature, at.strategy))
         });
         anyhow::bail!(
-            "experiment {:?}: only {} dates have a RankIC in all cells, {LEAST} are needed; {name} has the fewest, {count}. Lower              [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents",
+            "experiment {:?}: only {} dates have a RankIC in all cells, {LEAST} are needed; {name} has the fewest, {count}. Lower [backtest] min_names, lengthen the factor's lookback, or read more kinds of documents",
             params.name,
             dates.len()
         );

@@ -102,7 +102,7 @@ impl Batches {
         self.batches.push((key_of(documents), row_keys(documents)));
     }
 
-    /// Rows of each batch.
+    /// Number of rows of each batch.
     pub(super) fn sizes(&self) -> impl Iterator<Item = usize> {
         self.batches.iter().map(|(_, keys)| keys.len())
     }

@@ -29,7 +29,7 @@ use inkstone_text::TokenizerParams;
 /// Documents that one thread turns into rows between two checks for cancellation.
 const CHUNK: usize = 64;
 
-/// A fitted model of any kind.
+/// A fitted model of any kind, ready for lines of one format.
 pub trait Fitted: Send + Sync {
     fn header(&self) -> &ModelHeader;
 

@@ -35,7 +35,6 @@ pub enum LineFormat {
 }
 
 impl LineFormat {
-    /// The name as it is typed.
     pub fn name(self) -> &'static str {
         match self {
             LineFormat::Tokens => "tokens",
@@ -89,7 +88,6 @@ impl Line<'_> {
     }
 }
 
-/// A JSON line.
 #[derive(Deserialize)]
 struct JsonLine<'b> {
     #[serde(borrow, default)]
@@ -177,7 +175,6 @@ impl Lines {
         Ok(Lines::new(BufReader::with_capacity(1 << 16, file), format))
     }
 
-    /// Reads from anything.
     pub fn new(input: impl BufRead + Send + 'static, format: LineFormat) -> Lines {
         Lines { input: Box::new(input), format, next: 1, until: None, report: Report::new("read") }
     }
@@ -284,7 +281,6 @@ impl Lines {
         Ok(report)
     }
 
-    /// Lines read so far, used and refused.
     pub fn report(&self) -> Report {
         let mut report = self.report.clone();
         report.rows_in = self.next - 1;

@@ -23,7 +23,6 @@ pub const KIND: &str = Lsa::KIND;
 /// Terms by which an evaluation names a component.
 const NAMED: usize = 10;
 
-/// Parameters of LSA.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LsaParams {

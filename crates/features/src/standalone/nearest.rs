@@ -13,7 +13,6 @@ use inkstone_models::{Nearest, Neighbour, unit};
 /// The neighbours of a word or document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Near {
-    /// The word or document.
     pub of: String,
     /// The nearest first; the word or document itself is left out.
     pub neighbours: Vec<Named>,

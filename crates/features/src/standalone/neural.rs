@@ -11,9 +11,9 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::fitted::{Opened, figures};
-use super::ngram_eval::{DOCUMENT, names, rows};
+use super::ngram_eval::{DOCUMENT, names, rows, write_table};
 use super::numbered::{Kept, Numbered, Reading};
-use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Per, Rows, WordRows, write_rows};
+use super::{Columns, Cutter, EvalParams, Figures, Fitted, Line, Lines, Per, Rows, WordRows};
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_models::checkpoint::Checkpoint;
@@ -206,30 +206,16 @@ impl Fitted for Opened<LanguageScorer> {
 
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         let (mut total, mut documents) = (Score::default(), 0u64);
-        let mut count = |scored: &[ScoredDocument]| {
-            documents += scored.len() as u64;
-            scored.iter().for_each(|scored| total.add(&self.total(scored)));
-        };
-        match &params.table {
-            None => self.each_block(lines, ctx, &mut |_, scored| {
-                count(scored);
-                Ok(())
-            })?,
-            Some((per, path)) => {
-                let columns = match per {
-                    Per::Document => self.columns()?,
-                    Per::Token => Columns::Table { text: Some("token".to_owned()), numbers: names(&TOKEN) },
-                };
-                write_rows(path, &columns, params.csv_formulas, |sink| {
-                    self.each_block(lines, ctx, &mut |read, scored| {
-                        count(scored);
-                        let (ids, rows) = self.table(read, scored, *per);
-                        let ids: Vec<Cow<'_, str>> = ids.into_iter().map(Cow::Owned).collect();
-                        sink.push(&ids, &rows)
-                    })
-                })?;
-            }
-        }
+        write_table(params, &TOKEN, |push| {
+            self.each_block(lines, ctx, &mut |read, scored| {
+                documents += scored.len() as u64;
+                scored.iter().for_each(|scored| total.add(&self.total(scored)));
+                params.table.as_ref().map_or(Ok(()), |(per, _)| {
+                    let (ids, rows) = self.table(read, scored, *per);
+                    push(ids, rows)
+                })
+            })
+        })?;
         let figures = figures(json!({
             "documents": documents, "perplexity": total.perplexity(), "perplexity_no_oov": total.perplexity_no_oov(),
             "oov": total.oov, "tokens": total.tokens, "log10_prob": total.log10(),

@@ -102,6 +102,22 @@ pub(super) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
+/// Scores documents by `score`, which gives ids and rows of the table that `params` ask for, and writes them.
+pub(super) fn write_table(
+    params: &EvalParams,
+    token_columns: &[&str],
+    score: impl FnOnce(&mut dyn FnMut(Vec<String>, Rows) -> Result<()>) -> Result<()>,
+) -> Result<()> {
+    let Some((per, path)) = &params.table else { return score(&mut |_, _| Ok(())) };
+    let columns = match per {
+        Per::Document => Columns::Table { text: None, numbers: names(&DOCUMENT) },
+        Per::Token => Columns::Table { text: Some("token".to_owned()), numbers: names(token_columns) },
+    };
+    write_rows(path, &columns, params.csv_formulas, |sink| {
+        score(&mut |ids, rows| sink.push(&ids.into_iter().map(Cow::Owned).collect::<Vec<Cow<'_, str>>>(), &rows))
+    })
+}
+
 impl Fitted for FittedNgram {
     fn header(&self) -> &ModelHeader {
         self.model.header()
@@ -127,7 +143,7 @@ impl Fitted for FittedNgram {
     fn evaluate(&self, lines: &mut Lines, params: &EvalParams, ctx: &Ctx) -> Result<(Figures, Report)> {
         let (mut total, mut documents, mut impossible) = (Score::default(), 0u64, 0);
         let per = params.table.as_ref().map(|table| table.0);
-        let mut each_chunk = |push: &mut dyn FnMut(Vec<String>, Rows) -> Result<()>| {
+        let each_chunk = |push: &mut dyn FnMut(Vec<String>, Rows) -> Result<()>| {
             let measure = |chunk: &[Line<'_>]| {
                 ctx.advance(chunk.len() as u64)?;
                 self.measure(chunk, per)
@@ -139,21 +155,7 @@ impl Fitted for FittedNgram {
                 chunk.rows.map_or(Ok(()), |(ids, rows)| push(ids, rows))
             })
         };
-        match &params.table {
-            None => each_chunk(&mut |_, _| Ok(()))?,
-            Some((per, path)) => {
-                let columns = match per {
-                    Per::Document => self.columns()?,
-                    Per::Token => Columns::Table { text: Some("token".to_owned()), numbers: names(&TOKEN) },
-                };
-                write_rows(path, &columns, params.csv_formulas, |sink| {
-                    each_chunk(&mut |ids, rows| {
-                        let ids: Vec<Cow<'_, str>> = ids.into_iter().map(Cow::Owned).collect();
-                        sink.push(&ids, &rows)
-                    })
-                })?;
-            }
-        }
+        write_table(params, &TOKEN, each_chunk)?;
         let figures = figures(json!({
             "documents": documents, "perplexity": total.perplexity(), "perplexity_no_oov": total.perplexity_no_oov(),
             "oov": total.oov, "tokens": total.tokens, "log10_prob": total.log10(), "impossible_tokens": impossible,

@@ -104,7 +104,7 @@ impl Numbered {
         self.counts.iter().sum()
     }
 
-    /// FirstPass numbers in the order of the corpus, with [`END`] after each sequence and [`DOCUMENT`] after each document.
+    /// All numbers in the order of the corpus, with [`END`] after each sequence and [`DOCUMENT`] after each document.
     pub(super) fn numbers(&self) -> &[u32] {
         disk::numbers(self.map.as_ref())
     }

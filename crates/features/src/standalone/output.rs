@@ -26,7 +26,7 @@ use inkstone_tables::frames;
 /// Columns of sparse rows that `.npy` takes at the most: 256 KB a document.
 const WIDEST: usize = 1 << 16;
 
-/// Where rows go.
+/// A file that takes rows.
 pub trait Sink {
     /// Writes some documents' rows under their ids.
     fn push(&mut self, ids: &[Cow<'_, str>], rows: &Rows) -> Result<()>;

@@ -76,7 +76,6 @@ pub fn train(
     Ok(report)
 }
 
-/// The tokens of a document.
 fn tokens<'t>(fields: &Fields<'t>, cutter: &Cutter) -> Vec<&'t str> {
     let mut tokens = cutter.tokens(fields.title);
     tokens.extend(cutter.tokens(fields.body));

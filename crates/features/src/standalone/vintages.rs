@@ -19,6 +19,7 @@ use serde_json::json;
 use super::lines::BLOCK;
 use super::word2vec::{self, WordParams};
 use super::{Cutter, LineFormat, Lines};
+use crate::stage_result;
 use inkstone_base::data::{Report, TooLittle};
 use inkstone_base::disk::{self, Room, Scratch};
 use inkstone_base::job::Ctx;
@@ -93,8 +94,7 @@ pub fn train(
     let mut before: Option<WordVectors> = None;
     for (window, WindowLines { scratch, documents }) in windows {
         let output = folder.join(format!("{window}.model"));
-        let mut made = None;
-        let trained = ctx.stage(&window, "docs", Some(documents), || {
+        let trained = stage_result(ctx, &window, "docs", Some(documents), || {
             let map = scratch.map()?.context("a window has a document")?;
             let mut lines = Lines::new(Cursor::new(map), LineFormat::Jsonl);
             let (vectors, report, checkpoint) = word2vec::learn(&mut lines, cutter, words, params, &output, ctx)?;
@@ -104,19 +104,18 @@ pub fn train(
             };
             vectors.save(&output, cutter.spec())?;
             checkpoint.remove()?;
-            made = Some(vectors);
-            Ok(report)
+            Ok((vectors, report))
         });
         let mut vintage = Vintage { window, documents, words: 0, fitted_until: None, output: None, reason: None };
-        match (trained, made) {
-            (Ok(_), Some(vectors)) => {
+        match trained {
+            Ok(vectors) => {
                 vintage.words = vectors.words().len();
                 vintage.fitted_until = vectors.training().fitted_until;
                 vintage.output = Some(output);
                 before = Some(vectors);
             }
-            (Err(error), _) if !error.is::<TooLittle>() => return Err(error.context(vintage.window)),
-            (trained, _) => vintage.reason = trained.err().map(|error| format!("{error:#}")),
+            Err(error) if error.is::<TooLittle>() => vintage.reason = Some(format!("{error:#}")),
+            Err(error) => return Err(error.context(vintage.window)),
         }
         vintages.push(vintage);
     }

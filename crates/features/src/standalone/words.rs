@@ -17,7 +17,6 @@ pub struct WordRows<'m> {
     pub words: &'m [Box<str>],
     /// `[words, dim]`, row by row.
     pub vectors: Cow<'m, [f32]>,
-    /// Values of a vector.
     pub dim: usize,
 }
 
@@ -33,7 +32,6 @@ pub(super) struct VectorWords<'m> {
     model: &'m dyn Fitted,
     /// All of them, in the order of the model.
     pub(super) all: &'m [Box<str>],
-    /// Values of a vector.
     pub(super) dim: usize,
     pub(super) nearest: Nearest<'m>,
     places: FxHashMap<&'m str, usize>,
@@ -70,7 +68,6 @@ impl<'m> VectorWords<'m> {
 /// Whether a model knows a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Known {
-    /// It has the word.
     Listed,
     /// It makes the word's vector of its characters.
     Made,

@@ -42,10 +42,7 @@ pub(super) fn tone_words(
         "positive" => (tone.positive, |weight, _| weight.max(0.0)),
         "negative" => (tone.negative, |weight, _| (-weight).max(0.0)),
         _ => {
-            explained.note = (
-                "这一列是计数，没有哪个词比别的词更推动它。".into(),
-                "This column is a count: no word moves it more than another.".into(),
-            );
+            explained.note = no_count();
             return;
         }
     };

@@ -36,7 +36,6 @@ struct Document {
     group: Option<String>,
 }
 
-/// Documents with their goals.
 pub(in crate::standalone) struct Corpus {
     documents: Vec<Document>,
     pub(in crate::standalone) goal: Goal,
@@ -129,7 +128,6 @@ impl Corpus {
         self.documents.len()
     }
 
-    /// Title and text of each document.
     pub(in crate::standalone) fn fields(&self) -> Vec<Fields<'_>> {
         self.documents.iter().map(Document::fields).collect()
     }
@@ -156,7 +154,6 @@ impl Corpus {
         Ok(FoldRows { groups, spans: if timed == self.len() { spans.collect() } else { Vec::new() } })
     }
 
-    /// Fits a vectorizer on some documents.
     pub(super) fn fit(
         &self,
         rows: impl Iterator<Item = usize>,
@@ -177,7 +174,6 @@ impl Corpus {
         Vectorizer::fit(&counts, params)
     }
 
-    /// Some documents as rows.
     pub(super) fn rows(
         &self,
         rows: impl IntoParallelIterator<Item = usize, Iter: IndexedParallelIterator>,

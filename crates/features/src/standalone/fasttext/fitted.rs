@@ -46,7 +46,7 @@ struct JudgedDocument {
     /// Labels that the model knows.
     truth: Vec<u32>,
     called: Vec<u32>,
-    /// The likeliest labels.
+    /// The likeliest labels, the likeliest first.
     ranked: Vec<u32>,
 }
 

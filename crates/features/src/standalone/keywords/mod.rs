@@ -31,7 +31,6 @@ pub enum Method {
     Tfidf,
 }
 
-/// Parameters of keyword extraction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KeywordParams {

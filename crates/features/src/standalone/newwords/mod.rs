@@ -181,7 +181,6 @@ impl NewWords {
         })
     }
 
-    /// Writes all figures as a table.
     pub fn save_table(&self, path: &Path, formulas: Formulas) -> Result<()> {
         let time = |time: Option<NaiveDateTime>| time.map(|time| time.to_string()).unwrap_or_default();
         let until = time(self.fitted_until);

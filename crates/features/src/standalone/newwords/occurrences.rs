@@ -35,7 +35,6 @@ pub(super) struct ChunkOccurrences {
     sample: Vec<String>,
 }
 
-/// Finds words in text.
 pub(super) fn finder(words: &[NewWord]) -> Result<AhoCorasick> {
     AhoCorasick::new(words.iter().map(|word| &word.word)).context("too many words to look for")
 }

@@ -27,7 +27,6 @@ const FEWEST: usize = 4;
 /// Default perplexity, where there are enough words.
 const PERPLEXITY: f32 = 30.0;
 
-/// Method of projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum ProjectionMethod {
@@ -37,15 +36,12 @@ pub enum ProjectionMethod {
     Tsne,
 }
 
-/// Parameters of a projection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProjectionParams {
-    /// Method of projection.
     pub method: ProjectionMethod,
     /// Effective number of neighbours of t-SNE; none: 30, or a third of the words where these are fewer.
     pub perplexity: Option<f32>,
-    /// Steps of t-SNE.
     pub epochs: usize,
 }
 
@@ -60,7 +56,7 @@ impl Default for ProjectionParams {
 pub enum Shown<'s> {
     /// The first of the model, which are the most frequent where it knows; 0: all.
     Top(usize),
-    /// These.
+    /// These words.
     Words(&'s [String]),
     /// Those of a file, one a line; what follows after a tab or a space is the group that gives the colour.
     Groups(&'s Path),
@@ -188,7 +184,6 @@ fn perplexity(params: &ProjectionParams, words: usize) -> Result<f32> {
 }
 
 impl Projection {
-    /// The words and their places.
     pub fn points(&self) -> impl Iterator<Item = (&str, [f64; 2])> {
         self.words.iter().map(|placed| (&*placed.word, placed.point))
     }
