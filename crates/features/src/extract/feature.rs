@@ -81,7 +81,6 @@ pub struct Feature {
     /// True if company names and codes are hidden from the model, so that it cannot learn who did well. Absent: hidden
     /// from `sestm` and `induced`, which would list them among their words; shown to the others.
     pub mask_names: Option<bool>,
-    /// For `lexicon`.
     pub lexicon: LexiconParams,
     /// For `tfidf`, `lsa` and all models that learn from returns but networks.
     pub tfidf: VectorizerParams,
@@ -107,9 +106,7 @@ pub struct Feature {
     pub class_weight: ClassWeight,
     /// For `svm`: the loss of a row on the wrong side, `squared-hinge` or `hinge`.
     pub svm_loss: SvmLoss,
-    /// For `bayes`.
     pub bayes: BayesParams,
-    /// For `boosted`.
     pub boosted: BoostParams,
     /// For `sestm`: screening and penalty.
     pub sestm: SestmParams,
@@ -121,11 +118,8 @@ pub struct Feature {
     pub words: WordLimits,
     /// For `word2vec`, `glove` and `fasttext`: windows of training.
     pub vintages: VintageParams,
-    /// For `word2vec`.
     pub word2vec: Word2vecParams,
-    /// For `glove`.
     pub glove: WindowGlove,
-    /// For `fasttext`.
     pub fasttext: WindowFastText,
     /// For `vectors`: the file, and how far its text reaches.
     pub vectors: VectorsParams,

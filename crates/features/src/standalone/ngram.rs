@@ -9,7 +9,7 @@ use inkstone_base::data::Report;
 use inkstone_base::job::{Cancelled, Ctx};
 use inkstone_models::ngram::{Coded, Counter, Counts, Ngram, NgramParams, Room, Smoothing, smooth};
 
-/// Bytes of a block.
+/// Bytes of lines read at once.
 const BLOCK: usize = 1 << 20;
 /// Blocks read, for each thread, while as many are coded.
 const BLOCKS_A_THREAD: usize = 2;
@@ -138,7 +138,7 @@ fn read(lines: &mut Lines, blocks: &mut [Block]) -> Result<usize> {
     Ok(blocks.len())
 }
 
-/// A block of lines, understood.
+/// The n-gram codes of a block of lines.
 struct CodedBlock {
     coded: Coded,
     refused: Vec<Refused>,

@@ -129,7 +129,7 @@ impl Sink for NpySink<'_> {
 struct ParquetSink<'o, 'c> {
     out: &'o mut BufWriter<File>,
     columns: &'c Columns,
-    /// Begun by the first rows.
+    /// None before the first rows.
     writer: Option<BatchedWriter<BufWriter<File>>>,
 }
 

@@ -14,7 +14,6 @@ use serde::Serialize;
 use inkstone_tables::corpus::{Parts, column, times_of};
 use inkstone_tables::frames;
 
-/// Columns that are read.
 const COLUMNS: [&str; 4] = ["doc_id", "title", "body", "published_at"];
 
 /// Documents of a folder of parts, in order, as the bytes of a file of JSON lines.
@@ -38,7 +37,6 @@ struct JsonLine<'d> {
 }
 
 impl ProjectLines {
-    /// The documents in a folder.
     pub(super) fn open(folder: &Path) -> Result<ProjectLines> {
         let files = Parts::new(folder).files()?;
         ensure!(
@@ -62,7 +60,6 @@ impl ProjectLines {
     }
 }
 
-/// The lines of a part.
 fn lines(path: &Path) -> Result<Vec<u8>> {
     let mut lines = Vec::new();
     let frame = frames::read_parquet(path, Some(&COLUMNS))?;

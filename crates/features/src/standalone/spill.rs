@@ -62,7 +62,6 @@ impl SpillWriter {
         }
     }
 
-    /// Ends a block.
     pub(super) fn end(&mut self, block: u64) -> Result<()> {
         self.scratch.write(bytemuck::cast_slice(&self.numbers))?;
         let start = self.written;

@@ -84,7 +84,6 @@ impl Classifier {
         write_model(path, &header, &sections.iter().map(|(name, bytes)| (*name, &bytes[..])).collect::<Vec<_>>())
     }
 
-    /// Reads a model.
     pub(super) fn read(file: &ModelFile) -> Result<Classifier> {
         ensure!(is_kind(&file.header().kind), "a model of kind {} is no classifier", file.header().kind);
         file.expect(&file.header().kind, VERSION)?;
@@ -171,7 +170,7 @@ pub fn train(lines: &mut Lines, cutter: &Cutter, params: &ClassifyParams, ctx: &
     Ok((Classifier { vectorizer, estimator, learn, documents, fitted_until, params }, report))
 }
 
-/// The folds, if anything needs them.
+/// The folds; none where neither cross-validation, penalties nor calibration need them.
 fn splits(corpus: &Corpus, params: &ClassifyParams, ctx: &Ctx) -> Result<Option<Vec<Split>>> {
     let calibrates = params.calibrate != CalibrationForm::None;
     if calibrates && corpus.learn == Learn::Value {

@@ -164,7 +164,6 @@ pub fn find(
 }
 
 impl NewWords {
-    /// The words as entries of a dictionary.
     pub fn entries(&self) -> Vec<Entry> {
         let entry =
             |word: &NewWord| Entry { word: word.word.clone(), frequency: Some(word.frequency), tag: TAG.to_owned() };

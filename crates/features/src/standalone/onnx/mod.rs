@@ -121,7 +121,6 @@ impl FittedOnnx {
 }
 
 impl Contextual {
-    /// Opens a model as this says.
     fn encoder(&self, path: &Path, format: LineFormat, ctx: &Ctx) -> Result<Encoder> {
         let params = OnnxParams { model: path.to_owned(), ..self.params.clone() };
         Encoder::open(&params, self.truncation, &|| words(format), &self.opening(ctx)?)
