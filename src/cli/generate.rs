@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::onnx::Place;
 use crate::config::bounds::flag;
-use inkstone_features::plain::LineFormat;
+use inkstone_features::standalone::LineFormat;
 use inkstone_onnx::{EarlyStopping, SearchParams};
 use inkstone_text::Truncation;
 

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Corpus, CsvText};
 use crate::config::bounds::flag;
-use inkstone_features::plain::keywords::Method;
+use inkstone_features::standalone::keywords::Method;
 
 /// Flags of `keywords`.
 #[derive(Debug, Args)]

@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::{CsvText, Onnx};
 use crate::config::bounds::flag;
-use inkstone_features::plain::onnx::{Examination, Unit};
-use inkstone_features::plain::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
+use inkstone_features::standalone::onnx::{Examination, Unit};
+use inkstone_features::standalone::{Judgements, LineFormat, Per, ProjectionMethod, SummaryTokens};
 
 /// A model and the documents that it reads.
 #[derive(Clone, Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use inkstone_features::plain::onnx::Contextual;
+use inkstone_features::standalone::onnx::Contextual;
 use inkstone_onnx::{Activation, Device, Layers, OnnxParams, Output, Over, Pooling, RuntimeParams};
 use inkstone_text::Truncation;
 

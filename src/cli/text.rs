@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::config::bounds::flag;
 use inkstone_corpus::ingest::read_time;
-use inkstone_features::plain::LineFormat;
+use inkstone_features::standalone::LineFormat;
 use inkstone_text::{Cut, Mode, Truncation};
 
 /// Heading of these flags in every help text.

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use crate::cli::{KeywordPreset, Keywords};
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::keywords::{self, Extractor, KeywordParams, Method};
-use inkstone_features::plain::{CutSpec, LineFormat, Lines, Source};
+use inkstone_features::standalone::keywords::{self, Extractor, KeywordParams, Method};
+use inkstone_features::standalone::{CutSpec, LineFormat, Lines, Source};
 use inkstone_models::{Idf, ModelFile, Vectorizer};
 
 /// Finds keywords and key sentences.

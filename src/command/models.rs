@@ -10,8 +10,8 @@ use crate::cli::{Embed, Eval, Explain, Generate, Nearest, Projection, Reading, S
 use crate::headless::Summary;
 use inkstone_base::data::Report;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::onnx::{Contextual, Examination, FittedOnnx, is_onnx};
-use inkstone_features::plain::{
+use inkstone_features::standalone::onnx::{Contextual, Examination, FittedOnnx, is_onnx};
+use inkstone_features::standalone::{
     self, Block, EvalParams, Fitted, Line, LineFormat, Lines, ProjectionParams, Shown, Sought,
 };
 use inkstone_models::ngram::SampleParams;
@@ -51,7 +51,7 @@ pub(super) fn eval(args: &Eval, ctx: &Ctx) -> Result<Summary> {
     ensure!(asked == name, "{} is a model of kind {name}, not {asked}", path.display());
     let params = EvalParams { table: args.per.zip(args.output.clone()), csv_formulas: args.csv.csv_formulas };
     let (figures, report) = staged(ctx, "eval", || match args.words {
-        Some(judgements) => plain::evaluate_words(model.as_ref(), &args.input, judgements, ctx),
+        Some(judgements) => standalone::evaluate_words(model.as_ref(), &args.input, judgements, ctx),
         None => model.evaluate(&mut Lines::open(&args.input, format)?, &params, ctx),
     })?;
     let mut summary = used(model.as_ref(), path);
@@ -68,7 +68,7 @@ fn summaries(args: &Eval, references: &Path, ctx: &Ctx) -> Result<Summary> {
     let lines = |path: &Path| Lines::open(path, format_of(args.format, Some(path)));
     let (written, wanted) = (lines(&args.input)?, lines(references)?);
     let tokens = args.tokens.unwrap_or_default();
-    let (figures, report) = staged(ctx, "eval", || plain::evaluate_summaries(written, wanted, tokens, ctx))?;
+    let (figures, report) = staged(ctx, "eval", || standalone::evaluate_summaries(written, wanted, tokens, ctx))?;
     let mut summary = Summary::default();
     summary.fields.extend(figures);
     ended(&mut summary, report);
@@ -78,7 +78,7 @@ fn summaries(args: &Eval, references: &Path, ctx: &Ctx) -> Result<Summary> {
 /// Shows what a masked language model, which need give nothing else, puts behind its masks.
 fn fill_masks(args: &Eval, path: &Path, contextual: &Contextual, ctx: &Ctx) -> Result<Summary> {
     let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
-    let (figures, report) = staged(ctx, "eval", || plain::onnx::fill_masks(path, contextual, &mut lines, ctx))?;
+    let (figures, report) = staged(ctx, "eval", || standalone::onnx::fill_masks(path, contextual, &mut lines, ctx))?;
     let mut summary = Summary::default();
     summary.set("model", "onnx");
     summary.set("file", path.display().to_string());
@@ -90,7 +90,7 @@ fn fill_masks(args: &Eval, path: &Path, contextual: &Contextual, ctx: &Ctx) -> R
 /// Writes a model's row of each document.
 pub(super) fn embed(args: &Embed, ctx: &Ctx) -> Result<Summary> {
     let (model, mut lines) = open(&args.reading, ctx)?;
-    let embed = || Ok(((), plain::embed(model.as_ref(), &mut lines, &args.output, args.csv.csv_formulas, ctx)?));
+    let embed = || Ok(((), standalone::embed(model.as_ref(), &mut lines, &args.output, args.csv.csv_formulas, ctx)?));
     let ((), report) = staged(ctx, "embed", embed)?;
     let mut summary = used(model.as_ref(), &args.reading.model);
     summary.set("output", args.output.display().to_string());
@@ -157,7 +157,7 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
     let params = OnnxParams { model: args.model.clone(), tokenizer, ..OnnxParams::default() };
     let mut generator = Generator::open(&params, args.truncation, args.search(), &opening)?;
     let mut lines = Lines::open(&args.input, format_of(args.format, Some(&args.input)))?;
-    let write = || Ok(((), plain::onnx::generate(&mut generator, &mut lines, &args.output, ctx)?));
+    let write = || Ok(((), standalone::onnx::generate(&mut generator, &mut lines, &args.output, ctx)?));
     let ((), report) = staged(ctx, "generate", write)?;
     let mut summary = Summary::default();
     summary.set("file", args.model.display().to_string());
@@ -171,7 +171,7 @@ pub(super) fn generate(args: &Generate, ctx: &Ctx) -> Result<Summary> {
 /// Draws text from a language model.
 pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
     if let Some(after) = &args.after {
-        let (model, _) = plain::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
+        let (model, _) = standalone::open_model(&args.model, args.format, None, Path::new(""), ctx)?;
         let listed = if args.top_k == 0 { LISTED } else { args.top_k };
         let following = model.following(after, listed, ctx).with_context(|| {
             format!("a {} model cannot predict the next word; --after needs an n-gram language model (inkstone train ngram)", model.name())
@@ -180,7 +180,7 @@ pub(super) fn sample(args: &Sample, ctx: &Ctx) -> Result<Summary> {
         summary.set("following", following);
         return Ok(summary);
     }
-    let model = plain::open_language_model(&args.model, ctx)?;
+    let model = standalone::open_language_model(&args.model, ctx)?;
     let params = SampleParams {
         documents: args.n,
         temperature: args.temperature,
@@ -201,15 +201,15 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
     let mut summary = used(model.as_ref(), &args.model);
     let Some(input) = &args.input else {
         let found = match args.minus.is_empty() {
-            true => plain::nearest_words(model.as_ref(), &args.words, args.k, ctx)?,
-            false => vec![plain::nearest_to_sum(model.as_ref(), &args.words, &args.minus, args.k, ctx)?],
+            true => standalone::nearest_words(model.as_ref(), &args.words, args.k, ctx)?,
+            false => vec![standalone::nearest_to_sum(model.as_ref(), &args.words, &args.minus, args.k, ctx)?],
         };
         summary.set("nearest", found);
         return Ok(summary);
     };
     let mut lines = Lines::open(input, format)?;
     let sought = args.text.as_deref().map_or(Sought::Ids(&args.ids), Sought::Text);
-    let search = || plain::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx);
+    let search = || standalone::nearest_documents(model.as_ref(), &mut lines, &sought, args.k, ctx);
     let (found, report) = staged(ctx, "nearest", search)?;
     summary.set("documents", report.rows_out);
     summary.set("nearest", found);
@@ -219,15 +219,15 @@ pub(super) fn nearest(args: &Nearest, ctx: &Ctx) -> Result<Summary> {
 
 /// Shows words in the plane.
 pub(super) fn projection(args: &Projection, ctx: &Ctx) -> Result<Summary> {
-    plain::Projection::check_output(&args.output)?;
-    let (model, _) = plain::open_model(&args.model, None, None, Path::new(""), ctx)?;
+    standalone::Projection::check_output(&args.output)?;
+    let (model, _) = standalone::open_model(&args.model, None, None, Path::new(""), ctx)?;
     let params = ProjectionParams { method: args.method, perplexity: args.perplexity, epochs: args.epochs };
     let shown = match &args.groups {
         Some(path) => Shown::Groups(path),
         None if args.words.is_empty() => Shown::Top(args.top),
         None => Shown::Words(&args.words),
     };
-    let (projection, report) = staged(ctx, "projection", || plain::project(model.as_ref(), shown, &params, ctx))?;
+    let (projection, report) = staged(ctx, "projection", || standalone::project(model.as_ref(), shown, &params, ctx))?;
     projection.write(&args.output, args.csv.csv_formulas)?;
     let mut summary = used(model.as_ref(), &args.model);
     summary.set("output", args.output.display().to_string());
@@ -241,9 +241,9 @@ pub(super) fn projection(args: &Projection, ctx: &Ctx) -> Result<Summary> {
 pub(super) fn shift(args: &Shift, ctx: &Ctx) -> Result<Summary> {
     let (shifts, report) = staged(ctx, "shift", || {
         let models = args.models.iter().map(|path| WordVectors::open(path)).collect::<Result<Vec<_>>>()?;
-        Ok((plain::shifts(models, &args.words, ctx)?, Report::new("shift")))
+        Ok((standalone::shifts(models, &args.words, ctx)?, Report::new("shift")))
     })?;
-    plain::write_shifts(&shifts, &args.output, args.csv.csv_formulas)?;
+    standalone::write_shifts(&shifts, &args.output, args.csv.csv_formulas)?;
     let mut summary = Summary::default();
     summary.set("output", args.output.display().to_string());
     summary.set("models", args.models.len());
@@ -267,7 +267,7 @@ fn opened(
     ctx: &Ctx,
 ) -> Result<(Box<dyn Fitted>, LineFormat)> {
     if !is_onnx(path) {
-        return plain::open_model(path, given, input, Path::new(""), ctx);
+        return standalone::open_model(path, given, input, Path::new(""), ctx);
     }
     let format = format_of(given, input);
     Ok((Box::new(FittedOnnx::open(path, contextual, format, ctx)?), format))

@@ -12,7 +12,7 @@ use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::spearman;
-use inkstone_features::extract::{self, Feature, Model};
+use inkstone_features::extract::{self, Feature, Model, SetMeta};
 use inkstone_lab::backtest;
 use inkstone_lab::factor::Factor;
 use inkstone_market::Market;
@@ -96,7 +96,7 @@ fn compare(run: &Run<'_>, feature: &Feature, sets: [Key; 2], store: &Store) -> R
 }
 
 fn rows_drift(own: &Set<'_>, again: &Set<'_>) -> Result<DriftFigures> {
-    let columns: Vec<String> = serde_json::from_value(own.header().meta["columns"].clone())?;
+    let columns = SetMeta::read(own.header())?.columns;
     ensure!(own.header().spec.kind == again.header().spec.kind, "the models give rows of different lengths");
     let mut drift = Drift::new(columns.len());
     for (own, again) in own.batches().zip(again.batches()) {

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
 use inkstone_base::data::Kind;
+use inkstone_features::extract::SetMeta;
 use inkstone_lab::lint::{Document, Model};
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market};
 use inkstone_models::FoldReport;
@@ -80,10 +81,7 @@ impl LintEvidence {
     ) -> Result<()> {
         let Some(set) = &feature.set else { return Ok(()) };
         let header = set.header();
-        let folds: Vec<FoldReport> = match header.meta.get("folds") {
-            Some(folds) => serde_json::from_value(folds.clone()).context("the folds of a feature are unreadable")?,
-            None => Vec::new(),
-        };
+        let folds = SetMeta::read(header)?.folds.unwrap_or_default();
         // Times of publication of the texts that fall on the days of a span.
         let dates = market.dates();
         let span = |(from, to): (NaiveDate, NaiveDate)| {

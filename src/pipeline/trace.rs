@@ -244,7 +244,7 @@ impl Tracer {
             return Ok(None);
         };
         let store = Reader::open(&self.project.store())?;
-        store.set(&made)?.map(|set| KeptRow::of(&set, place)).transpose()
+        store.set(&made)?.map(|set| KeptRow::read(&set, place)).transpose()
     }
 
     /// The number of the document with this id among those behind a value, and the reading (from 1) that took it.

@@ -7,7 +7,7 @@ use clap::Args;
 use super::Terms;
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use inkstone_features::plain::classify::Learn;
+use inkstone_features::standalone::classify::Learn;
 use inkstone_models::{BayesForm, CalibrationForm, ClassWeight, FoldsBy, SvmLoss};
 
 /// Flags that all of them take.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::Onnx;
 use crate::config::bounds::flag;
-use inkstone_features::plain::LineFormat;
+use inkstone_features::standalone::LineFormat;
 
 /// Flags of `train mix`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::Corpus;
 use crate::config::bounds::flag;
-use inkstone_features::plain::vintages::Period;
+use inkstone_features::standalone::vintages::Period;
 
 /// Flags of `train word2vec`.
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use crate::cli::Glove;
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::glove;
+use inkstone_features::standalone::glove;
 use inkstone_models::{CooccurrenceParams, GloveParams, PairWeighting};
 
 pub(super) fn run(args: &Glove, ctx: &Ctx) -> Result<Summary> {

@@ -7,7 +7,7 @@ use crate::cli::{Lexicon, Method};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::lexicon;
+use inkstone_features::standalone::lexicon;
 use inkstone_models::{InduceParams, SeedParams};
 
 pub(super) fn run(args: &Lexicon, ctx: &Ctx) -> Result<Summary> {

@@ -7,7 +7,7 @@ use crate::cli::Lsa;
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::lsa::{self, LsaParams};
+use inkstone_features::standalone::lsa::{self, LsaParams};
 use inkstone_models::{Preset, SvdParams};
 
 pub(super) fn run(args: &Lsa, ctx: &Ctx) -> Result<Summary> {

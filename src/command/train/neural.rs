@@ -7,8 +7,8 @@ use crate::cli::{Cw, Fitting, Language, Lbl, Nnlm, Rnnlm};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::neural::{Vocabulary, train_language};
-use inkstone_features::plain::windows;
+use inkstone_features::standalone::neural::{Vocabulary, train_language};
+use inkstone_features::standalone::windows;
 use inkstone_models::neural::{FitParams, LanguageKind, LanguageParams, WindowParams};
 
 pub(super) fn nnlm(args: &Nnlm, ctx: &Ctx) -> Result<Summary> {

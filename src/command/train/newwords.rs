@@ -9,7 +9,7 @@ use crate::cli::Newwords;
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{LineFormat, Source, newwords};
+use inkstone_features::standalone::{LineFormat, Source, newwords};
 use inkstone_models::NewWordParams;
 
 pub(super) fn run(args: &Newwords, ctx: &Ctx) -> Result<Summary> {

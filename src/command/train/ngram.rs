@@ -9,7 +9,7 @@ use crate::cli::Ngram;
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::{HeldOut, train_ngram};
+use inkstone_features::standalone::{HeldOut, train_ngram};
 use inkstone_models::ngram::{LanguageModel, NgramParams, Pruning, Room};
 
 pub(super) fn run(args: &Ngram, ctx: &Ctx) -> Result<Summary> {

@@ -7,7 +7,7 @@ use crate::cli::Pooling;
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::pooling;
+use inkstone_features::standalone::pooling;
 use inkstone_models::{PoolingParams, WordVectors};
 
 pub(super) fn run(args: &Pooling, ctx: &Ctx) -> Result<Summary> {

@@ -7,7 +7,7 @@ use crate::cli::Ppmi;
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::ppmi;
+use inkstone_features::standalone::ppmi;
 use inkstone_models::{CooccurrenceParams, PpmiParams, SvdParams};
 
 pub(super) fn run(args: &Ppmi, ctx: &Ctx) -> Result<Summary> {

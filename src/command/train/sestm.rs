@@ -7,7 +7,7 @@ use crate::cli::Sestm;
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::sestm;
+use inkstone_features::standalone::sestm;
 use inkstone_models::{SestmParams, Tune};
 
 pub(super) fn run(args: &Sestm, ctx: &Ctx) -> Result<Summary> {

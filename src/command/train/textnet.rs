@@ -8,8 +8,8 @@ use crate::cli::{NetClasses, TextCnn, TextRnn};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::neural::Vocabulary;
-use inkstone_features::plain::textnet;
+use inkstone_features::standalone::neural::Vocabulary;
+use inkstone_features::standalone::textnet;
 use inkstone_models::WordVectors;
 use inkstone_models::textnet::{TextNetKind, TextNetParams};
 

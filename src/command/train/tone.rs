@@ -9,7 +9,7 @@ use crate::cli::Tone;
 use crate::command::{files, staged};
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::tone;
+use inkstone_features::standalone::tone;
 use inkstone_models::LexiconParams;
 
 pub(super) fn run(args: &Tone, ctx: &Ctx) -> Result<Summary> {

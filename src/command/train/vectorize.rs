@@ -7,7 +7,7 @@ use crate::cli::{Terms, Vectorize};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::vectorize;
+use inkstone_features::standalone::vectorize;
 use inkstone_models::{Preset, VectorizerParams};
 
 pub(super) fn run(preset: Preset, args: &Vectorize, ctx: &Ctx) -> Result<Summary> {

@@ -7,9 +7,9 @@ use crate::cli::{Doc2vec, Prediction, Vintages, Word2vec, WordForm};
 use crate::command::staged;
 use crate::headless::Summary;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::PhraseParams;
-use inkstone_features::plain::word2vec::WordParams;
-use inkstone_features::plain::{doc2vec, vintages, word2vec};
+use inkstone_features::standalone::PhraseParams;
+use inkstone_features::standalone::word2vec::WordParams;
+use inkstone_features::standalone::{doc2vec, vintages, word2vec};
 use inkstone_models::{Architecture, Objective, Word2vecParams};
 
 pub(super) fn words(args: &Word2vec, ctx: &Ctx) -> Result<Summary> {

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use chrono::NaiveDateTime;
 use serde_json::Value;
 
 use crate::command::project::Opened;
 use crate::pipeline::{self, FeatureStatus, StageId, derived_from};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
+use inkstone_features::extract::SetMeta;
 use inkstone_features::inspect;
 use inkstone_store::{Header, Reader, Set, Stats};
 use inkstone_tables::project::Project;
@@ -132,17 +132,17 @@ fn empty(name: &str, model: &str, state: FeatureState) -> FeatureSet {
 }
 
 fn with_header(set: FeatureSet, header: &Header) -> FeatureSet {
-    // Walk-forward models note each fold, vintages of word vectors each window.
-    let list = |name: &str| header.meta.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let fitted = [list("folds"), list("windows")].concat();
-    let until = |fold: &Value| fold.get("fitted_until")?.as_str()?.parse::<NaiveDateTime>().ok();
+    // Models that learn from returns note each fold, models of past documents each step.
+    let SetMeta { folds, windows, .. } = SetMeta::read(header).unwrap_or_default();
+    let folds = folds.into_iter().flatten().map(|fold| fold.fitted_until);
+    let fits: Vec<_> = folds.chain(windows.into_iter().flatten().map(|step| step.fitted_until)).collect();
     FeatureSet {
         id: Some(header.id()),
         kind: Some(header.spec.kind),
         rows: Some(header.rows),
         bytes: Some(header.bytes()),
-        fitted_until: fitted.iter().filter_map(until).chain(header.spec.fitted_until).max(),
-        folds: fitted.len(),
+        fitted_until: fits.iter().flatten().copied().chain(header.spec.fitted_until).max(),
+        folds: fits.len(),
         batches: header.batches.clone(),
         ..set
     }

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use crate::config::Config;
 use inkstone_base::data::Key;
 use inkstone_features::experiment::Params;
-use inkstone_features::extract::{WholeDocument, read_whole};
+use inkstone_features::extract::{SetMeta, WholeDocument, read_whole};
 use inkstone_store::{Reader, Values};
 use inkstone_tables::project::Project;
 
@@ -63,8 +63,7 @@ pub fn score_of(store: &Reader, set: Key, part: usize, row: usize) -> Result<Opt
     let batch = set.header().batches.get(part).context("the set has fewer parts than the corpus")?.key;
     let Some(rows) = set.batch(&batch)? else { return Ok(None) };
     let Values::Dense { dim, data } = rows.values else { return Ok(None) };
-    let names = set.header().meta["columns"].as_array().cloned().unwrap_or_default();
-    let column = names.iter().position(|name| name == "tone").unwrap_or(0);
+    let column = SetMeta::read(set.header())?.columns.iter().position(|name| name == "tone").unwrap_or(0);
     let value = data.get(row * dim + column).copied().map(f64::from);
     Ok(value.filter(|value| value.is_finite()))
 }

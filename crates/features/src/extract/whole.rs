@@ -1,4 +1,4 @@
-//! Documents as they are, with their sentences: what experiments look at beside features.
+//! Documents with their sentences, as experiments read them beside features.
 
 use std::ops::Range;
 
@@ -20,15 +20,12 @@ use inkstone_text::{Cut, Mode, Segmenter};
 
 /// A document, its text and its sentences.
 pub struct WholeDocument {
-    /// The clean document.
     pub clean: CleanDocument,
-    /// The securities that it speaks of.
     pub codes: Vec<Code>,
     /// Title, a line break, body.
     pub text: String,
-    /// The sentences of the text.
     pub sentences: Vec<Sentence>,
-    /// The number that chance hangs on.
+    /// Random number of the document, from which strategies of chance draw.
     pub draw: u64,
 }
 
@@ -38,16 +35,16 @@ pub fn read_whole(clean: &Parts, links: &Parts, sentences: &Parts, i: usize, see
     let links = links_of_part(&links.path(i))?;
     let sentences = sentences_of_part(&sentences.path(i))?;
     ensure!(sentences.len() == docs.len(), "the sentences of part {i} are not those of its documents: run again");
-    let whole = |((row, clean), sentences): ((u32, CleanDocument), Vec<Sentence>)| {
+    let document = |((row, clean), sentences): ((u32, CleanDocument), Vec<Sentence>)| {
         let text = format!("{}\n{}", clean.document.title, clean.document.body);
         let draw = draw_of(seed, &clean.document.doc_id);
         WholeDocument { codes: codes_of(&links, row), text, sentences, draw, clean }
     };
-    Ok((0..).zip(docs).zip(sentences).map(whole).collect())
+    Ok((0..).zip(docs).zip(sentences).map(document).collect())
 }
 
 impl WholeDocument {
-    /// What a strategy keeps of it, in tokens of `words`, or of characters where the strategy counts these: the layout, its views, and
+    /// Applies a strategy, in tokens of `words`, or in characters where the strategy counts these. Returns the layout, its views, and
     /// the bytes of each token.
     pub fn views(&self, strategy: &Strategy, words: &Segmenter) -> (Layout, Vec<View>, Vec<Range<usize>>) {
         let tokens: Vec<_> =
@@ -58,7 +55,7 @@ impl WholeDocument {
     }
 }
 
-/// What strategies keep of the documents of some kinds, in words (or characters, where they count these): cost, and tokens by section.
+/// Applies strategies to the documents of some kinds, in words (or characters, where they count these). Returns cost and tokens by section.
 /// Progress is counted in documents.
 pub fn audit(
     strategies: &[Strategy],

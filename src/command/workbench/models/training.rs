@@ -13,7 +13,7 @@ use crate::command::train;
 use inkstone_base::data::Report;
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_features::plain::LineFormat;
+use inkstone_features::standalone::LineFormat;
 use inkstone_tables::corpus::Parts;
 use inkstone_tui::{ArgumentFault, Runner};
 
