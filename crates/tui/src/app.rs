@@ -97,6 +97,23 @@ pub struct App {
     pub(super) events: Sender<Event>,
 }
 
+/// The state of a page, borrowed from the app.
+macro_rules! state_of {
+    (& $($app:ident)+, $page:expr) => {
+        match $page {
+            Page::Corpus => &$($app)+.corpus,
+            Page::Text => &$($app)+.text,
+            Page::Models => &$($app)+.models,
+            Page::Onnx => &$($app)+.onnx,
+            Page::Features => &$($app)+.features,
+            Page::Experiments => &$($app)+.experiments,
+            Page::Factor => &$($app)+.factor,
+            Page::Ledger => &$($app)+.ledger,
+            Page::Jobs => &$($app)+.jobs,
+        }
+    };
+}
+
 impl App {
     /// The workbench on a screen of this size; answers of its threads go to `events`. It neither remembers nor keeps anything.
     pub fn new(workspace: Workspace, size: (u16, u16), events: Sender<Event>) -> Result<App> {
@@ -177,19 +194,8 @@ impl App {
         self.clipboard.take()
     }
 
-    /// The state of a page.
     pub fn state(&self, page: Page) -> &dyn PageState {
-        match page {
-            Page::Corpus => &self.corpus,
-            Page::Text => &self.text,
-            Page::Models => &self.models,
-            Page::Onnx => &self.onnx,
-            Page::Features => &self.features,
-            Page::Experiments => &self.experiments,
-            Page::Factor => &self.factor,
-            Page::Ledger => &self.ledger,
-            Page::Jobs => &self.jobs,
-        }
+        state_of!(&self, page)
     }
 
     /// Lets a page work at its desk, and carries out what it orders.
@@ -197,17 +203,7 @@ impl App {
         let orders = RefCell::new(Vec::new());
         let standing = self.standing();
         let desk = Desk::new(&self.workspace, self.language, &self.reading, &self.events, standing, &orders);
-        let state: &mut dyn PageState = match page {
-            Page::Corpus => &mut self.corpus,
-            Page::Text => &mut self.text,
-            Page::Models => &mut self.models,
-            Page::Onnx => &mut self.onnx,
-            Page::Features => &mut self.features,
-            Page::Experiments => &mut self.experiments,
-            Page::Factor => &mut self.factor,
-            Page::Ledger => &mut self.ledger,
-            Page::Jobs => &mut self.jobs,
-        };
+        let state: &mut dyn PageState = state_of!(&mut self, page);
         let made = work(state, &desk);
         for order in orders.into_inner() {
             self.obey(order, page);
@@ -254,17 +250,8 @@ impl App {
         if let Some(Dialog::Palette(palette)) = &mut self.dialog {
             return Some(&mut palette.field);
         }
-        match self.page {
-            Page::Corpus => self.corpus.field(),
-            Page::Text => self.text.field(),
-            Page::Models => self.models.field(),
-            Page::Onnx => self.onnx.field(),
-            Page::Features => self.features.field(),
-            Page::Experiments => self.experiments.field(),
-            Page::Factor => self.factor.field(),
-            Page::Ledger => self.ledger.field(),
-            Page::Jobs => self.jobs.field(),
-        }
+        let state: &mut dyn PageState = state_of!(&mut self, self.page);
+        state.field()
     }
 
     /// Whether keys are text.

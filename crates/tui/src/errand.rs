@@ -87,6 +87,14 @@ impl<T: Send + 'static> Errand<T> {
     }
 }
 
+impl<T: Default + Send + 'static> Errand<T> {
+    /// The answer, if it has just come. The errand stays and keeps its error.
+    pub(crate) fn take_new(errand: &mut Option<Errand<T>>) -> Option<T> {
+        let errand = errand.as_mut()?;
+        if errand.look() { errand.get_mut().map(std::mem::take) } else { None }
+    }
+}
+
 impl<T> Errand<T> {
     /// What there is already, as if it had been asked for.
     pub(crate) fn done(found: T) -> Errand<T> {

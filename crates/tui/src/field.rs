@@ -1,6 +1,10 @@
 //! A line of text that the user types: a search, a word, a path.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
 use inkstone_base::width;
@@ -85,6 +89,22 @@ impl Field {
         let mut words = self.text[..self.cursor].split_word_bound_indices();
         words.rfind(|(_, word)| !word.trim().is_empty()).map_or(0, |last| last.0)
     }
+}
+
+/// Draws a field behind its prompt, and the cursor in it.
+pub(crate) fn draw(prompt: Span<'_>, field: &Field, style: Style, frame: &mut Frame<'_>, area: Rect) {
+    let before = width::width(&prompt.content);
+    let (seen, at) = field.window(usize::from(area.width).saturating_sub(before + 1));
+    frame.render_widget(
+        Line::from(vec![prompt, Span::styled(seen, style)]),
+        Rect { height: area.height.min(1), ..area },
+    );
+    put_cursor(usize::from(area.x) + before + at, area.right().saturating_sub(1), area.y, frame);
+}
+
+/// Puts the terminal's cursor where text is typed, at the column `last` at most. Input methods open their window there.
+pub(crate) fn put_cursor(column: usize, last: u16, row: u16, frame: &mut Frame<'_>) {
+    frame.set_cursor_position(Position::new(u16::try_from(column).unwrap_or(u16::MAX).min(last), row));
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
+use super::Language;
 use super::commands::Action;
 use super::desk::Desk;
 use super::field::Field;
@@ -58,6 +59,40 @@ impl Page {
     }
 }
 
+/// Declares an enum whose values one key goes through in turn, and whose value a session keeps by its name.
+macro_rules! turns {
+    ($(#[$about:meta])* $vis:vis enum $name:ident { $($(#[$of_value:meta])* $value:ident = $id:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        $vis enum $name {
+            $($(#[$of_value])* $value,)+
+        }
+
+        impl $name {
+            $vis const ALL: [$name; [$($id),+].len()] = [$($name::$value),+];
+
+            /// The name in a session.
+            $vis fn id(self) -> &'static str {
+                match self {
+                    $($name::$value => $id,)+
+                }
+            }
+
+            /// The value that follows; the first one follows the last.
+            $vis fn next(self) -> $name {
+                $name::ALL[(self as usize + 1) % $name::ALL.len()]
+            }
+
+            /// The value of this name in the memory of a session.
+            $vis fn named(memory: &serde_json::Value) -> Option<$name> {
+                $name::ALL.into_iter().find(|value| memory == value.id())
+            }
+        }
+    };
+}
+
+pub(crate) use turns;
+
 /// A table as it is copied: what the page lists, in its order and with its filters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
@@ -65,6 +100,12 @@ pub struct Table {
     pub header: Vec<String>,
     /// Cells, numbers unrounded and without separators.
     pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(language: Language, header: &[Word], rows: Vec<Vec<String>>) -> Table {
+        Table { header: header.iter().map(|word| word.to(language).to_owned()).collect(), rows }
+    }
 }
 
 /// A number as it is copied: all its digits, and nothing where there is none.
@@ -96,9 +137,6 @@ pub trait PageState {
     /// Puts the state in order after each event, also of other pages: takes in what errands have brought, puts positions inside their
     /// lists, and asks for what comes into view.
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>);
-
-    /// Time has passed while a job is under way.
-    fn tick(&mut self) {}
 
     /// Whether something asked for has not come yet.
     fn waiting(&self) -> bool;

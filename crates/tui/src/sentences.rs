@@ -13,12 +13,16 @@ use super::width::{self, Glyph};
 /// Characters of a text that are wrapped at the most: what comes from files may be a file.
 const MOST: usize = 4000;
 
-/// The lines of a text, each of at most so many cells. Control characters are shown as what they are.
-pub(crate) fn wrap(text: &str, cells: usize) -> Vec<String> {
-    let shown = text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end]);
-    let glyphs: Vec<Glyph<'_>> = width::glyphs(shown).collect();
+/// The lines of a text of any length, each of at most `cells` cells. Control characters are shown as symbols.
+pub(crate) fn lines(text: &str, cells: usize) -> Vec<String> {
+    let glyphs: Vec<Glyph<'_>> = width::glyphs(text).collect();
     let line = |range: Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
     width::wrap(&glyphs, cells.max(2)).into_iter().map(line).collect()
+}
+
+/// The lines of the first [`MOST`] characters of a text.
+pub(crate) fn wrap(text: &str, cells: usize) -> Vec<String> {
+    lines(text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end]), cells)
 }
 
 /// Draws texts one below the other.

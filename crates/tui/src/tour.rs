@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 
 use super::app::App;
 use super::page::Page;
-use super::{look, view, width};
+use super::{look, sentences, view};
 use inkstone_base::language::Word;
 
 /// A step: its page and what there is to say.
@@ -87,11 +87,8 @@ pub(crate) fn draw(app: &App, step: usize, frame: &mut Frame<'_>, page: Rect) {
     let Some(shown) = STEPS.get(step) else { return };
     let wide = page.width.min(100);
     let cells = usize::from(wide.saturating_sub(4));
-    let glyphs: Vec<_> = width::glyphs(app.say(shown.text)).collect();
-    let line = |range: std::ops::Range<usize>| {
-        Line::raw(format!(" {}", glyphs[range].iter().map(|glyph| &*glyph.text).collect::<String>()))
-    };
-    let lines: Vec<Line<'_>> = width::wrap(&glyphs, cells).into_iter().map(line).collect();
+    let lines = sentences::lines(app.say(shown.text), cells);
+    let lines: Vec<Line<'_>> = lines.into_iter().map(|line| Line::raw(format!(" {line}"))).collect();
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2).min(page.height);
     let area =
         Rect { x: page.x + (page.width - wide) / 2, y: page.bottom().saturating_sub(height), width: wide, height };

@@ -11,7 +11,9 @@ use super::commands::{Action, COMMANDS, Command, Key, Palette, leads_there};
 use super::narrow::narrow;
 use super::page::Page;
 use super::words;
-use super::{Language, corpus, experiments, factor, features, jobs, ledger, look, models, onnx, text, tour, width};
+use super::{
+    Language, corpus, experiments, factor, features, field, jobs, ledger, look, models, onnx, text, tour, width,
+};
 
 /// Columns and rows below which nothing can be read.
 const LEAST: (u16, u16) = (60, 16);
@@ -265,9 +267,7 @@ fn draw_palette(app: &App, palette: &Palette, frame: &mut Frame<'_>, screen: Rec
     clear(frame, area);
     frame.render_widget(block, area);
     let [line, list] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(inner);
-    let (typed, cursor) = palette.field.window(usize::from(line.width).saturating_sub(3));
-    frame.render_widget(Line::from(vec![Span::styled("› ", look::KEY), Span::raw(typed)]), line);
-    frame.set_cursor_position(Position::new(line.x + 2 + u16::try_from(cursor).unwrap_or(0), line.y));
+    field::draw(Span::styled("› ", look::KEY), &palette.field, look::PLAIN, frame, line);
     if palette.found.is_empty() {
         return frame.render_widget(Line::styled(app.say(words::PALETTE_EMPTY), look::DIM), list);
     }

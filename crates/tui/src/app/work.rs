@@ -134,9 +134,7 @@ impl App {
             self.arrange();
             self.remember();
         } else if busy {
-            for page in Page::ALL {
-                self.with(page, |page, _| page.tick());
-            }
+            self.models.look_at_course();
         }
         let told = self.remember_now_and_then();
         busy || told

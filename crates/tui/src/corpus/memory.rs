@@ -12,7 +12,7 @@ pub(super) fn of(corpus: &Corpus) -> Value {
     json!({
         "filter": corpus.filter.text(),
         "search": corpus.query.text(),
-        "sort": corpus.order.by.name(),
+        "sort": corpus.order.by.id(),
         "descending": corpus.order.descending,
         "folded": corpus.folded,
         "cut": cut,
@@ -29,8 +29,7 @@ pub(super) fn recall(corpus: &mut Corpus, memory: &Value) {
         (corpus.filtering, corpus.filtering_by) = (filter, text("filter").to_owned());
     }
     corpus.query = Field::of(text("search"));
-    let by = By::ALL.into_iter().find(|by| by.name() == text("sort")).unwrap_or_default();
-    corpus.order = Order { by, descending: is("descending") };
+    corpus.order = Order { by: By::named(&memory["sort"]).unwrap_or_default(), descending: is("descending") };
     corpus.folded = is("folded");
     corpus.cut = match text("cut") {
         "characters" => Some(Cut::Characters),

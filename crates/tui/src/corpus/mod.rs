@@ -48,7 +48,8 @@ use super::commands::Action;
 use super::desk::{self, Desk};
 use super::errand::Errand;
 use super::field::Field;
-use super::list::Cursor;
+use super::list::{Cursor, moved};
+use super::look;
 use super::page::{PageState, Table};
 
 /// State of the page.
@@ -287,10 +288,8 @@ impl PageState for Corpus {
             }
             _ if self.focus == Focus::Table => self.cursor.step(action, self.len(), rows),
             _ => {
-                // The reader moves by lines: its cursor is the first one in sight.
-                let mut top = Cursor { at: self.reader.scroll, top: 0 };
-                top.step(action, self.reader.lines(), lines.saturating_sub(1).max(1));
-                self.reader.scroll = top.at;
+                let page = lines.saturating_sub(1).max(1);
+                self.reader.scroll = moved(self.reader.scroll, action, self.reader.lines(), page);
             }
         }
     }
@@ -376,10 +375,9 @@ impl PageState for Corpus {
             if let Some(by) = view::column_at(table, at) {
                 let descending = by == self.order.by && !self.order.descending;
                 self.sort_by(Order { by, descending });
-            } else if let Some(row) = view::row_at(table, at)
-                && let Some(line) = self.cursor.line_at(row, self.len())
-            {
-                self.cursor.at = line;
+            } else {
+                let count = self.len();
+                self.cursor.click(at, look::inside(table), count);
             }
         }
     }

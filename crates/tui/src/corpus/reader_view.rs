@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::document::Text;
 use super::layout::{BAD, BOILERPLATE, GOOD, HIT, NAME, Sort};
@@ -26,9 +26,7 @@ pub(super) fn draw(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect
     let reader = &corpus.reader;
     let Some(shown) = reader.shown() else {
         let fault = reader.fault().or_else(|| corpus.fault_here()).unwrap_or_default();
-        let line = Line::styled(fault, look::BAD);
-        let fault = Paragraph::new(line).wrap(Wrap { trim: false }).block(look::pane("", focused));
-        return frame.render_widget(fault, area);
+        return look::message(Line::styled(fault, look::BAD), look::pane("", focused), frame, area);
     };
     let text = &*shown.text;
     let cells = area.width.saturating_sub(2) as usize;

@@ -12,7 +12,7 @@ use super::order::By;
 use super::{Corpus, Focus, Typing, reader_view, words as own};
 use crate::app::App;
 use crate::desk::{Desk, Order};
-use crate::field::Field;
+use crate::field::{self, Field};
 use crate::page::Table;
 use crate::words;
 use crate::{figures, look, width};
@@ -32,12 +32,6 @@ pub(super) fn panes(page: Rect) -> [Rect; 2] {
 /// Documents that the table has room for.
 pub(super) fn rows(table: Rect) -> usize {
     table.height.saturating_sub(3) as usize
-}
-
-/// The row of the table below its line of titles where a place on the screen is.
-pub(super) fn row_at(table: Rect, at: Position) -> Option<usize> {
-    let row = usize::from(at.y.checked_sub(table.y + 2)?);
-    (row < rows(table)).then_some(row)
 }
 
 /// The column in whose title a place on the screen is.
@@ -65,8 +59,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         Some(Ok(_)) => None,
     };
     if let Some(line) = empty {
-        let block = look::pane(format!(" {} ", app.say(words::CORPUS)), true);
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
+        return look::message(line, look::pane(format!(" {} ", app.say(words::CORPUS)), true), frame, page);
     }
     let [table, reader] = panes(page);
     draw_table(app, corpus, frame, table);
@@ -78,8 +71,7 @@ fn draw_table(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     let asked = asked(app, corpus, cells);
     let top = width::cut(&title(app, corpus), cells);
     let block = look::pane(top, corpus.focus == Focus::Table).title_bottom(Line::from(asked.spans));
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let titles = COLUMNS.map(|by| {
         let arrow = if corpus.order.by == by { arrow(corpus) } else { "" };
         format!("{}{arrow}", app.say(if by == By::Repeats { words::REPEAT } else { own::order(by) }))
@@ -95,9 +87,8 @@ fn draw_table(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     }
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), inner);
     if let Some(before) = asked.cursor {
-        // The cursor stands where the text goes, or an input method opens its window in the wrong corner.
-        let x = (area.x as usize + 1 + before).min(area.right().saturating_sub(2) as usize);
-        frame.set_cursor_position(Position::new(u16::try_from(x).unwrap_or(u16::MAX), area.bottom().saturating_sub(1)));
+        let last = area.right().saturating_sub(2);
+        field::put_cursor(area.x as usize + 1 + before, last, area.bottom().saturating_sub(1), frame);
     }
 }
 

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::words as own;
 use super::{Experiments, list};
@@ -173,8 +173,7 @@ pub(super) fn place_at(
 pub(super) fn draw(app: &App, experiments: &Experiments, focused: bool, frame: &mut Frame<'_>, area: Rect) {
     let Some(table) = &experiments.table else {
         let block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
-        let line = Line::raw(app.say(own::NO_GRID));
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), area);
+        return look::message(app.say(own::NO_GRID), block, frame, area);
     };
     let mut block = look::pane(list::tabs(app, experiments, Some(super::View::Grid)), focused);
     let tally = format!(" {} ", tally(app, table));
@@ -182,8 +181,7 @@ pub(super) fn draw(app: &App, experiments: &Experiments, focused: bool, frame: &
     let about = width::cut(&about(app, experiments, table), room);
     block = block.title_bottom(Line::styled(tally, look::DIM));
     block = block.title_bottom(Line::raw(format!(" {about} ")).right_aligned());
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let total = inner.width as usize;
     let (first, shown) = seen(table, experiments.column, total);
     let named = names(table, total);

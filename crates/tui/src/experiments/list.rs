@@ -48,17 +48,12 @@ fn panes(page: Rect, view: View) -> Panes {
     Panes { finding, list: when(View::List), grid: when(View::Grid), frontier: when(View::Frontier) }
 }
 
-/// Inside of a frame.
-fn inside(area: Rect) -> Rect {
-    look::pane("", true).inner(area)
-}
-
 /// Lines that the list or the grid has room for.
 pub(super) fn rows(page: Rect, view: View) -> usize {
     let panes = panes(page, view);
     match view {
-        View::Grid => panes.grid.map_or(0, |area| grid::rows(inside(area))),
-        _ => panes.list.map_or(0, |area| inside(area).height.saturating_sub(1) as usize),
+        View::Grid => panes.grid.map_or(0, |area| grid::rows(look::inside(area))),
+        _ => panes.list.map_or(0, |area| look::inside(area).height.saturating_sub(1) as usize),
     }
 }
 
@@ -73,11 +68,11 @@ pub(super) enum Place {
 /// What is at a place of the page.
 pub(super) fn place(experiments: &Experiments, at: Position, page: Rect) -> Option<Place> {
     let panes = panes(page, experiments.view);
-    if let Some(inner) = panes.list.map(inside).filter(|inner| inner.contains(at)) {
+    if let Some(inner) = panes.list.map(look::inside).filter(|inner| inner.contains(at)) {
         let row = at.y.checked_sub(inner.y + 1)?;
         return experiments.cursor.line_at(row.into(), experiments.order.len()).map(Place::Line);
     }
-    let (inner, table) = panes.grid.map(inside).zip(experiments.table.as_ref())?;
+    let (inner, table) = panes.grid.map(look::inside).zip(experiments.table.as_ref())?;
     let (row, column) = grid::place_at(table, experiments.row, experiments.column, at, inner)?;
     Some(Place::Cell(row, column))
 }
@@ -99,8 +94,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         None => vec![Line::raw(app.say(words::NO_EXPERIMENT))],
     };
     let lines = state(app).unwrap_or(message);
-    let block = look::pane(format!(" {} ", app.say(words::EXPERIMENTS)), true);
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
+    look::message(lines, look::pane(format!(" {} ", app.say(words::EXPERIMENTS)), true), frame, area);
 }
 
 /// The names of the views; where one is seen at a time, the one that is shown stands out.
@@ -173,7 +167,7 @@ fn draw_experiment(app: &App, experiments: &Experiments, frame: &mut Frame<'_>, 
 
 fn draw_nothing(app: &App, experiments: &Experiments, view: View, why: words::Word, frame: &mut Frame<'_>, area: Rect) {
     let block = look::pane(tabs(app, experiments, Some(view)), experiments.view == view);
-    frame.render_widget(Paragraph::new(app.say(why)).wrap(Wrap { trim: false }).block(block), area);
+    look::message(app.say(why), block, frame, area);
 }
 
 /// A text in the lines of an area; where it is longer, the last one says so.
@@ -263,8 +257,7 @@ fn draw_list(
     if let Some(cell) = experiments.cell() {
         block = block.title_bottom(Line::styled(format!(" {} ", cost(app, cell)), look::DIM));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let columns = Columns::of(inner.width as usize);
     let heads = [words::FIGURE_DIFFERENCE, words::INTERVAL, words::TOKENS, words::P_ADJUSTED].map(|word| app.say(word));
     let measure = report::measure(findings, app.language);
@@ -329,8 +322,7 @@ fn draw_frontier(app: &App, experiments: &Experiments, findings: &Findings, fram
             Span::raw(format!("{name} {figure} · {} ", report::tokens(cell))),
         ]));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let (width, height) = (inner.width as usize, inner.height as usize);
     // The legend has what the chart can spare.
     let legend = report::frontier_legend(findings, width, app.language);

@@ -6,6 +6,7 @@ use super::{page, text};
 use crate::Truncated;
 use crate::commands::Action;
 use crate::errand::Errand;
+use crate::list::moved;
 
 /// The document that is looked at.
 pub(super) struct Open {
@@ -50,15 +51,9 @@ impl Open {
         let rows = page::rows(page).max(1);
         let strategies = self.truncated().map_or(0, |truncated| truncated.strategies.len());
         match action {
-            Action::Down => self.scroll += 1,
-            Action::Up => self.scroll = self.scroll.saturating_sub(1),
-            Action::PageDown => self.scroll += rows,
-            Action::PageUp => self.scroll = self.scroll.saturating_sub(rows),
-            Action::First => self.scroll = 0,
-            Action::Last => self.scroll = self.lines.len(),
             Action::NextStrategy => self.strategy = self.strategy.map(|at| (at + 1).min(strategies.saturating_sub(1))),
             Action::PreviousStrategy => self.strategy = self.strategy.map(|at| at.saturating_sub(1)),
-            _ => {}
+            _ => self.scroll = moved(self.scroll, action, self.lines.len() + 1, rows),
         }
     }
 

@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::open::Open;
 use super::text::{self, Share, TextLine};
@@ -49,8 +49,7 @@ pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Fram
                 None if open.document.waiting() => Line::styled(app.say(words::READING), look::DIM),
                 None => Line::raw(app.say(words::NO_SUCH_DOCUMENT)),
             };
-            let block = look::pane(format!(" {} ", app.say(words::DOCUMENT)), true);
-            return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), page);
+            return look::message(line, look::pane(format!(" {} ", app.say(words::DOCUMENT)), true), frame, page);
         }
     };
     let [head, below] = Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(page);
@@ -64,9 +63,7 @@ pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Fram
     frame.render_widget(title, head);
     let strategies = &truncated.strategies;
     if strategies.is_empty() {
-        let line = Line::raw(app.say(words::NO_STRATEGY));
-        let block = look::pane("", true);
-        return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), below);
+        return look::message(app.say(words::NO_STRATEGY), look::pane("", true), frame, below);
     }
     let columns = columns(page.width, strategies.len());
     // The selected strategy is in the first column, until there are none left to stand beside it.
@@ -96,8 +93,7 @@ fn draw_column(app: &App, findings: &Findings, open: &Open, column: &Column<'_>,
         .title_top(Line::styled(place.as_str(), look::DIM).right_aligned())
         .title_bottom(Line::raw(format!(" {} ", tokens(app, kept))))
         .title_bottom(Line::styled(score(app, kept), look::KEY).right_aligned());
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let fault = open.truncated().and_then(|truncated| truncated.without_scores.as_ref());
     let [sections, body] = Layout::vertical([Constraint::Length(SECTIONS), Constraint::Min(0)]).areas(inner);
     let wide = sections.width as usize;
@@ -145,14 +141,13 @@ fn score(app: &App, kept: &Kept) -> String {
 
 /// What strategies keep of the document, to be copied.
 pub(super) fn copied(findings: &Findings, truncated: &Truncated, language: Language) -> Table {
-    let said = [words::STRATEGY, super::words::KEEPS, words::TOKENS_OF, words::WINDOWS, words::SCORE];
+    let header = [words::STRATEGY, super::words::KEEPS, words::TOKENS_OF, words::WINDOWS, words::SCORE];
     let row = |kept: &Kept| {
         let name = findings.cells.get(kept.cell).map(|cell| report::label(findings, cell)).unwrap_or_default();
         let score = exact(kept.score.unwrap_or(f64::NAN));
         vec![name, kept.kept.to_string(), kept.all.to_string(), kept.windows.to_string(), score]
     };
-    let header = said.map(|word| word.to(language).to_owned()).to_vec();
-    Table { header, rows: truncated.strategies.iter().map(row).collect() }
+    Table::new(language, &header, truncated.strategies.iter().map(row).collect())
 }
 
 /// How much of each section is kept, in lines of at most this many cells: `title 100% risk 0%`.

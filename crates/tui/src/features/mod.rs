@@ -29,7 +29,7 @@ use super::errand::Errand;
 use super::event::Event;
 use super::field::Field;
 use super::list::{self, Cursor};
-use super::page::{PageState, Table};
+use super::page::{PageState, Table, turns};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
 use inkstone_features::inspect::{Health, Measure};
@@ -49,24 +49,13 @@ enum Focus {
     Below,
 }
 
-/// What the lower pane shows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum View {
-    #[default]
-    Health,
-    Near,
-    Files,
-}
-
-impl View {
-    const ALL: [View; 3] = [View::Health, View::Near, View::Files];
-
-    fn name(self) -> &'static str {
-        match self {
-            View::Health => "health",
-            View::Near => "neighbours",
-            View::Files => "files",
-        }
+turns! {
+    /// What the lower pane shows.
+    enum View {
+        #[default]
+        Health = "health",
+        Near = "neighbours",
+        Files = "files",
     }
 }
 
@@ -129,8 +118,6 @@ pub struct Features {
     columns: Cursor,
     near: NearPane,
     batches: Cursor,
-    /// Whether a reading gave way to a job.
-    interrupted: bool,
 }
 
 impl Features {
@@ -164,15 +151,12 @@ impl Features {
         Some((set.id?, set.rows.unwrap_or(0)))
     }
 
-    /// Reads what the view shows, unless it is there already, on its way, or has failed. While a job runs it has the store, and the
-    /// reading waits until it has ended.
+    /// Reads what the view shows, unless it was read, is being read, or has failed. The store can be read while a job writes it.
     fn read(&mut self, desk: &Desk<'_>) {
-        self.interrupted = false;
         let Some(bench) = desk.workspace.features.clone() else { return };
         let Some((set, rows)) = self.readable().filter(|(set, _)| !self.is_read(*set)) else { return };
         match self.view {
             View::Files => {}
-            _ if desk.busy => self.interrupted = true,
             View::Health => {
                 self.columns = Cursor::default();
                 let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| (bench.health)(set, progress, ctx);
@@ -204,22 +188,22 @@ impl Features {
         }
     }
 
-    fn step_below(&mut self, action: Action, area: Rect) {
-        let rows = list::rows(view::list_below(self, area)).max(1);
+    /// The cursor of the list in the lower pane, and the number of its lines.
+    fn list_below(&mut self) -> (&mut Cursor, usize) {
         match self.view {
             View::Health => {
                 let count = self.health().map_or(0, |health| health.told.len());
-                self.columns.step(action, count, rows);
+                (&mut self.columns, count)
             }
-            View::Near => self.near.step(action, rows),
+            View::Near => self.near.list(),
             View::Files => {
                 let count = self.selected().map_or(0, |set| set.batches.len());
-                self.batches.step(action, count, rows);
+                (&mut self.batches, count)
             }
         }
     }
 
-    /// What is known of the selected set.
+    /// The summary of the selected set, once it was read.
     fn health(&self) -> Option<&Health> {
         let set = self.selected()?.id?;
         self.health.as_ref().filter(|health| health.set == set)?.errand.get()
@@ -230,8 +214,8 @@ impl PageState for Features {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(bench) = &desk.workspace.features else { return };
         self.wanted = self.wanted.take().or_else(|| self.selected().map(|set| set.name.clone()));
-        let of = bench.listing.clone();
-        self.asked = Some(desk.errand("feature sets", move |ctx| of(ctx)));
+        let list = bench.listing.clone();
+        self.asked = Some(desk.errand("feature sets", move |ctx| list(ctx)));
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
@@ -241,10 +225,7 @@ impl PageState for Features {
                 self.reload(desk);
                 self.forget_faults();
             }
-            Action::FeatureView => {
-                let at = View::ALL.iter().position(|view| *view == self.view).unwrap_or(0);
-                self.view = View::ALL[(at + 1) % View::ALL.len()];
-            }
+            Action::FeatureView => self.view = self.view.next(),
             Action::FeatureOpen if self.focus == Focus::Sets => {
                 self.focus = Focus::Below;
                 self.forget_faults();
@@ -281,14 +262,16 @@ impl PageState for Features {
                 self.sets.step(action, self.count(), rows);
                 self.batches = Cursor::default();
             }
-            _ => self.step_below(action, area),
+            _ => {
+                let rows = list::rows(view::list_below(self, area)).max(1);
+                let (cursor, count) = self.list_below();
+                cursor.step(action, count, rows);
+            }
         }
     }
 
     fn arrange(&mut self, area: Rect, desk: &Desk<'_>) {
-        let asked = self.asked.as_mut();
-        let came = asked.and_then(|asked| if asked.look() { asked.get_mut() } else { None }).map(std::mem::take);
-        if let Some(listing) = came {
+        if let Some(listing) = Errand::take_new(&mut self.asked) {
             let place = self.wanted.take().and_then(|name| listing.sets.iter().position(|set| set.name == name));
             self.sets.at = place.unwrap_or(self.sets.at);
             self.listing = Some(listing);
@@ -300,22 +283,10 @@ impl PageState for Features {
         if self.near.look() {
             self.read(desk);
         }
-        if desk.busy {
-            // The job wants the store: whoever only looks gives way, and the store is closed as soon as the errand notices.
-            self.interrupted |= self.near.give_way();
-            if self.health.as_ref().is_some_and(|health| health.errand.waiting()) {
-                self.health = None;
-                self.interrupted = true;
-            }
-        } else if self.interrupted {
-            self.read(desk);
-        } else {
-            self.read_if_small(desk);
-        }
+        self.read_if_small(desk);
         let rows = list::rows(view::list_below(self, area));
-        self.columns.arrange(self.health().map_or(0, |health| health.told.len()), rows);
-        self.batches.arrange(self.selected().map_or(0, |set| set.batches.len()), rows);
-        self.near.arrange(rows);
+        let (cursor, count) = self.list_below();
+        cursor.arrange(count, rows);
     }
 
     fn waiting(&self) -> bool {
@@ -347,26 +318,15 @@ impl PageState for Features {
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         self.visited = true;
         let (above, below) = (view::list_above(self, area), view::list_below(self, area));
-        let line = |list: Rect| (at.y > list.y && at.y < list.bottom()).then(|| usize::from(at.y - list.y) - 1);
         if at.y <= above.bottom() {
             self.focus = Focus::Sets;
-            let place = line(above).and_then(|row| self.sets.line_at(row, self.count()));
-            self.sets.at = place.unwrap_or(self.sets.at);
+            let count = self.count();
+            self.sets.click(at, above, count);
             return;
         }
         self.focus = Focus::Below;
-        let Some(row) = line(below) else { return };
-        match self.view {
-            View::Health => {
-                let count = self.health().map_or(0, |health| health.told.len());
-                self.columns.at = self.columns.line_at(row, count).unwrap_or(self.columns.at);
-            }
-            View::Near => self.near.click(row),
-            View::Files => {
-                let count = self.selected().map_or(0, |set| set.batches.len());
-                self.batches.at = self.batches.line_at(row, count).unwrap_or(self.batches.at);
-            }
-        }
+        let (cursor, count) = self.list_below();
+        cursor.click(at, below, count);
     }
 
     fn table(&self, desk: &Desk<'_>) -> Option<Table> {
@@ -381,7 +341,7 @@ impl PageState for Features {
     fn remember(&self) -> Value {
         json!({
             "set": self.selected().map(|set| set.name.clone()),
-            "view": self.view.name(),
+            "view": self.view.id(),
             "distance": self.near.measure == Measure::Euclid,
             "any_time": self.near.any_time,
             "document": self.near.place,
@@ -390,8 +350,7 @@ impl PageState for Features {
 
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["set"].as_str().map(str::to_owned);
-        let view = View::ALL.into_iter().find(|view| memory["view"] == view.name());
-        self.view = view.unwrap_or(self.view);
+        self.view = View::named(&memory["view"]).unwrap_or(self.view);
         if memory["distance"] == true {
             self.near.measure = Measure::Euclid;
         }

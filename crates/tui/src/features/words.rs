@@ -35,7 +35,6 @@ words! {
     ASK_HEALTH: "按 Enter 从头到尾读一遍这个集：缺失、零、分布、重复行、逐月覆盖。", "Press Enter to read the set from end to end: what is missing, zeros, distributions, repeats, months.";
     ASK_NEAR: "按 Enter 找出与一篇文档最近的文档；/ 按标题或编号找那一篇。", "Press Enter for the documents nearest to one; / finds that one by title or id.";
     NOT_MADE: "这个特征还没有算：到任务页按 r 运行。", "This feature was not computed yet: press r on the page of jobs.";
-    INTERRUPTED: "有任务在运行，读取让位给它；任务结束后自动再读。", "A job is under way and reading gives way to it; the set is read as soon as it has ended.";
     READING: "正在读取", "reading";
     WITH_VALUE: "有值", "with a value";
     OF_ROWS: "行", "rows";

@@ -4,8 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use serde::Deserialize;
 
-use super::{FormBench, mapping_view, words};
-use crate::commands::Action;
+use super::{FormBench, PAGE, mapping_view, motion, words};
 use crate::errand::{Errand, Messenger};
 use crate::field::Field;
 use crate::list::Cursor;
@@ -210,15 +209,13 @@ impl Mapping {
             }
             return Mapped::Stay;
         }
-        let (count, page) = (self.parts().len(), 10);
+        if let Some(action) = motion(key.code) {
+            let count = self.parts().len();
+            self.cursor.step(action, count, PAGE);
+            return Mapped::Stay;
+        }
         match key.code {
             KeyCode::Esc | KeyCode::Char('q') => return Mapped::Leave,
-            KeyCode::Down | KeyCode::Char('j') => self.cursor.step(Action::Down, count, page),
-            KeyCode::Up | KeyCode::Char('k') => self.cursor.step(Action::Up, count, page),
-            KeyCode::PageDown => self.cursor.step(Action::PageDown, count, page),
-            KeyCode::PageUp => self.cursor.step(Action::PageUp, count, page),
-            KeyCode::Home | KeyCode::Char('g') => self.cursor.step(Action::First, count, page),
-            KeyCode::End | KeyCode::Char('G') => self.cursor.step(Action::Last, count, page),
             KeyCode::Right | KeyCode::Char('l' | ' ') => self.turn(part, 1),
             KeyCode::Left | KeyCode::Char('h') => self.turn(part, -1),
             KeyCode::Enter => {

@@ -60,8 +60,7 @@ impl Mapping {
         let name = file.rsplit('/').next().unwrap_or_default();
         let title = format!(" {} · {name} ", say(words::SOURCE));
         let block = look::pane(width::cut(&title, area.width.saturating_sub(2).into()), true);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let [lines, about] = Layout::vertical([Constraint::Min(0), Constraint::Length(3)]).areas(inner);
         let parts = self.parts();
         let columns = [Column::text("", 1), Column::text(say(words::FIELD), 13), Column::text(say(words::VALUE), 0)];
@@ -134,8 +133,7 @@ impl Mapping {
         let say = |word: inkstone_base::language::Word| word.to(language);
         let trying = if self.waiting() { format!(" {} ", say(words::TRYING)) } else { String::new() };
         let block = look::pane(format!(" {} ", say(words::FIRST_ROWS)), false).title_bottom(trying);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let lines = match (&self.fault, &self.seen) {
             (Some(fault), _) => in_lines(fault, inner.width.into(), look::BAD),
             (None, None) => vec![Line::styled(say(crate::words::READING), look::DIM)],
@@ -167,8 +165,7 @@ impl Mapping {
         let place = if count == 0 { 0 } else { first + 1 };
         let title = format!(" {} · {} {place} / {count} ", say(words::PREVIEW), say(words::COLUMN));
         let block = look::pane(width::cut(&title, area.width.saturating_sub(2).into()), false);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let (mut columns, mut used) = (Vec::new(), 0);
         let rows = usize::from(inner.height.saturating_sub(1));
         for (at, name) in seen.columns.iter().enumerate().skip(first) {

@@ -18,11 +18,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
+use crossterm::event::KeyCode;
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::field::Field;
+use super::commands::Action;
+use super::field::{self, Field};
+use super::sentences::lines as wrapped;
 use super::{look, width};
 use inkstone_base::data::Key;
 use inkstone_base::job::Ctx;
@@ -139,15 +142,9 @@ fn is_below(fault: &str, path: &str) -> bool {
     fault.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Draws a field behind its name, and the cursor where the text goes, or an input method opens its window in the wrong corner.
+/// Draws a field behind its name.
 fn draw_field(name: &str, field: &Field, frame: &mut Frame<'_>, area: Rect) {
-    let before = width::width(name) + 1;
-    let (seen, at) = field.window((area.width as usize).saturating_sub(before + 1));
-    let line = Line::from(vec![Span::styled(format!("{name} "), look::DIM), Span::styled(seen, look::KEY)]);
-    frame.render_widget(line, area);
-    let x = usize::from(area.x) + before + at;
-    let x = u16::try_from(x).unwrap_or(u16::MAX).min(area.right().saturating_sub(1));
-    frame.set_cursor_position(Position::new(x, area.y));
+    field::draw(Span::styled(format!("{name} "), look::DIM), field, look::KEY, frame, area);
 }
 
 /// A line of keys and what they do, as many as there is room for.
@@ -165,9 +162,18 @@ fn key_line<'a>(keys: &[(&'a str, &'a str)], columns: usize) -> Line<'a> {
     Line::from(spans)
 }
 
-/// A text in lines of so many cells.
-fn wrapped(text: &str, cells: usize) -> Vec<String> {
-    let glyphs: Vec<_> = width::glyphs(text).collect();
-    let lines = width::wrap(&glyphs, cells.max(2));
-    lines.into_iter().map(|line| glyphs[line].iter().map(|glyph| &*glyph.text).collect()).collect()
+/// The movement that a key asks for in a list of a form.
+fn motion(key: KeyCode) -> Option<Action> {
+    Some(match key {
+        KeyCode::Down | KeyCode::Char('j') => Action::Down,
+        KeyCode::Up | KeyCode::Char('k') => Action::Up,
+        KeyCode::PageDown => Action::PageDown,
+        KeyCode::PageUp => Action::PageUp,
+        KeyCode::Home | KeyCode::Char('g') => Action::First,
+        KeyCode::End | KeyCode::Char('G') => Action::Last,
+        _ => return None,
+    })
 }
+
+/// Lines that a page key moves by in a list of a form.
+const PAGE: usize = 10;

@@ -9,8 +9,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::folder::{Item, Sort, completed, home, look_up, read};
-use super::{draw_field, key_line, words};
-use crate::commands::Action;
+use super::{PAGE, draw_field, key_line, motion, words};
 use crate::errand::{Errand, Messenger};
 use crate::field::Field;
 use crate::list::{self, Column, Cursor};
@@ -119,19 +118,21 @@ impl Picker {
         }
         let filtering = self.filter.is_some();
         let plain = (key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT)).is_empty();
-        let page = 10;
+        // Letters filter the names: all of them while a filter is typed, before that those that mean nothing else.
+        let moves = match key.code {
+            KeyCode::Char('j' | 'k') => !filtering,
+            KeyCode::Char(_) => false,
+            _ => true,
+        };
+        if let Some(action) = motion(key.code).filter(|_| moves) {
+            let count = self.shown().len();
+            self.cursor.step(action, count, PAGE);
+            return Picked::Stay;
+        }
         match key.code {
             KeyCode::Esc if filtering => self.filter = None,
             KeyCode::Esc => return Picked::Leave,
             KeyCode::Char('q') if !filtering => return Picked::Leave,
-            KeyCode::Down => self.step(Action::Down, page),
-            KeyCode::Up => self.step(Action::Up, page),
-            KeyCode::Char('j') if !filtering => self.step(Action::Down, page),
-            KeyCode::Char('k') if !filtering => self.step(Action::Up, page),
-            KeyCode::PageDown => self.step(Action::PageDown, page),
-            KeyCode::PageUp => self.step(Action::PageUp, page),
-            KeyCode::Home => self.step(Action::First, page),
-            KeyCode::End => self.step(Action::Last, page),
             KeyCode::Left => self.up(),
             KeyCode::Char('h') | KeyCode::Backspace if !filtering => self.up(),
             KeyCode::Tab => self.path = Some(Field::of(with_slash(&self.folder))),
@@ -152,11 +153,6 @@ impl Picker {
             _ => {}
         }
         Picked::Stay
-    }
-
-    fn step(&mut self, action: Action, page: usize) {
-        let count = self.shown().len();
-        self.cursor.step(action, count, page);
     }
 
     /// Takes what is marked: a file; a folder to look into, or, where the whole is meant, as a source.
@@ -284,8 +280,7 @@ fn panes(area: Rect) -> [Rect; 2] {
 fn panes_with_frame(area: Rect) -> [Rect; 4] {
     let line = Constraint::Length(1);
     let framed = frame_of(area);
-    let inner = look::pane("", true).inner(framed);
-    let [head, body, foot] = Layout::vertical([line, Constraint::Min(0), line]).areas(inner);
+    let [head, body, foot] = Layout::vertical([line, Constraint::Min(0), line]).areas(look::inside(framed));
     [head, body, foot, Rect { y: framed.bottom(), height: area.height.min(1), ..area }]
 }
 

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
 use super::value::{Editing, numbered, plain, quoted, section_of};
-use super::{Change, Entry, FormBench, Group, Sheet, Sourcing, Step, is_below, settings_view, words};
+use super::{Change, Entry, FormBench, Group, PAGE, Sheet, Sourcing, Step, is_below, motion, settings_view, words};
 use crate::commands::Action;
 use crate::errand::{Errand, Messenger};
 use crate::list::Cursor;
@@ -205,7 +205,10 @@ impl Settings {
         }
         let leaving = std::mem::take(&mut self.leaving);
         self.said = None;
-        let page = 10;
+        if let Some(action) = motion(key.code) {
+            self.step(action);
+            return Outcome::Stay;
+        }
         match key.code {
             KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') if self.in_keys => self.in_keys = false,
             KeyCode::Esc | KeyCode::Char('q' | ',') if self.is_changed() && !leaving => {
@@ -213,12 +216,6 @@ impl Settings {
             }
             KeyCode::Esc | KeyCode::Char('q' | ',') => return Outcome::Leave,
             KeyCode::Char('L') => return Outcome::Language,
-            KeyCode::Down | KeyCode::Char('j') => self.step(Action::Down, page),
-            KeyCode::Up | KeyCode::Char('k') => self.step(Action::Up, page),
-            KeyCode::PageDown => self.step(Action::PageDown, page),
-            KeyCode::PageUp => self.step(Action::PageUp, page),
-            KeyCode::Home | KeyCode::Char('g') => self.step(Action::First, page),
-            KeyCode::End | KeyCode::Char('G') => self.step(Action::Last, page),
             KeyCode::Tab => self.in_keys = !self.in_keys && !self.entries().is_empty(),
             KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') if !self.in_keys => {
                 self.in_keys = !self.entries().is_empty();
@@ -246,13 +243,13 @@ impl Settings {
         Outcome::Stay
     }
 
-    fn step(&mut self, action: Action, page: usize) {
+    fn step(&mut self, action: Action) {
         if self.in_keys {
             let count = self.entries().len();
-            self.keys.step(action, count, page);
+            self.keys.step(action, count, PAGE);
         } else {
             let count = self.sheet.as_ref().map_or(0, |sheet| sheet.groups.len());
-            self.groups.step(action, count, page);
+            self.groups.step(action, count, PAGE);
             self.keys = Cursor::default();
         }
     }

@@ -110,8 +110,7 @@ impl Settings {
         let title = words::SECTIONS.to(language);
         let place = format!(" {} / {} ", (self.groups.at + 1).min(groups.len()), groups.len());
         let block = look::pane(format!(" {title} "), !self.in_keys).title_bottom(place);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let cells = usize::from(inner.width);
         let mut lines = Vec::new();
         for (at, group) in groups.iter().enumerate().skip(self.groups.top).take(inner.height.into()) {
@@ -151,8 +150,7 @@ impl Settings {
         } else {
             block
         };
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
+        let inner = look::framed(block, frame, area);
         let entries = self.entries();
         if entries.is_empty() {
             let none = self.group().is_none_or(|group| group.count == Some(0));
@@ -188,8 +186,7 @@ impl Settings {
             None => String::new(),
         };
         let block = look::pane(width::cut(&title, area.width.saturating_sub(2).into()), self.editing.is_some());
-        let mut inner = block.inner(area);
-        frame.render_widget(block, area);
+        let mut inner = look::framed(block, frame, area);
         let cells = usize::from(inner.width);
         let mut lines: Vec<Line<'_>> = Vec::new();
         let mut add =

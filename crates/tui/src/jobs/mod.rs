@@ -26,7 +26,8 @@ use super::Workspace;
 use super::commands::Action;
 use super::desk::{Desk, Work};
 use super::field::Field;
-use super::page::{Page, PageState, Table};
+use super::list::moved;
+use super::page::{Page, PageState, Table, turns};
 use super::reading::{Rejects, Request};
 use inkstone_base::data::Report;
 use inkstone_base::job::{StageProgress, StageState};
@@ -34,16 +35,16 @@ use inkstone_base::job::{StageProgress, StageState};
 /// Jobs that the list keeps; the oldest that have ended are left out.
 const KEPT: usize = 100;
 
-/// What the page shows below the list of jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Pane {
-    /// The stages of the selected job.
-    #[default]
-    Stages,
-    /// What happened.
-    Log,
-    /// Rows that ingest set aside, alone on the page.
-    Rejects,
+turns! {
+    /// What the page shows below the list of jobs.
+    pub(crate) enum Pane {
+        /// The stages of the selected job.
+        #[default]
+        Stages = "stages",
+        Log = "log",
+        /// Rows that ingest set aside, alone on the page.
+        Rejects = "rejects",
+    }
 }
 
 /// State of the page.
@@ -244,10 +245,8 @@ impl Jobs {
             return self.scroll_particulars(action);
         }
         let (before, count) = (self.selected_stage(), self.stages().len());
-        let mut cursor = super::list::Cursor { at: before, top: 0 };
-        cursor.step(action, count, 1);
         // At the newest stage the selection follows the job again.
-        self.stage = Some(cursor.at).filter(|at| at + 1 < count);
+        self.stage = Some(moved(before, action, count, 1)).filter(|at| at + 1 < count);
         if self.selected_stage() != before {
             self.scroll = 0;
         }
@@ -313,14 +312,7 @@ impl PageState for Jobs {
             (Action::Rejects, pane) => {
                 self.show(if pane == Pane::Rejects { Pane::Stages } else { Pane::Rejects }, desk);
             }
-            (Action::Panes, pane) => {
-                let next = match pane {
-                    Pane::Stages => Pane::Log,
-                    Pane::Log => Pane::Rejects,
-                    Pane::Rejects => Pane::Stages,
-                };
-                self.show(next, desk);
-            }
+            (Action::Panes, pane) => self.show(pane.next(), desk),
             (Action::NextJob | Action::PreviousJob, _) => self.next_job(action),
             (Action::FindInLog, _) => {
                 self.show(Pane::Log, desk);
@@ -334,9 +326,7 @@ impl PageState for Jobs {
             (_, Pane::Rejects) => {
                 let count = self.reject_count();
                 if let Some(list) = &mut self.rejects {
-                    let mut cursor = super::list::Cursor { at: list.cursor, top: 0 };
-                    cursor.step(action, count, self.rows.max(1));
-                    list.cursor = cursor.at;
+                    list.cursor = moved(list.cursor, action, count, self.rows.max(1));
                 }
             }
         }
@@ -414,20 +404,11 @@ impl PageState for Jobs {
     }
 
     fn remember(&self) -> Value {
-        let pane = match self.pane {
-            Pane::Stages => "stages",
-            Pane::Log => "log",
-            Pane::Rejects => "rejects",
-        };
-        json!({"pane": pane, "search": self.log.search.as_ref().map(Field::text)})
+        json!({"pane": self.pane.id(), "search": self.log.search.as_ref().map(Field::text)})
     }
 
     fn recall(&mut self, memory: &Value) {
-        self.pane = match memory["pane"].as_str() {
-            Some("log") => Pane::Log,
-            Some("rejects") => Pane::Rejects,
-            _ => Pane::Stages,
-        };
+        self.pane = Pane::named(&memory["pane"]).unwrap_or_default();
         self.log.search = memory["search"].as_str().filter(|text| !text.is_empty()).map(Field::of);
     }
 }

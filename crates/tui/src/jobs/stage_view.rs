@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 use serde_json::Value;
 
 use super::{Entry, Jobs, Phase, view, words};
@@ -13,10 +13,13 @@ use crate::commands::Key;
 use crate::page::{Page, Table};
 use crate::words as common;
 use crate::words::Word;
-use crate::{bars, figures, look, width};
+use crate::{bars, figures, look, sentences, width};
 use inkstone_base::data::Report;
 use inkstone_base::job::{StageProgress, StageState};
 use inkstone_base::language::Language;
+
+/// Characters of a cause that are shown.
+const MOST: usize = 2000;
 
 /// The stages, and what is said of one of them.
 fn split(jobs: &Jobs, area: Rect) -> [Rect; 2] {
@@ -189,7 +192,7 @@ fn draw_particulars(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let name = stage.map_or("", |s| s.name.as_str());
     let lines: Vec<Line<'_>> = lines.into_iter().skip(jobs.scroll).collect();
     let title = format!(" {} {} ", app.say(common::PARTICULARS), width::cut(name, 40));
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(look::pane(title, false)), area);
+    look::message(lines, look::pane(title, false), frame, area);
 }
 
 /// What is to be said of a job as it stands: what can be done now, and where it failed why.
@@ -208,8 +211,9 @@ fn told<'a>(app: &App, job: &Entry, columns: usize) -> Vec<Line<'a>> {
             for (depth, cause) in job.causes.iter().enumerate() {
                 let before =
                     if depth == 0 { String::new() } else { format!("{}└ ", "  ".repeat((depth - 1).min(4))) };
-                let room = columns.saturating_sub(width::width(&before)).max(1);
-                for (at, text) in wrapped(cause, room).into_iter().enumerate() {
+                let room = columns.saturating_sub(width::width(&before));
+                let shown: String = cause.chars().take(MOST).collect();
+                for (at, text) in sentences::lines(&shown, room).into_iter().enumerate() {
                     let before = if at == 0 { before.clone() } else { " ".repeat(width::width(&before)) };
                     lines.push(Line::from(vec![Span::styled(before, look::DIM), Span::styled(text, look::BAD)]));
                 }
@@ -222,16 +226,6 @@ fn told<'a>(app: &App, job: &Entry, columns: usize) -> Vec<Line<'a>> {
             lines
         }
     }
-}
-
-/// A text in lines of so many cells, control characters shown as what they are; a text without end is cut.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    /// Characters of one cause that are shown.
-    const MOST: usize = 2000;
-    let text: String = text.chars().take(MOST).collect();
-    let glyphs: Vec<width::Glyph<'_>> = width::glyphs(&text).collect();
-    let line = |range: std::ops::Range<usize>| glyphs[range].iter().map(|glyph| &*glyph.text).collect();
-    width::wrap(&glyphs, columns).into_iter().map(line).collect()
 }
 
 /// What to press or to change after an error.
@@ -304,10 +298,7 @@ pub(super) fn table(jobs: &Jobs, language: Language) -> Table {
         };
         vec![stage.name.clone(), rows_in, out, dropped, format!("{}", stage.elapsed.as_secs_f64())]
     };
-    Table {
-        header: header.map(|word| word.to(language).to_owned()).to_vec(),
-        rows: jobs.stages().iter().map(row).collect(),
-    }
+    Table::new(language, &header, jobs.stages().iter().map(row).collect())
 }
 
 #[cfg(test)]

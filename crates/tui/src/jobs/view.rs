@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
+use ratatui::widgets::Paragraph;
 
 use super::{Entry, Jobs, Pane, Phase, log_view, reject_view, stage_view, words};
 use crate::app::App;
@@ -82,8 +82,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
             };
             let lines = vec![next, Line::raw(""), Line::styled(&*app.workspace.command, look::DIM)];
             let title = format!(" {} · {} ", app.say(common::JOBS), app.say(common::NOT_STARTED));
-            let block = look::pane(title, true);
-            frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), below);
+            look::message(lines, look::pane(title, true), frame, below);
         }
         _ => stage_view::draw(app, jobs, frame, below),
     }
@@ -118,9 +117,7 @@ fn draw_list(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     for (n, word) in parts.into_iter().filter(|part| part.0 > 0) {
         title += &format!(" · {n} {}", app.say(word));
     }
-    let block = look::pane(format!("{title} "), false);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(look::pane(format!("{title} "), false), frame, area);
     let rows = usize::from(inner.height);
     let top = first_job(jobs, rows);
     let selected = jobs.selected().map(|job| job.id);

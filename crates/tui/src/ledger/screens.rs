@@ -327,7 +327,7 @@ fn the_place_is_remembered() {
     let memory = bench.app.state(Page::Ledger).remember();
     let mut other = super::Ledger::default();
     other.recall(&memory);
-    assert_eq!((other.view, other.filter.text(), other.by.name()), (View::Worth, "o", "sharpe"));
+    assert_eq!((other.view, other.filter.text(), other.by.id()), (View::Worth, "o", "sharpe"));
     assert_eq!(other.wanted, bench.app.ledger.selected().map(|trial| trial.entry.number));
     other.recall(&json!(null));
     other.recall(&json!({"entry": "x", "by": 3}));

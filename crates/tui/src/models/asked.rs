@@ -1,6 +1,6 @@
 //! From what is typed to a question, and from a question and its answer to the command and the table that say the same.
 
-use super::bench::{Answer, ModelCard, Question, Tool};
+use super::bench::{Answer, ModelCard, Question, Surprised, Tool};
 use super::words;
 use crate::page::Table;
 use inkstone_base::language::{Language, Word};
@@ -79,30 +79,29 @@ pub(super) fn shell_line(arguments: &[String]) -> String {
 
 /// An answer as a table, numbers as they are.
 pub(super) fn table(answer: &Answer, language: Language) -> Table {
-    let say = |word: Word| word.to(language).to_owned();
-    let (header, rows): (Vec<String>, Vec<Vec<String>>) = match answer {
-        Answer::Near { words, .. } => (
-            vec![say(words::WORD), say(words::COSINE)],
-            words.iter().map(|(word, cosine)| vec![word.clone(), cosine.to_string()]).collect(),
-        ),
-        Answer::Unknown(_, alike) => (vec![say(words::ALIKE)], alike.iter().map(|word| vec![word.clone()]).collect()),
-        Answer::Plane(plane) => (
-            vec![say(words::WORD), "x".to_owned(), "y".to_owned()],
-            plane.points.iter().map(|(word, [x, y])| vec![word.clone(), x.to_string(), y.to_string()]).collect(),
-        ),
-        Answer::Following { next, .. } => (
-            vec![say(words::WORD), "p".to_owned()],
-            next.iter().map(|(word, p)| vec![word.clone(), p.to_string()]).collect(),
-        ),
-        Answer::Surprise(tokens) => (
-            vec![say(words::WORD), say(words::BITS), say(words::OUTSIDE)],
-            tokens
-                .iter()
-                .map(|token| vec![token.token.clone(), token.bits.to_string(), u8::from(token.unknown).to_string()])
-                .collect(),
-        ),
-    };
-    Table { header, rows }
+    let table = |header: &[Word], rows| Table::new(language, header, rows);
+    match answer {
+        Answer::Near { words: near, .. } => {
+            let rows = near.iter().map(|(word, cosine)| vec![word.clone(), cosine.to_string()]);
+            table(&[words::WORD, words::COSINE], rows.collect())
+        }
+        Answer::Unknown(_, alike) => table(&[words::ALIKE], alike.iter().map(|word| vec![word.clone()]).collect()),
+        Answer::Plane(plane) => {
+            let row = |(word, [x, y]): &(String, [f64; 2])| vec![word.clone(), x.to_string(), y.to_string()];
+            let header = [words::WORD, Word("x", "x"), Word("y", "y")];
+            table(&header, plane.points.iter().map(row).collect())
+        }
+        Answer::Following { next, .. } => {
+            let rows = next.iter().map(|(word, p)| vec![word.clone(), p.to_string()]);
+            table(&[words::WORD, Word("p", "p")], rows.collect())
+        }
+        Answer::Surprise(tokens) => {
+            let row = |token: &Surprised| {
+                vec![token.token.clone(), token.bits.to_string(), u8::from(token.unknown).to_string()]
+            };
+            table(&[words::WORD, words::BITS, words::OUTSIDE], tokens.iter().map(row).collect())
+        }
+    }
 }
 
 #[cfg(test)]

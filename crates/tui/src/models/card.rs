@@ -3,7 +3,6 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Wrap};
 
 use super::bench::{ModelCard, Tool};
 use super::state::Models;
@@ -40,7 +39,7 @@ pub(super) fn draw(app: &App, models: &Models, frame: &mut Frame<'_>, area: Rect
         lines.push(Line::raw(""));
         lines.extend(params(card, inner.width as usize));
     }
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }).block(block), area);
+    look::message(lines, block, frame, area);
 }
 
 fn sizes(app: &App, card: &ModelCard) -> String {

@@ -11,6 +11,7 @@ use super::view::{self, Panes};
 use crate::commands::Action;
 use crate::desk::Desk;
 use crate::field::Field;
+use crate::look;
 use crate::page::{Chart, PageState, Table};
 
 /// What models call the end of a text.
@@ -126,10 +127,6 @@ impl PageState for Models {
         self.form.cursor.arrange(self.form.rows().len(), view::form_rows(below));
     }
 
-    fn tick(&mut self) {
-        self.look_at_course();
-    }
-
     fn waiting(&self) -> bool {
         self.is_waiting()
     }
@@ -186,29 +183,27 @@ impl PageState for Models {
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         let Panes { list, below } = view::panes(area, self.below);
-        // A frame, and a line of titles in it.
-        let row_in = |pane: Rect, above: u16| (at.y.checked_sub(pane.y + above)).map(usize::from);
         if list.contains(at) {
-            let line = row_in(list, 2).and_then(|row| self.cursor.line_at(row, self.cards.len()));
-            if let Some(line) = line.filter(|_| row_in(list, 2).is_some_and(|row| row < view::list_rows(list))) {
-                self.cursor.at = line;
+            if self.cursor.click(at, look::inside(list), self.cards.len()) {
                 self.below = Below::Card;
                 self.typing = false;
             }
         } else if below.contains(at) && !self.typing {
+            let inner = look::inside(below);
             match self.below {
                 Below::Form => {
+                    // The form has no line of titles.
+                    let lines = Rect { y: inner.y.saturating_sub(1), height: inner.height + 1, ..inner };
                     let count = self.form.rows().len();
-                    if let Some(line) = row_in(below, 1).and_then(|row| self.form.cursor.line_at(row, count)) {
-                        self.form.cursor.at = line;
-                    }
+                    self.form.cursor.click(at, lines, count);
                 }
-                Below::Tool(_) => {
-                    let line = row_in(below, view::ABOVE_RESULTS + 1)
-                        .and_then(|row| self.result.line_at(row, self.lines(below)));
-                    self.result.at = line.filter(|_| self.marked_word().is_some()).unwrap_or(self.result.at);
+                Below::Tool(_) if self.marked_word().is_some() => {
+                    let above = view::ABOVE_RESULTS;
+                    let lines = Rect { y: inner.y + above, height: inner.height.saturating_sub(above), ..inner };
+                    let count = self.lines(below);
+                    self.result.click(at, lines, count);
                 }
-                Below::Card | Below::Course => {}
+                Below::Card | Below::Course | Below::Tool(_) => {}
             }
         }
     }

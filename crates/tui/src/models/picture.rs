@@ -1,7 +1,7 @@
 //! The picture of the form, and of a training under way.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Paragraph, Wrap};
@@ -10,6 +10,7 @@ use super::course::{Course, End};
 use super::form::{Form, Row};
 use super::words;
 use crate::app::App;
+use crate::field;
 use crate::{figures, look, width};
 use inkstone_base::job::StageProgress;
 
@@ -24,8 +25,7 @@ const HEAD: u16 = 4;
 pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rect) {
     let keys = Line::styled(format!(" {} ", app.say(words::TRAIN_KEYS)), look::DIM);
     let block = look::pane(format!(" {} ", app.say(words::TRAIN)), true).title_bottom(keys);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let [lines, below] = Layout::vertical([Constraint::Min(0), Constraint::Length(BELOW_FORM)]).areas(inner);
     let wide = lines.width as usize;
     let value = (wide / 3).clamp(24, 40);
@@ -36,12 +36,9 @@ pub(super) fn draw_form(app: &App, form: &Form, frame: &mut Frame<'_>, area: Rec
     if form.typing {
         let (_, _, field) = form.line(form.row());
         let (_, cursor) = field.window(value);
-        let x = (lines.x as usize + 2 + NAME + cursor).min(lines.right().saturating_sub(1) as usize);
-        let y = lines.y as usize + form.cursor.at.saturating_sub(form.cursor.top);
-        frame.set_cursor_position(Position::new(
-            u16::try_from(x).unwrap_or(u16::MAX),
-            u16::try_from(y).unwrap_or(u16::MAX),
-        ));
+        let row = lines.y as usize + form.cursor.at.saturating_sub(form.cursor.top);
+        let (column, last) = (lines.x as usize + 2 + NAME + cursor, lines.right().saturating_sub(1));
+        field::put_cursor(column, last, u16::try_from(row).unwrap_or(u16::MAX), frame);
     }
     let said = match form.whole_fault() {
         Some(fault) => Line::styled(width::cut(&format!("✗ {fault}"), wide), look::BAD),
@@ -107,8 +104,7 @@ pub(super) fn draw_course(app: &App, course: &Course, frame: &mut Frame<'_>, are
     if let Some(word) = after {
         block = block.title_bottom(Line::styled(format!(" {} ", app.say(word)), look::KEY));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let why = match &course.end {
         Some(End::Failed(why)) => Some(why.as_str()),
         Some(End::Lost) => Some(app.say(words::LOST)),

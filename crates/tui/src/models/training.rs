@@ -71,7 +71,7 @@ impl Models {
     }
 
     /// Looks how far the training has come.
-    pub(super) fn look_at_course(&mut self) {
+    pub(crate) fn look_at_course(&mut self) {
         if let Some(course) = &mut self.course {
             course.look();
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
@@ -12,6 +12,7 @@ use super::{Onnx, words};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::errand::Errand;
+use crate::field;
 use crate::page::Table;
 use crate::{bars, figures, look, width};
 use inkstone_base::language::Word;
@@ -112,17 +113,10 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
     let lines = [Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)];
     let [prompt, body, state] = Layout::vertical(lines).areas(area);
-    let room = usize::from(prompt.width).saturating_sub(PROMPT.len());
     if let Some(field) = &onnx.field {
-        let (seen, cursor) = field.window(room);
-        let line = Line::from(vec![Span::styled(PROMPT, look::KEY), Span::raw(seen)]);
-        frame.render_widget(line, prompt);
-        // An input method opens its window where the cursor is.
-        let x = usize::from(prompt.x) + PROMPT.len() + cursor;
-        let x = u16::try_from(x).unwrap_or(u16::MAX).min(prompt.right().saturating_sub(1));
-        frame.set_cursor_position(Position::new(x, prompt.y));
+        field::draw(Span::styled(PROMPT, look::KEY), field, look::PLAIN, frame, prompt);
     } else if let Some(asked) = onnx.asked() {
-        let text = width::cut(&asked.text, room);
+        let text = width::cut(&asked.text, usize::from(prompt.width).saturating_sub(PROMPT.len()));
         frame
             .render_widget(Line::from(vec![Span::styled(PROMPT, look::DIM), Span::styled(text, look::STRONG)]), prompt);
     } else {
@@ -235,27 +229,24 @@ fn probability(name: &str, p: f64, label: usize, cells: usize, best: bool) -> Ve
 
 /// The answer to be copied.
 pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
-    let named = |words: &[Word]| words.iter().map(|word| desk.say(*word).to_owned()).collect();
+    let table = |header: &[Word], rows| Table::new(desk.language, header, rows);
     Some(match &onnx.answer()?.reply {
         Reply::Fill(masks) => {
             let row = |(mask, guess): (usize, &inkstone_onnx::Guess)| {
                 vec![(mask + 1).to_string(), guess.token.clone(), guess.p.to_string()]
             };
-            let rows = masks.iter().enumerate().flat_map(|(mask, of)| of.iter().map(move |guess| (mask, guess)));
-            Table {
-                header: named(&[words::MASK_NUMBER, words::TOKEN, words::PROBABILITY]),
-                rows: rows.map(row).collect(),
-            }
+            let guesses = masks.iter().enumerate();
+            let guesses = guesses.flat_map(|(mask, guesses)| guesses.iter().map(move |guess| (mask, guess)));
+            table(&[words::MASK_NUMBER, words::TOKEN, words::PROBABILITY], guesses.map(row).collect())
         }
         Reply::Classify(classes) => {
             let rows = classes.iter().map(|(name, p)| vec![name.clone(), p.to_string()]).collect();
-            Table { header: named(&[words::KIND, words::PROBABILITY]), rows }
+            table(&[words::KIND, words::PROBABILITY], rows)
         }
-        Reply::Compare(cosine) => Table { header: named(&[words::COSINE]), rows: vec![vec![cosine.to_string()]] },
+        Reply::Compare(cosine) => table(&[words::COSINE], vec![vec![cosine.to_string()]]),
         Reply::Names(names) => {
             let row = |(kind, name, p): &(String, String, f64)| vec![kind.clone(), name.clone(), p.to_string()];
-            let header = named(&[words::KIND, words::NAME, words::PROBABILITY]);
-            Table { header, rows: names.iter().map(row).collect() }
+            table(&[words::KIND, words::NAME, words::PROBABILITY], names.iter().map(row).collect())
         }
     })
 }

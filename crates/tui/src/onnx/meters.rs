@@ -178,6 +178,5 @@ pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Option<Table> {
         row.push(resident);
         row
     };
-    let rows = measured.rounds.iter().map(row).collect();
-    Some(Table { header: columns.map(|word| desk.say(word).to_owned()).to_vec(), rows })
+    Some(Table::new(desk.language, &columns, measured.rounds.iter().map(row).collect()))
 }

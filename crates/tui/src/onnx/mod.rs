@@ -29,10 +29,9 @@ use super::desk::Desk;
 use super::errand::Errand;
 use super::field::Field;
 use super::list::{self, Cursor};
-use super::page::{PageState, Table};
+use super::page::{PageState, Table, turns};
 use ask::Asked;
 use inkstone_base::job::Ctx;
-use inkstone_base::language::Word;
 use inkstone_onnx::runtime::Machine;
 use inkstone_onnx::{Answered, Head, Listed, Metered, Question, Round, RuntimeParams};
 use meters::{LENGTHS, Measured};
@@ -70,37 +69,13 @@ pub struct OnnxBench {
     pub place: RuntimeParams,
 }
 
-/// What is shown of the model that is marked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Pane {
-    #[default]
-    Tensors,
-    Meters,
-    Ask,
-}
-
-impl Pane {
-    const ALL: [Pane; 3] = [Pane::Tensors, Pane::Meters, Pane::Ask];
-
-    fn id(self) -> &'static str {
-        match self {
-            Pane::Tensors => "tensors",
-            Pane::Meters => "meters",
-            Pane::Ask => "ask",
-        }
-    }
-
-    fn name(self) -> Word {
-        match self {
-            Pane::Tensors => words::TENSORS,
-            Pane::Meters => words::METERS,
-            Pane::Ask => words::ASKING,
-        }
-    }
-
-    fn next(self) -> Pane {
-        let at = Pane::ALL.iter().position(|pane| *pane == self).unwrap_or(0);
-        Pane::ALL[(at + 1) % Pane::ALL.len()]
+turns! {
+    /// What is shown of the marked model.
+    enum Pane {
+        #[default]
+        Tensors = "tensors",
+        Meters = "meters",
+        Ask = "ask",
     }
 }
 
@@ -173,14 +148,18 @@ impl Onnx {
         !self.inside && self.has_model()
     }
 
-    /// Lines of the view, and how many of them there is room for.
-    fn lines(&self, area: Rect) -> (usize, usize) {
-        let room = list::rows(view::inner(self, area));
+    /// Number of lines of the pane.
+    fn count(&self) -> usize {
         match self.pane {
-            Pane::Tensors => (tensors::count(self), room),
-            Pane::Meters => (0, room),
-            Pane::Ask => (ask::count(self), room),
+            Pane::Tensors => tensors::count(self),
+            Pane::Meters => 0,
+            Pane::Ask => ask::count(self),
         }
+    }
+
+    /// Number of lines of the pane, and of those that fit.
+    fn lines(&self, area: Rect) -> (usize, usize) {
+        (self.count(), list::rows(view::inner(self, area)))
     }
 
     fn start_asking(&mut self, desk: &Desk<'_>) {
@@ -253,10 +232,7 @@ impl PageState for Onnx {
             Action::Back => self.inside = false,
             _ if self.inside => {
                 let (count, room) = self.lines(area);
-                // What is seen moves, not a mark in it.
-                let mut last = Cursor { at: self.scroll.top, top: 0 };
-                last.step(action, count.saturating_sub(room) + 1, room);
-                self.scroll.top = last.at;
+                self.scroll.top = list::moved(self.scroll.top, action, count.saturating_sub(room) + 1, room);
             }
             _ => {
                 let before = self.cursor.at;
@@ -334,12 +310,11 @@ impl PageState for Onnx {
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         let (list, pane) = view::panes(self, area);
         if list.contains(at) {
+            // The area as it is before the pane is left: without the pane's focus the list is higher.
+            let rows = view::list_areas(self, list)[0];
             self.inside = false;
-            let row = usize::from(at.y.saturating_sub(list.y + 2));
-            let rows = view::list_rows(self, area);
-            let line = self.cursor.line_at(row, self.models().len()).filter(|_| at.y >= list.y + 2 && row < rows);
-            if let Some(line) = line {
-                self.cursor.at = line;
+            let count = self.models().len();
+            if self.cursor.click(at, rows, count) {
                 self.scroll = Cursor::default();
             }
         } else if pane.contains(at) {
@@ -372,8 +347,7 @@ impl PageState for Onnx {
         let text = |name: &str| memory[name].as_str().map(str::to_owned);
         self.wanted = text("model");
         self.typed = text("text").unwrap_or_default();
-        let pane = Pane::ALL.into_iter().find(|pane| memory["view"] == pane.id());
-        self.pane = pane.unwrap_or_default();
+        self.pane = Pane::named(&memory["view"]).unwrap_or_default();
         let length = memory["length"].as_u64().and_then(|length| usize::try_from(length).ok());
         self.length = length.filter(|length| *length < LENGTHS.len()).unwrap_or_default();
     }

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::desk::Desk;
 use crate::list::{self, Column};
 use crate::page::Table;
-use crate::{Language, figures, look, width};
+use crate::{Language, figures, look, sentences, width};
 use inkstone_base::language::Word;
 use inkstone_onnx::{Description, Head, Listed, OnnxParams, Output};
 
@@ -209,10 +209,8 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
     let indent = " ".repeat(label);
     let mut lines = vec![Line::styled("─".repeat(cells), look::DIM)];
     for (word, text, style) in &all {
-        let glyphs: Vec<_> = width::glyphs(text).collect();
-        for (at, range) in width::wrap(&glyphs, cells.saturating_sub(label).max(1)).into_iter().enumerate() {
+        for (at, piece) in sentences::lines(text, cells.saturating_sub(label)).into_iter().enumerate() {
             let head = if at == 0 { width::left(app.say(*word), label) } else { indent.clone() };
-            let piece: String = glyphs[range].iter().map(|glyph| &*glyph.text).collect();
             lines.push(Line::from(vec![Span::styled(head, look::DIM), Span::styled(piece, *style)]));
         }
     }
@@ -246,8 +244,5 @@ pub(super) fn table(onnx: &Onnx, desk: &Desk<'_>) -> Table {
         row.push(onnx.hash(listed).unwrap_or_default().to_owned());
         row
     };
-    Table {
-        header: header.map(|word| desk.say(word).to_owned()).to_vec(),
-        rows: onnx.models().iter().map(row).collect(),
-    }
+    Table::new(desk.language, &header, onnx.models().iter().map(row).collect())
 }

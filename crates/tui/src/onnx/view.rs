@@ -76,26 +76,12 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
 
 fn draw_pane(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
-    let mut title = vec![Span::raw(" ")];
-    for pane in Pane::ALL {
-        let name = app.say(pane.name());
-        title.push(if pane == onnx.pane {
-            Span::styled(format!("[{name}]"), look::STRONG)
-        } else {
-            Span::styled(format!(" {name} "), look::DIM)
-        });
-    }
+    let names = [(Pane::Tensors, words::TENSORS), (Pane::Meters, words::METERS), (Pane::Ask, words::ASKING)];
+    let mut title = look::tabs(names.map(|(pane, name)| (app.say(name), pane == onnx.pane)));
     title.push(Span::styled(format!(" {} ", app.say(words::SWITCH)), look::DIM));
     let block = look::pane(Line::from(title), onnx.inside);
     let inner = block.inner(area);
-    let (count, room) = (
-        match onnx.pane {
-            Pane::Tensors => tensors::count(onnx),
-            Pane::Meters => 0,
-            Pane::Ask => ask::count(onnx),
-        },
-        list::rows(inner),
-    );
+    let (count, room) = (onnx.count(), list::rows(inner));
     let seen = format!(" {}/{count} ", (onnx.scroll.top + room).min(count));
     let block = if count > room { block.title_bottom(Line::raw(seen).right_aligned()) } else { block };
     frame.render_widget(block, area);

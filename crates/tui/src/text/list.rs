@@ -1,7 +1,7 @@
 //! The picture of the strategies: what each keeps of the text, as numbers and as a bar.
 
 use ratatui::Frame;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
@@ -10,6 +10,7 @@ use super::strategies::{BUDGETS, Row};
 use super::{Focus, Text, Typing, What, view, words};
 use crate::app::App;
 use crate::errand::Errand;
+use crate::field;
 use crate::list::{self, Column};
 use crate::words as shared;
 use crate::{Kept, bars, figures, look, width};
@@ -42,8 +43,7 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
     if let Some(said) = rows.and_then(|rows| rows.get(page.strategy.at)).and_then(|row| selected(app, row)) {
         block = block.title_bottom(Line::styled(width::cut(&said, pane.width.saturating_sub(4) as usize), look::DIM));
     }
-    let inner = view::inside(pane);
-    frame.render_widget(block, pane);
+    let inner = look::framed(block, frame, pane);
     if let Some(typing) = page.typing.as_ref().filter(|typing| typing.what == What::Strategy) {
         return draw_field(app, typing, frame, inner);
     }
@@ -116,18 +116,14 @@ fn sections(app: &App, kept: &Kept) -> String {
 
 /// Draws the line of a strategy that is typed, and what is wrong with it.
 fn draw_field(app: &App, typing: &Typing, frame: &mut Frame<'_>, area: Rect) {
-    let prompt = app.say(words::STRATEGY_PROMPT);
-    let before = width::width(prompt);
-    let (seen, at) = typing.field.window((area.width as usize).saturating_sub(before + 1));
-    let mut lines = vec![Line::from(vec![Span::styled(prompt, look::KEY), Span::raw(seen)])];
-    match &typing.fault {
-        Some((reason, known)) => {
-            lines.push(Line::styled(width::cut(reason, area.width as usize), look::BAD));
-            lines.push(Line::styled(known.as_str(), look::DIM));
-        }
-        None => lines.push(Line::styled(app.say(words::STRATEGY_HINT), look::DIM)),
-    }
-    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), area);
-    let x = u16::try_from(before + at).unwrap_or(u16::MAX);
-    frame.set_cursor_position(Position::new(area.x.saturating_add(x).min(area.right().saturating_sub(1)), area.y));
+    let [head, below] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    field::draw(Span::styled(app.say(words::STRATEGY_PROMPT), look::KEY), &typing.field, look::PLAIN, frame, head);
+    let lines = match &typing.fault {
+        Some((reason, known)) => vec![
+            Line::styled(width::cut(reason, area.width as usize), look::BAD),
+            Line::styled(known.as_str(), look::DIM),
+        ],
+        None => vec![Line::styled(app.say(words::STRATEGY_HINT), look::DIM)],
+    };
+    frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: false }), below);
 }

@@ -322,10 +322,7 @@ impl PageState for Text {
         let Some(shown) = &mut self.shown else { return };
         if panes.list.contains(at) {
             self.focus = Focus::Strategies;
-            let row = at.y.saturating_sub(panes.list.y + 2) as usize;
-            if let Some(line) = self.strategy.line_at(row, shown.listed.len()).filter(|_| at.y >= panes.list.y + 2) {
-                self.strategy.at = line;
-            }
+            self.strategy.click(at, view::inside(panes.list), shown.listed.len());
         } else if panes.cuts.contains(at) {
             self.focus = Focus::Cuts;
             let count = desk.workspace.text.as_ref().map_or(0, |bench| bench.tokenisers.len());

@@ -9,7 +9,7 @@ use super::shown::Shown;
 use super::{Focus, Text, cuts, lines, view, words};
 use crate::app::App;
 use crate::corpus::Sort;
-use crate::{figures, look, width};
+use crate::{figures, look, sentences, width};
 
 /// Lines below the strips that tell of the token under the cursor.
 const ABOUT: u16 = 2;
@@ -98,12 +98,8 @@ fn draw_strip(
             }
         }
         (None, Some(fault)) => {
-            let room = total.saturating_sub(2).max(2);
-            let glyphs: Vec<width::Glyph<'_>> = width::glyphs(fault).collect();
-            for line in width::wrap(&glyphs, room) {
-                let text: String = glyphs[line].iter().map(|glyph| &*glyph.text).collect();
-                strip.push(Line::styled(format!("  {text}"), look::BAD));
-            }
+            let lines = sentences::lines(fault, total.saturating_sub(2)).into_iter();
+            strip.extend(lines.map(|line| Line::styled(format!("  {line}"), look::BAD)));
         }
         (None, None) => strip.push(Line::styled(format!("  {}", app.say(words::CUTTING)), look::DIM)),
     }

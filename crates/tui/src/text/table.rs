@@ -10,13 +10,9 @@ use crate::words as shared;
 /// The tokens of a tokeniser with their places; offsets are half-open.
 pub(super) fn of_tokens(shown: &Shown, tokeniser: usize, desk: &Desk<'_>) -> Option<Table> {
     let tokens = shown.tokens(tokeniser)?;
-    let mut header: Vec<String> =
-        [words::TOKEN, words::START_BYTE, words::END_BYTE, words::START_CHARACTER, words::END_CHARACTER]
-            .map(|word| desk.say(word).to_owned())
-            .to_vec();
-    if !tokens.ids.is_empty() {
-        header.push(desk.say(words::ID).to_owned());
-    }
+    let mut header =
+        vec![words::TOKEN, words::START_BYTE, words::END_BYTE, words::START_CHARACTER, words::END_CHARACTER];
+    header.extend((!tokens.ids.is_empty()).then_some(words::ID));
     let text = shown.text();
     // Beginnings never descend, so characters are counted once from one to the next.
     let (mut counted, mut characters) = (0, 0);
@@ -31,7 +27,7 @@ pub(super) fn of_tokens(shown: &Shown, tokeniser: usize, desk: &Desk<'_>) -> Opt
         row.extend(tokens.ids.get(number).map(u32::to_string));
         rows.push(row);
     }
-    Some(Table { header, rows })
+    Some(Table::new(desk.language, &header, rows))
 }
 
 /// The strategies with what they keep.
@@ -64,6 +60,5 @@ pub(super) fn of_strategies(shown: &Shown, desk: &Desk<'_>) -> Option<Table> {
             sections.join(" "),
         ]
     };
-    let header = header.map(|word| desk.say(word).to_owned()).to_vec();
-    Some(Table { header, rows: shown.listed.iter().zip(rows).map(row).collect() })
+    Some(Table::new(desk.language, &header, shown.listed.iter().zip(rows).map(row).collect()))
 }

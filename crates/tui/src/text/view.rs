@@ -1,7 +1,7 @@
 //! The picture of the page: the text with what the selected strategy keeps of it, beside it the tokens, below the strategies.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
+use ratatui::layout::{Constraint, Layout, Margin, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph, Wrap};
@@ -12,6 +12,7 @@ use super::{Focus, Text, Typing, What, lines, list, strips, words};
 use crate::app::App;
 use crate::errand::Errand;
 use crate::experiments::text::{Share, holds, share};
+use crate::field;
 use crate::words as shared;
 use crate::{Kept, figures, look, width};
 use inkstone_corpus::structure::{Section, Sentence};
@@ -75,8 +76,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
             (None, Some(asked)) if asked.waiting() => Line::styled(app.say(shared::READING), look::DIM),
             _ => Line::raw(app.say(words::NO_TEXT)),
         };
-        let block = look::pane(format!(" {} ", app.say(words::ORIGINAL)), true);
-        frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }).block(block), area);
+        look::message(line, look::pane(format!(" {} ", app.say(words::ORIGINAL)), true), frame, area);
         return draw_field(app, page, frame, inside(area));
     };
     let panes = panes(area, page);
@@ -226,15 +226,8 @@ fn foot<'a>(app: &App, shown: &Shown, room: usize) -> Line<'a> {
 fn draw_field(app: &App, page: &Text, frame: &mut Frame<'_>, area: Rect) {
     let Some(Typing { field, .. }) = page.typing.as_ref().filter(|typing| typing.what == What::Text) else { return };
     let area = Rect { height: area.height.min(2), ..area };
-    let prompt = app.say(words::OWN_PROMPT);
-    let before = width::width(prompt);
-    let (seen, at) = field.window((area.width as usize).saturating_sub(before + 1));
-    let lines = vec![
-        Line::from(vec![Span::styled(prompt, look::KEY), Span::raw(seen)]),
-        Line::styled(width::cut(app.say(words::OWN_HINT), area.width as usize), look::DIM),
-    ];
     frame.render_widget(Clear, area);
-    frame.render_widget(Paragraph::new(lines), area);
-    let x = u16::try_from(before + at).unwrap_or(u16::MAX);
-    frame.set_cursor_position(Position::new(area.x.saturating_add(x).min(area.right().saturating_sub(1)), area.y));
+    let [head, hint] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    field::draw(Span::styled(app.say(words::OWN_PROMPT), look::KEY), field, look::PLAIN, frame, head);
+    frame.render_widget(Line::styled(width::cut(app.say(words::OWN_HINT), area.width as usize), look::DIM), hint);
 }

@@ -5,7 +5,7 @@ use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::list::Cursor;
 use crate::page::{Table, exact};
-use crate::words;
+use crate::words::{self, Word};
 use inkstone_lab::factor::{TracedCell, TracedDocument};
 
 /// The list.
@@ -39,7 +39,8 @@ impl Documents {
 
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         self.asked.get()?;
-        let said = [
+        let header = [
+            Word("id", "id"),
             words::READING_OF,
             words::GAVE,
             words::WORTH,
@@ -68,8 +69,6 @@ impl Documents {
                 document.title.clone(),
             ]
         };
-        let mut header = vec!["id".to_owned()];
-        header.extend(said.map(|word| desk.say(word).to_owned()));
-        Some(Table { header, rows: self.all().map(row).collect() })
+        Some(Table::new(desk.language, &header, self.all().map(row).collect()))
     }
 }

@@ -34,8 +34,7 @@ pub(super) fn draw_days(app: &App, days: &Days, frame: &mut Frame<'_>, page: Rec
     let order = app.say(if days.by_return { words::BY_RETURN } else { own::LATEST_FIRST });
     let count = figures::count(all.len() as u64);
     let block = look::pane(format!(" Q{} · {count} {} · {order} ", days.quantile, app.say(own::DATES_UNIT)), true);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     if all.is_empty() {
         let line = Line::raw(app.say(own::NO_DATES));
         return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);
@@ -89,8 +88,7 @@ pub(super) fn draw_names(app: &App, names: &Names, frame: &mut Frame<'_>, page: 
     let count = figures::count(names.listed.len() as u64);
     let title = format!(" {}{quantile} · {count} {} · {order} ", date.date, app.say(words::NAMES_UNIT));
     let block = look::pane(title, true).title_bottom(Line::styled(format!(" {} ", alignment(app, date)), look::DIM));
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     let (horizon, held) = held(app, date.horizons.len());
     let earned_title = format!("{}{held} %", app.say(words::RETURN));
     let code = format!(" {}", app.say(words::CODE));
@@ -198,8 +196,7 @@ pub(super) fn draw_documents(app: &App, documents: &Documents, frame: &mut Frame
     if let Some((cell, _)) = documents.marked() {
         block = block.title_bottom(Line::styled(format!(" {} ", about_reading(app, cell)), look::DIM));
     }
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
+    let inner = look::framed(block, frame, area);
     if cells.iter().all(|cell| cell.documents.is_empty()) {
         let line = Line::raw(app.say(words::NO_DOCUMENTS_BEHIND));
         return frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), inner);

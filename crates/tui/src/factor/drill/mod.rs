@@ -235,7 +235,6 @@ impl Drill {
         if self.level() == Level::Sentences {
             return self.sentences.iter_mut().for_each(|sentences| sentences.click(at, page));
         }
-        let Some(row) = view::row_at(at, page) else { return };
         let (cursor, count) = match self {
             Drill { tokens: Some(tokens), .. } => (&mut tokens.cursor, tokens.order.len()),
             Drill { documents: Some(documents), .. } => {
@@ -246,7 +245,7 @@ impl Drill {
             Drill { days: Some(days), .. } => (&mut days.cursor, days.listed.len()),
             _ => return,
         };
-        cursor.at = cursor.line_at(row, count).unwrap_or(cursor.at);
+        cursor.click(at, view::list_area(page), count);
     }
 
     /// Puts the lists in order anew, as another horizon counts.

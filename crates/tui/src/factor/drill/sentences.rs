@@ -7,6 +7,7 @@ use crate::commands::Action;
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::factor::words;
+use crate::list::moved;
 use crate::page::{Table, exact};
 use inkstone_base::data::Kind;
 use inkstone_base::width::{self, Glyph};
@@ -60,15 +61,13 @@ impl Sentences {
     }
 
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
-        let header = [words::SENTENCE, words::WEIGHT_OF_WORD, words::WORD];
+        let header = [words::SENTENCE, words::WEIGHT_OF_WORD, words::WORD, words::TEXT_OF];
         let row = |(number, sentence): (usize, &ExplainedSentence)| {
-            let of = sentence.words.iter().map(|word| format!("{} {:+}", word.word, word.value));
-            let of = of.collect::<Vec<_>>().join("; ");
-            vec![(number + 1).to_string(), exact(sentence.value), of, sentence.text.clone()]
+            let words: Vec<String> =
+                sentence.words.iter().map(|word| format!("{} {:+}", word.word, word.value)).collect();
+            vec![(number + 1).to_string(), exact(sentence.value), words.join("; "), sentence.text.clone()]
         };
-        let mut header: Vec<String> = header.map(|word| desk.say(word).to_owned()).to_vec();
-        header.push(desk.say(words::TEXT_OF).to_owned());
-        Some(Table { header, rows: self.explained()?.sentences.iter().enumerate().map(row).collect() })
+        Some(Table::new(desk.language, &header, self.explained()?.sentences.iter().enumerate().map(row).collect()))
     }
 
     /// Another column.
@@ -86,20 +85,10 @@ impl Sentences {
     }
 
     pub(super) fn step(&mut self, action: Action, page: Rect) {
-        let last = self.sentences().len().saturating_sub(1);
         // A page of sentences is what is seen of them.
         let rows = view::text_rows(page);
         let seen = self.lines.iter().skip(self.top).take(rows).filter(|line| line.first).count().max(1);
-        self.at = match action {
-            Action::Down => self.at + 1,
-            Action::Up => self.at.saturating_sub(1),
-            Action::PageDown => self.at + seen,
-            Action::PageUp => self.at.saturating_sub(seen),
-            Action::First => 0,
-            Action::Last => last,
-            _ => self.at,
-        }
-        .min(last);
+        self.at = moved(self.at, action, self.sentences().len(), seen);
     }
 
     /// Lays the text out for the page and brings the sentence into sight.

@@ -40,7 +40,7 @@ impl Tokens {
             ]
         };
         let rows = self.order.iter().filter_map(|at| sentence.words.get(*at)).map(row).collect();
-        Some(Table { header: header.map(|word| desk.say(word).to_owned()).to_vec(), rows })
+        Some(Table::new(desk.language, &header, rows))
     }
 }
 
