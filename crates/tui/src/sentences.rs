@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn lines_break_between_wide_characters_and_escape_what_a_terminal_obeys() {
-        let text = "特征存储正由工作台里的任务使用，按 u 再试。";
+        let text = "特征库正由工作台里的任务使用，按 u 再试。";
         for cells in 2..50 {
             let lines = wrap(text, cells);
             assert!(lines.iter().all(|line| width::width(line) <= cells.max(3)), "{cells}: {lines:?}");

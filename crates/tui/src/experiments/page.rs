@@ -128,7 +128,7 @@ fn text_line<'a>(line: &TextLine, kept: &Kept) -> Line<'a> {
 /// Tokens kept of all, and windows where there are several: `510/1,803 · 4 windows`.
 fn tokens(app: &App, kept: &Kept) -> String {
     let count = |n: usize| figures::count(n as u64);
-    let mut text = format!("{}/{} {}", count(kept.kept), count(kept.all), app.say(words::TOKENS_OF));
+    let mut text = format!("{}/{} {}", count(kept.kept), count(kept.all), app.say(words::TOKENS));
     if kept.windows > 1 {
         text += &format!(" · {} {}", count(kept.windows), app.say(words::WINDOWS));
     }
@@ -141,7 +141,7 @@ fn score(app: &App, kept: &Kept) -> String {
 
 /// What strategies keep of the document, to be copied.
 pub(super) fn copied(findings: &Findings, truncated: &Truncated, language: Language) -> Table {
-    let header = [words::STRATEGY, super::words::KEEPS, words::TOKENS_OF, words::WINDOWS, words::SCORE];
+    let header = [words::STRATEGY, super::words::KEEPS, words::TOKENS, words::WINDOWS, words::SCORE];
     let row = |kept: &Kept| {
         let name = findings.cells.get(kept.cell).map(|cell| report::label(findings, cell)).unwrap_or_default();
         let score = exact(kept.score.unwrap_or(f64::NAN));

@@ -48,7 +48,7 @@ pub(super) fn draw(app: &App, set: &FeatureSet, frame: &mut Frame<'_>, inner: Re
 fn summary_lines<'a>(app: &App, set: &FeatureSet, health: &Health, room: usize) -> Vec<Line<'a>> {
     let count = figures::count;
     let share = figures::percent(health.filled as f64 / health.rows as f64);
-    let rows = app.say(w::OF_ROWS);
+    let rows = app.say(w::ROWS);
     let mut facts = vec![
         format!("{} {} / {} {rows}（{share}）", app.say(w::WITH_VALUE), count(health.filled), count(health.rows)),
         format!("{} {}", app.say(w::REPEATS), count(health.repeats)),

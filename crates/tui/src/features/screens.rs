@@ -187,7 +187,7 @@ fn without_features_the_page_says_what_to_do() {
     insta::assert_snapshot!("empty", bench.screen(SMALL, "5"));
     insta::assert_snapshot!("empty_english", bench.screen(LARGE, "L"));
     let mut bench = Bench::open(&empty(), |_| ());
-    assert!(bench.screen(SMALL, "5").contains("看不到特征存储"));
+    assert!(bench.screen(SMALL, "5").contains("看不到特征库"));
 }
 
 #[test]

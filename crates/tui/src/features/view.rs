@@ -202,7 +202,7 @@ pub(super) fn draw_outstanding<T>(
     } else if reading.errand.waiting() {
         let (done, total) = reading.progress();
         let (done_text, total_text) = (figures::count(done), figures::count(total));
-        let text = format!("{} {name}: {done_text} / {total_text} {}", app.say(w::READING), app.say(w::OF_ROWS));
+        let text = format!("{} {name}: {done_text} / {total_text} {}", app.say(w::READING), app.say(w::ROWS));
         let room = u64::from(inner.width.min(60));
         let full = (done * room).checked_div(total).unwrap_or(0).min(room);
         let bar = "█".repeat(full as usize) + &"░".repeat((room - full) as usize);
@@ -231,7 +231,7 @@ fn draw_files(app: &App, listing: &FeatureListing, set: &FeatureSet, frame: &mut
         set.dropped.iter().map(|(reason, count)| format!("{reason} {}", figures::count(*count))).collect();
     lines.push(format!("{} {}: {}", app.say(w::WITHOUT), figures::count(without), reasons.join(" · ")));
     if let Some(stats) = &listing.stats {
-        let sizes = [(w::FILE_BYTES, stats.file_bytes), (w::LIVE, stats.live_bytes), (w::OTHER, stats.other_bytes)];
+        let sizes = [(w::FILES, stats.file_bytes), (w::LIVE, stats.live_bytes), (w::OTHER, stats.other_bytes)];
         let sizes: Vec<String> = sizes.iter().map(|(word, n)| format!("{} {}", app.say(*word), bytes(*n))).collect();
         lines.push(format!("{}: {} · {}", app.say(w::STORE), sizes.join(" · "), app.say(w::COMPACT)));
     }

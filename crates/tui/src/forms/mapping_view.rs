@@ -44,7 +44,7 @@ impl Mapping {
             vec![("Enter", say(words::ACCEPT)), ("Esc", say(words::BACK))]
         } else {
             vec![
-                ("s", say(words::TAKE_SOURCE)),
+                ("s", say(words::SAVE)),
                 ("←/→", say(words::CHANGE)),
                 ("Enter", say(words::TYPE)),
                 ("j/k", say(words::LINES)),

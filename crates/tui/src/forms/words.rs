@@ -4,13 +4,13 @@ use super::mapping::Part;
 use inkstone_base::language::Word;
 use inkstone_base::words;
 
+pub(super) use crate::words::{
+    CHOOSE as TAKE, COLUMN, FILTER, KEY, MOVE as LINES, NAME as FILE_NAME, PATH, ROW, SIZE as FILE_SIZE,
+    SORT as FILE_SORT, WORTH as VALUE,
+};
+
 words! {
     CHOOSE_FILE: "选择数据文件", "Choose a file of data";
-    PATH: "路径", "path";
-    FILTER: "筛选", "filter";
-    FILE_NAME: "名称", "name";
-    FILE_SORT: "种类", "kind";
-    FILE_SIZE: "大小", "size";
     FILE_CHANGED: "修改时间", "changed";
     FOLDER: "文件夹", "folder";
     PAPERS: "文档", "documents";
@@ -18,7 +18,6 @@ words! {
     EMPTY_FOLDER: "这个文件夹是空的。按 ← 返回上级。", "This folder is empty. Press ← for the one above.";
     NO_SUCH_NAME: "没有匹配的名称。按 Esc 清除筛选。", "No name matches. Press Esc to clear the filter.";
     CAN_BE_READ: "可以导入", "can be read";
-    TAKE: "选择", "choose";
     TAKE_FOLDER: "选择整个文件夹", "choose the folder";
     UP: "上级", "up";
     GO: "前往", "go";
@@ -28,15 +27,12 @@ words! {
 
     SOURCE: "数据源", "Source";
     FIELD: "字段", "field";
-    VALUE: "值", "value";
     FIRST_ROWS: "前 200 行的结果", "What the first 200 rows give";
     PREVIEW: "预览", "Preview";
-    COLUMN: "列", "column";
     TRYING: "试读中…", "trying…";
     TRIED: "试读", "tried";
     ACCEPTED: "接受", "taken";
     REFUSED: "拒收", "set aside";
-    ROW: "行", "row";
     TIMES: "时间格式", "times";
     FILES_IN_ALL: "文件数", "files:";
     NO_ROWS: "文件里没有数据行。", "The file has no rows.";
@@ -46,14 +42,10 @@ words! {
     STILL_TRYING: "还在试读，请稍候再保存。", "Still trying: save in a moment.";
     NOT_YET: "还不能保存：", "Not yet:";
     SEE_RESULT: "还不能保存：原因见右侧。", "Not yet: the reason stands at the right.";
-    TAKE_SOURCE: "保存", "save";
     CHANGE: "更改", "change";
     TYPE: "输入", "type";
-    LINES: "移动", "move";
     ACCEPT: "确定", "accept";
 
-    L_NAME: "名称", "name";
-    L_PATH: "路径", "path";
     L_TABLE: "用途", "table";
     L_KIND: "文档类型", "kind";
     L_FORMAT: "格式", "format";
@@ -86,7 +78,6 @@ words! {
     FAULT: "个问题", "problem";
     FAULTS: "个问题", "problems";
     SECTIONS: "配置段", "Sections";
-    KEY: "键", "key";
     DEFAULT: "默认", "default";
     EXAMPLE: "例", "for example";
     CHOICES: "可选", "one of";
@@ -113,8 +104,8 @@ words! {
 /// What a line of the mapping form is called.
 pub(super) fn label(part: Part) -> Word {
     match part {
-        Part::Name | Part::Field(_) => L_NAME,
-        Part::Path => L_PATH,
+        Part::Name | Part::Field(_) => FILE_NAME,
+        Part::Path => PATH,
         Part::Table => L_TABLE,
         Part::Kind => L_KIND,
         Part::Format => L_FORMAT,

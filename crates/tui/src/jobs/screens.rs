@@ -443,7 +443,7 @@ fn what_the_page_lists_can_be_copied() {
     bench.app.jobs.log.pose(logged());
     bench.press("9Y");
     let csv = bench.app.take_clipboard().unwrap().replace("\r\n", "\n");
-    assert!(csv.starts_with("步骤,输入,输出,剔除,秒\ningest,9520,9500,20,4\n"), "{csv}");
+    assert!(csv.starts_with("阶段,输入,输出,剔除,秒\ningest,9520,9500,20,4\n"), "{csv}");
     bench.press("vY");
     let csv = bench.app.take_clipboard().unwrap().replace("\r\n", "\n");
     assert!(csv.starts_with("时间,内容\n2024-03-12 20:00:07,打开工作台 0.1.0\n"), "{csv}");

@@ -110,7 +110,7 @@ fn draw_list(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let count = |of: fn(&Entry) -> bool| jobs.list.iter().filter(|job| of(job)).count();
     let parts = [
         (count(Entry::is_under_way), words::ACTIVE),
-        (count(|job| job.phase == Phase::Waiting), words::IN_QUEUE),
+        (count(|job| job.phase == Phase::Waiting), words::WAITING),
         (count(|job| !job.is_open()), words::ENDED),
     ];
     let mut title = format!(" {}", app.say(common::JOBS));

@@ -68,7 +68,7 @@ pub(super) const KINDS: [Kind; 7] = [
     Kind {
         name: "word2vec",
         settings: &[
-            setting("sg", words::W_SG, "cbow", Takes::Switch(["cbow", "skip-gram"])),
+            setting("sg", words::W_ARCHITECTURE, "cbow", Takes::Switch(["cbow", "skip-gram"])),
             DIM,
             window("5"),
             NEGATIVE,
@@ -80,7 +80,7 @@ pub(super) const KINDS: [Kind; 7] = [
     Kind {
         name: "fasttext",
         settings: &[
-            setting("cbow", words::W_CBOW, "skip-gram", Takes::Switch(["skip-gram", "cbow"])),
+            setting("cbow", words::W_ARCHITECTURE, "skip-gram", Takes::Switch(["skip-gram", "cbow"])),
             DIM,
             window("5"),
             NEGATIVE,

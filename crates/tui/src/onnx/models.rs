@@ -161,7 +161,7 @@ fn particulars(app: &App, listed: &Listed, found: &Description) -> Vec<(Word, St
             let mask = vocabulary
                 .mask
                 .as_deref()
-                .map_or(String::new(), |mask| format!(" · {} {mask}", app.say(words::MASK_TOKEN)));
+                .map_or(String::new(), |mask| format!(" · {} {mask}", app.say(words::MASK_NUMBER)));
             said.insert(4, plain(words::VOCABULARY, format!("{}{mask}", figures::count(vocabulary.size as u64))));
         }
         Some(Err(error)) => said.insert(4, (words::TOKENIZER, format!("✗ {error}"), look::BAD)),

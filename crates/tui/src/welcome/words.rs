@@ -3,6 +3,8 @@
 use inkstone_base::language::Word;
 use inkstone_base::words;
 
+pub(super) use crate::words::{CHOOSE, MOVE};
+
 words! {
     WHAT: "中文金融文本研究工作台：从原始新闻与研报到经过检验的因子", "A workbench for research on Chinese finance text: from raw news and reports to a tested factor";
     NO_PROJECT: "这个文件夹里还没有项目（workbench.toml）：", "There is no project (workbench.toml) in this folder yet:";
@@ -16,8 +18,6 @@ words! {
     FAILED: "没有打开：", "Not opened:";
     GUIDE: "指南", "Guide";
     GUIDE_KEYS: "j/k 滚动 · L English · Esc 返回", "j/k scroll · Esc back";
-    MOVE: "移动", "move";
-    CHOOSE: "选择", "choose";
     LEAVE: "退出", "leave";
 }
 

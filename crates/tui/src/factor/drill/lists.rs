@@ -177,7 +177,7 @@ fn reason(language: Language, why: &str) -> String {
         "one price all day, the upper limit, on the day of entry" => "买入日一字涨停，买不进",
         "listed for too few days on the day of entry" => "买入日上市天数不足",
         "no later price at a horizon" => "持有期末尚无价格",
-        "date with too few names" => "当日名字太少，不分层",
+        "date with too few names" => "当日股票太少，不分层",
         "date whose quantiles have no distinct edges" => "当日的值太少不同，分不出层",
         "no value that could be used" => "当日没有可用的值",
         other => other,
@@ -229,7 +229,7 @@ pub(super) fn draw_documents(app: &App, documents: &Documents, frame: &mut Frame
             document.age.to_string(),
             document.published_at.format("%m-%d %H:%M").to_string(),
             app.say(words::kind(document.kind)).to_owned(),
-            app.say(if document.first { words::IS_FIRST } else { words::REPEAT }).to_owned(),
+            app.say(if document.first { words::FIRST_SHORT } else { words::REPEAT }).to_owned(),
             document.title.clone(),
         ];
         if wide {

@@ -349,7 +349,7 @@ fn another_session_goes_where_the_last_one_was() {
 #[test]
 fn the_page_says_what_a_factor_is_worth_after_so_many_looks() {
     let screen = bench(|_| ()).screen(SMALL, "");
-    assert!(screen.contains("未来函数检查 9/10 ✗1  已尝试 17 次 → DSR 0.83"), "{screen}");
+    assert!(screen.contains("未来函数检查 9/10 ✗1  已试验 17 次 → DSR 0.83"), "{screen}");
     let failing = |w: &mut Workspace| w.judgement = Some(Arc::new(|_| bail!("a run has the ledger")));
     let screen = bench(failing).screen(SMALL, "");
     assert!(screen.contains("累计 RankIC") && !screen.contains("未来函数检查"), "{screen}");
