@@ -24,7 +24,6 @@ impl Field {
         Field { cursor: text.len(), text }
     }
 
-    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -58,8 +57,8 @@ impl Field {
         Some(self.text.len() != before)
     }
 
-    /// What is seen of it in so many cells, and in which of them the cursor is; the cursor is always in sight. However long the text,
-    /// only what is seen of it is looked at.
+    /// The part of the text that is seen in so many cells, and the cell of the cursor, which is
+    /// always in sight.
     pub fn window(&self, cells: usize) -> (String, usize) {
         let (mut start, mut used) = (self.cursor, 0);
         for (at, grapheme) in self.text[..self.cursor].grapheme_indices(true).rev() {

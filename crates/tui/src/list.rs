@@ -57,7 +57,6 @@ pub(crate) fn moved(at: usize, action: Action, count: usize, page: usize) -> usi
     to.min(last)
 }
 
-/// A column of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<'a> {
     /// Title with the unit.

@@ -1,4 +1,4 @@
-//! Sentences wrapped to the cells there are, as Chinese is: between characters, and never through a wide one.
+//! Wraps sentences to a width as Chinese is wrapped: between characters, and never through a wide one.
 
 use std::ops::Range;
 

@@ -22,7 +22,7 @@ pub enum Shade {
     Light,
 }
 
-/// How many colours are used.
+/// The number of colours used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Depth {
     /// As NO_COLOR, COLORTERM and TERM say.
@@ -43,7 +43,6 @@ pub enum Depth {
     None,
 }
 
-/// A theme as it is painted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Theme {
     light: bool,
@@ -120,7 +119,6 @@ impl Theme {
         Theme { light: !self.light, ..self }
     }
 
-    /// What it is called.
     pub fn name(self) -> Word {
         if self.light { super::words::LIGHT } else { super::words::DARK }
     }

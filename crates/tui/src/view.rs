@@ -1,4 +1,4 @@
-//! The picture: a line of tabs, the page, a line of status, a line of keys; help and questions over it.
+//! Draws the screen: a line of tabs, the page, a line of status, a line of keys; help and questions over it.
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -27,7 +27,7 @@ const LEAST_NOTE: usize = 12;
 /// Cells of the note at the most.
 const MOST_NOTE: usize = 28;
 
-/// Where the page is on a screen of this size.
+/// The area of the page on a screen of this size.
 pub(crate) fn page_area(size: Rect) -> Rect {
     areas(size)[1]
 }
@@ -55,7 +55,7 @@ pub(crate) fn compose(app: &App, frame: &mut Frame<'_>) {
 /// Bytes of what stands in one cell at the most: a family of emoji takes 25.
 const CLUSTER: usize = 64;
 
-/// The last wall before the terminal: a page shows what a terminal would obey as what it is, and where one forgot, a mark stands. Of
+/// The last check before the terminal: a page shows what a terminal would obey as what it is, and where one forgot, a mark stands. Of
 /// a letter under a heap of accents the letter stays.
 fn disarm(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
@@ -106,13 +106,12 @@ fn lay_out(app: &App, frame: &mut Frame<'_>) {
     }
 }
 
-/// Where the settings are: everywhere but on the line of tabs.
+/// The area of the settings: all of the screen but the line of tabs.
 pub(crate) fn settings_area(screen: Rect) -> Rect {
     let [tabs, ..] = areas(screen);
     Rect { y: tabs.bottom(), height: screen.height.saturating_sub(tabs.height), ..screen }
 }
 
-/// What stands before the tabs, and the text of each.
 fn tabs(app: &App) -> (&'static str, Vec<(Page, String)>) {
     let columns = usize::from(app.size.width);
     // Where there is no room for all names, only the page that is shown has one.
@@ -295,7 +294,6 @@ fn help_area(screen: Rect) -> Rect {
     screen.centered(Constraint::Max(96), Constraint::Max(34))
 }
 
-/// Lines of help on a page.
 pub(crate) fn help_lines(page: Page) -> usize {
     COMMANDS.iter().filter(|c| c.pages.contains(&page)).count()
 }

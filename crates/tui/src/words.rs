@@ -1,4 +1,4 @@
-//! Every sentence of the screen, in Chinese and English.
+//! The texts that several pages share, in Chinese and English.
 
 use super::Language;
 use inkstone_base::data::Kind;
@@ -233,7 +233,6 @@ pub(crate) fn alignment(language: Language, outcome: &Outcome) -> String {
     }
 }
 
-/// What a kind of documents is called.
 pub(crate) fn kind(kind: Kind) -> Word {
     match kind {
         Kind::News => NEWS,

@@ -132,8 +132,8 @@ fn empty(name: &str, model: &str, state: FeatureState) -> FeatureSet {
 
 fn of_header(set: FeatureSet, header: &Header) -> FeatureSet {
     // Walk-forward models note each fold, vintages of word vectors each window.
-    let of = |name: &str| header.meta.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let fitted = [of("folds"), of("windows")].concat();
+    let list = |name: &str| header.meta.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let fitted = [list("folds"), list("windows")].concat();
     let until = |fold: &Value| fold.get("fitted_until")?.as_str()?.parse::<NaiveDateTime>().ok();
     FeatureSet {
         id: Some(header.id()),

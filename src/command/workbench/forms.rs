@@ -15,7 +15,7 @@ use crate::config::{Config, TEMPLATE, bounds, edit, outline};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_corpus::ingest;
-use inkstone_tui::{Change, Entry, Fault, FormBench, Group, Sheet};
+use inkstone_tui::{Change, Fault, FormBench, Group, SettingEntry, Sheet};
 
 /// The forms on a configuration, which need not exist yet.
 pub(crate) fn bench(file: &Path) -> FormBench {
@@ -65,8 +65,9 @@ fn changed(sheet: &Sheet, change: &Change) -> Result<String> {
         Change::Set(path, value) => edit::set(text, path, value),
         Change::Unset(path) => edit::unset(text, path),
         Change::Example(section) => {
-            let of = |group: &&Group| group.path.starts_with(&format!("{section}["));
-            let taken: Vec<String> = sheet.groups.iter().filter(of).filter_map(|group| group.name.clone()).collect();
+            let in_section = |group: &&Group| group.path.starts_with(&format!("{section}["));
+            let taken: Vec<String> =
+                sheet.groups.iter().filter(in_section).filter_map(|group| group.name.clone()).collect();
             let block = outline::example(section, &taken);
             edit::add(text, section, &block.with_context(|| format!("of [{section}] there is one at the most"))?)
         }
@@ -129,9 +130,9 @@ fn group(
 ) -> Group {
     let value = |key: &str| value(&format!("{path}.{key}"));
     let model = written.and_then(|table| table.get("model")?.as_str()).unwrap_or_default();
-    let mut entries: Vec<Entry> = keys
+    let mut entries: Vec<SettingEntry> = keys
         .iter()
-        .map(|setting| Entry {
+        .map(|setting| SettingEntry {
             key: setting.key.clone(),
             value: value(&setting.key),
             default: setting.default.clone(),
@@ -148,10 +149,10 @@ fn group(
         leaves(table, "", &mut names);
     }
     for key in names {
-        let known = |entry: &Entry| key == entry.key || key.starts_with(&format!("{}.", entry.key));
+        let known = |entry: &SettingEntry| key == entry.key || key.starts_with(&format!("{}.", entry.key));
         if !entries.iter().any(known) {
             let value = value(&key);
-            entries.push(Entry { key, value, ..Entry::default() });
+            entries.push(SettingEntry { key, value, ..SettingEntry::default() });
         }
     }
     Group { path, name, count: None, entries }

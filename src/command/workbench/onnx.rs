@@ -91,8 +91,8 @@ fn texts(project: &Project) -> Result<Vec<String>> {
     let frame = frames::read_parquet(file, Some(&["title", "body"]))?;
     let [titles, bodies] = [column(&frame, "title")?.str()?, column(&frame, "body")?.str()?];
     let step = frame.height().div_ceil(DOCUMENTS).max(1);
-    let of = |row: usize| [titles.get(row), bodies.get(row)].map(Option::unwrap_or_default).join("\n");
-    let texts: Vec<String> = (0..frame.height()).step_by(step).map(of).collect();
+    let text = |row: usize| [titles.get(row), bodies.get(row)].map(Option::unwrap_or_default).join("\n");
+    let texts: Vec<String> = (0..frame.height()).step_by(step).map(text).collect();
     ensure!(!texts.is_empty(), "{} holds no document", file.display());
     Ok(texts)
 }

@@ -15,7 +15,6 @@ use super::models::Tool;
 use super::page::Page;
 use super::words::Word;
 
-/// What a command does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     // Corpus
@@ -141,19 +140,16 @@ pub enum Action {
 pub(crate) struct Command {
     /// Its name in the configuration and in the palette.
     pub id: &'static str,
-    /// What it does.
     pub action: Action,
     /// Keys that do it unless the configuration gives others, the one to show first; written as in the configuration.
     pub keys: &'static [&'static str],
     /// A word for the bottom line.
     pub name: Word,
-    /// A sentence for the help.
     pub help: Word,
-    /// Pages that have it.
     pub pages: &'static [Page],
-    /// Whether it can be done now; only then does its key do it and the bottom line show it.
+    /// True if it can be done now; only then does its key do it and the bottom line show it.
     pub enabled: fn(&App) -> bool,
-    /// Whether the bottom line shows it. Moving about is known to everybody and left to the help.
+    /// True if the bottom line shows it. Moving about is known to everybody and left to the help.
     pub bar: bool,
 }
 
@@ -319,7 +315,6 @@ pub(crate) static COMMANDS: &[Command] = &[
     command!("quit", A::Quit, ["q"], "退出" "quit", "退出；运行中先询问" "leave; asks first while a run is under way", ALL, ALWAYS, true),
 ];
 
-/// The command that shows a page.
 pub(crate) fn shows(page: Page) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.action == Action::Show(page))
 }

@@ -12,20 +12,18 @@ use super::filter::Filter;
 use super::order::{Order, Ranks};
 use inkstone_base::job::Ctx;
 
-/// What to list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recipe {
     pub filter: Filter,
     /// Documents found by the search, ascending; none without one.
     pub found: Option<Arc<Vec<u32>>>,
     pub order: Order,
-    /// Whether repeats are folded into what they repeat.
+    /// True if repeats are folded into what they repeat.
     pub folded: bool,
     /// Those that stay unfolded: the documents that stand for them.
     pub open: BTreeSet<u32>,
 }
 
-/// What is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Listing {
     /// Numbers of the documents, in the order of the table.
@@ -52,7 +50,6 @@ impl Listing {
         })
     }
 
-    /// Where a document stands.
     pub(super) fn line_of(&self, row: u32) -> Option<usize> {
         self.rows.iter().position(|listed| *listed == row)
     }
@@ -91,7 +88,6 @@ fn passing(catalogue: &Catalogue, recipe: &Recipe, ctx: &Ctx) -> Result<Vec<u32>
 struct Folds {
     /// Documents that stand for themselves or for several, ascending.
     heads: Vec<u32>,
-    /// The others of each.
     others: FxHashMap<u32, Vec<u32>>,
 }
 

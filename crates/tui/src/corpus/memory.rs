@@ -1,4 +1,4 @@
-//! What a session leaves to the next one: filter, search, order, folding, and the document at the cursor.
+//! The memory of the page between sessions: filter, search, order, folding, and the document at the cursor.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,6 @@ use super::filter::Filter;
 use super::order::By;
 use super::{Corpus, Cut, Field, Order};
 
-/// What is left.
 pub(super) fn of(corpus: &Corpus) -> Value {
     let cut = corpus.cut.map(|cut| if cut == Cut::Characters { "characters" } else { "words" });
     json!({
@@ -20,7 +19,7 @@ pub(super) fn of(corpus: &Corpus) -> Value {
     })
 }
 
-/// Goes where an earlier session was. What cannot be read any more is left out.
+/// Restores the place of an earlier session. Values that can no longer be read are left out.
 pub(super) fn recall(corpus: &mut Corpus, memory: &Value) {
     let text = |name: &str| memory.get(name).and_then(Value::as_str).unwrap_or_default();
     let is = |name: &str| memory.get(name).and_then(Value::as_bool).unwrap_or_default();

@@ -15,7 +15,6 @@ use crate::page::turns;
 const SHORT: usize = 48;
 
 turns! {
-    /// What the table is sorted by.
     pub(super) enum By {
         /// The order of the files.
         #[default]
@@ -30,7 +29,6 @@ turns! {
     }
 }
 
-/// An order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Order {
     pub by: By,

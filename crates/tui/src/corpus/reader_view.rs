@@ -1,4 +1,4 @@
-//! The picture of the reader.
+//! Draws the reader.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::document::Text;
-use super::layout::{BAD, BOILERPLATE, GOOD, HIT, NAME, Sort};
+use super::layout::{BAD, BOILERPLATE, GOOD, HIT, NAME, PieceKind};
 use super::{Corpus, Focus, words as own};
 use crate::app::App;
 use crate::words;
@@ -20,7 +20,6 @@ pub(super) fn room(reader: Rect) -> usize {
     reader.height.saturating_sub(2 + HEAD) as usize
 }
 
-/// Draws the reader.
 pub(super) fn draw(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect) {
     let focused = corpus.focus == Focus::Reader;
     let reader = &corpus.reader;
@@ -83,7 +82,7 @@ fn about(app: &App, corpus: &Corpus, text: &Text) -> String {
 /// What the signs and colours stand for, as far as the document has them and so many cells have room.
 fn legend(app: &App, text: &Text, hits: bool, cells: usize) -> Line<'static> {
     let has = |meaning| text.marks.iter().any(|mark| mark.meaning == meaning);
-    let style = |meaning| Sort::Marked(meaning).style(app.workspace.red_up);
+    let style = |meaning| PieceKind::Marked(meaning).style(app.workspace.red_up);
     let mut entries: Vec<Span<'static>> = Vec::new();
     for meaning in [Meaning::Name, Meaning::Positive, Meaning::Negative, Meaning::Boilerplate] {
         if has(meaning) {

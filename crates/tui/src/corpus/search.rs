@@ -20,7 +20,7 @@ use crate::reading::chain;
 use inkstone_tables::corpus;
 use inkstone_tables::frames;
 
-/// What a regular expression begins with.
+/// The prefix of a regular expression.
 const EXPRESSION: &str = "re:";
 
 /// Parts that are in memory at once; one of long reports takes tens of megabytes.
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 4;
 /// Passages of a document that are marked; more of them say nothing new.
 const MARKED: usize = 10_000;
 
-/// What to look for.
+/// A text or an expression to look for.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     text: String,
@@ -80,7 +80,7 @@ fn place_of(error: &regex::Error) -> (usize, String) {
     (at, fault.map_or_else(|| told.split_whitespace().collect::<Vec<_>>().join(" "), str::to_owned))
 }
 
-/// What one part gave.
+/// The hits in one part.
 struct Piece {
     hits: Vec<u32>,
     fault: Option<String>,
@@ -149,7 +149,6 @@ impl Search {
         self.fault = self.fault.take().or(fault).or_else(|| self.errand.fault().map(str::to_owned));
     }
 
-    /// Whether parts are still looked through.
     pub(crate) fn is_under_way(&self) -> bool {
         self.errand.waiting()
     }

@@ -1,4 +1,4 @@
-//! The picture of the page, and of the table on it.
+//! Draws the page and the table on it.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::catalogue::{Row, Slot};
+use super::catalogue::{CatalogueRow, Slot};
 use super::load::time_of;
 use super::order::By;
 use super::{Corpus, Focus, Typing, reader_view, words as own};
@@ -49,7 +49,6 @@ pub(super) fn column_at(table: Rect, at: Position) -> Option<By> {
     None
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let corpus = &app.corpus;
     let empty = match &corpus.index {
@@ -96,7 +95,7 @@ fn arrow(corpus: &Corpus) -> &'static str {
     if corpus.order.descending { "↓" } else { "↑" }
 }
 
-/// How much is listed, and how.
+/// The title of the list: number of documents, order and folding.
 fn title(app: &App, corpus: &Corpus) -> String {
     let count = |n: usize| figures::count(n as u64);
     let catalogue = &corpus.catalogue;
@@ -124,14 +123,14 @@ fn title(app: &App, corpus: &Corpus) -> String {
     format!(" {} ", pieces.join(" · "))
 }
 
-/// What is filtered and searched for, on the lower edge.
-struct Asked {
+/// Filter and search, as the lower edge of the list shows them.
+struct LowerEdge {
     spans: Vec<Span<'static>>,
     /// Cells before the cursor, while something is typed.
     cursor: Option<usize>,
 }
 
-fn asked(app: &App, corpus: &Corpus, cells: usize) -> Asked {
+fn asked(app: &App, corpus: &Corpus, cells: usize) -> LowerEdge {
     let filter_state = match (&corpus.filter_fault, corpus.filter.text().is_empty()) {
         (Some(fault), _) => Span::styled(own::complaint(app.language, fault), look::BAD),
         (None, true) => Span::styled(app.say(own::FILTER_HINT), look::DIM),
@@ -156,13 +155,13 @@ fn asked(app: &App, corpus: &Corpus, cells: usize) -> Asked {
             if let Some(fault) = &corpus.listed.fault {
                 spans.push(Span::styled(width::cut(fault, cells / 2), look::BAD));
             }
-            Asked { spans, cursor: None }
+            LowerEdge { spans, cursor: None }
         }
     }
 }
 
 /// A field with its name before it and what is to be said of it behind it.
-fn typed(name: &str, sign: &str, field: &Field, state: Span<'static>, cells: usize) -> Asked {
+fn typed(name: &str, sign: &str, field: &Field, state: Span<'static>, cells: usize) -> LowerEdge {
     let before = width::width(name) + 2 + width::width(sign);
     // Half of the line at least is for what is typed, as far as it needs it.
     let state_cells = width::width(&state.content) + 2;
@@ -171,7 +170,7 @@ fn typed(name: &str, sign: &str, field: &Field, state: Span<'static>, cells: usi
     let left = cells.saturating_sub(before + width::width(&seen) + 3);
     let state = Span::styled(format!("  {} ", width::cut(&state.content, left)), state.style);
     let spans = vec![Span::raw(format!(" {name} ")), Span::styled(format!("{sign}{seen}"), look::KEY), state];
-    Asked { spans, cursor: Some(before + at) }
+    LowerEdge { spans, cursor: Some(before + at) }
 }
 
 fn found(app: &App, n: usize) -> String {
@@ -193,7 +192,6 @@ fn search_state(app: &App, corpus: &Corpus) -> Span<'static> {
     Span::raw(found(app, corpus.len()))
 }
 
-/// Columns, as they stand.
 const COLUMNS: [By; 5] = [By::Time, By::Code, By::Kind, By::Repeats, By::Title];
 
 /// Cells of the columns; the title takes what is left.
@@ -220,7 +218,7 @@ fn row(app: &App, corpus: &Corpus, at: usize, total: usize) -> (String, Style) {
     }
 }
 
-fn cells(app: &App, corpus: &Corpus, number: usize, row: Row<'_>) -> [String; 5] {
+fn cells(app: &App, corpus: &Corpus, number: usize, row: CatalogueRow<'_>) -> [String; 5] {
     let mut codes = row.codes.split(',').filter(|c| !c.is_empty());
     let first = codes.next().unwrap_or("–");
     let more = codes.count();
@@ -247,7 +245,7 @@ fn is_below(corpus: &Corpus, number: usize) -> bool {
     listing.zip(u32::try_from(number).ok()).is_some_and(|(listing, number)| listing.below.contains(&number))
 }
 
-/// What is listed from the first line in sight on, to be copied.
+/// The rows from the first line in sight on, for copying.
 pub(super) fn table(corpus: &Corpus, desk: &Desk<'_>) -> Table {
     let header = COLUMNS.map(|by| desk.say(own::order(by)).to_owned()).to_vec();
     let numbers = (corpus.cursor.top..corpus.len()).take(COPIED).filter_map(|line| corpus.number(line));

@@ -1,4 +1,4 @@
-//! What the corpus page says.
+//! The texts of the corpus page, in Chinese and English.
 
 use super::filter::{Complaint, Fault};
 use super::order::By;
@@ -27,7 +27,6 @@ words! {
     TABLE_CUT: "表格只含从可见首行起的前 1000 行", "the table has the first 1,000 rows from the first in sight on";
 }
 
-/// What the column of an order is called.
 pub(super) fn order(by: By) -> Word {
     match by {
         By::Corpus => IN_FILES,
@@ -47,7 +46,6 @@ pub(super) fn at(language: Language, at: usize, what: &str) -> String {
     }
 }
 
-/// What is wrong with a filter.
 pub(crate) fn complaint(language: Language, fault: &Fault) -> String {
     let what = match (&fault.what, language) {
         (Complaint::NoCondition(name), Language::Zh) => {

@@ -1,4 +1,4 @@
-//! The picture of an experiment: its finding, its cells, and the frontier.
+//! Draws an experiment: its finding, its cells, and the frontier.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -57,27 +57,22 @@ pub(super) fn rows(page: Rect, view: View) -> usize {
     }
 }
 
-/// What was clicked.
-pub(super) enum Place {
-    /// A line of the list.
+pub(super) enum Clicked {
     Line(usize),
-    /// A row and a column of the grid.
     Cell(usize, usize),
 }
 
-/// What is at a place of the page.
-pub(super) fn place(experiments: &Experiments, at: Position, page: Rect) -> Option<Place> {
+pub(super) fn place(experiments: &Experiments, at: Position, page: Rect) -> Option<Clicked> {
     let panes = panes(page, experiments.view);
     if let Some(inner) = panes.list.map(look::inside).filter(|inner| inner.contains(at)) {
         let row = at.y.checked_sub(inner.y + 1)?;
-        return experiments.cursor.line_at(row.into(), experiments.order.len()).map(Place::Line);
+        return experiments.cursor.line_at(row.into(), experiments.order.len()).map(Clicked::Line);
     }
     let (inner, table) = panes.grid.map(look::inside).zip(experiments.table.as_ref())?;
     let (row, column) = grid::place_at(table, experiments.row, experiments.column, at, inner)?;
-    Some(Place::Cell(row, column))
+    Some(Clicked::Cell(row, column))
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let experiments = &app.experiments;
     if let (Some(open), Some(findings)) = (&experiments.open, experiments.findings()) {
@@ -111,7 +106,7 @@ pub(super) fn tabs<'a>(app: &App, experiments: &Experiments, of: Option<View>) -
     Line::from(spans)
 }
 
-/// What is said of a run that was started here, while it is under way and where it failed.
+/// The text on a run that was started here, while it is under way and where it failed.
 fn state<'a>(app: &App) -> Option<Vec<Line<'a>>> {
     let job = app.jobs.last_from(Page::Experiments)?;
     match &job.phase {
@@ -141,11 +136,11 @@ fn draw_experiment(app: &App, experiments: &Experiments, frame: &mut Frame<'_>, 
     let block = look::pane(title(app, experiments), false);
     let inner = block.inner(panes.finding);
     let findings = experiments.findings();
-    let told = || match findings {
-        Some(findings) => told(&report::finding(findings, app.language), inner),
-        None => told(app.say(own::PROVISIONAL), inner),
+    let finding = || match findings {
+        Some(findings) => clipped(&report::finding(findings, app.language), inner),
+        None => clipped(app.say(own::PROVISIONAL), inner),
     };
-    let lines = state(app).unwrap_or_else(told);
+    let lines = state(app).unwrap_or_else(finding);
     frame.render_widget(Paragraph::new(lines).wrap(Wrap { trim: true }).block(block), panes.finding);
     let focused = |view: View| experiments.view == view;
     if let Some(area) = panes.list {
@@ -171,7 +166,7 @@ fn draw_nothing(app: &App, experiments: &Experiments, view: View, why: words::Wo
 }
 
 /// A text in the lines of an area; where it is longer, the last one says so.
-fn told<'a>(text: &str, area: Rect) -> Vec<Line<'a>> {
+fn clipped<'a>(text: &str, area: Rect) -> Vec<Line<'a>> {
     let (width, height) = (area.width as usize, area.height as usize);
     let mut lines: Vec<String> = report::wrapped(text, width, Tone::Plain).iter().map(ToString::to_string).collect();
     if lines.len() > height {
@@ -198,7 +193,6 @@ fn title<'a>(app: &App, experiments: &Experiments) -> Line<'a> {
     Line::from(spans)
 }
 
-/// The style of a tone.
 fn style(tone: Tone) -> Style {
     match tone {
         Tone::Plain => look::PLAIN,
@@ -295,7 +289,6 @@ fn draw_list(
     frame.render_widget(Paragraph::new(lines), inner);
 }
 
-/// What the selected cell costs.
 fn cost(app: &App, cell: &Cell) -> String {
     let mut text = format!("{} s", figures::number(cell.cost.seconds, 1));
     if !cell.cost.device.is_empty() {

@@ -10,9 +10,8 @@ use crate::list::moved;
 
 /// The document that is looked at.
 pub(super) struct Open {
-    /// Its number in the experiment.
     pub(super) number: usize,
-    /// What was read of it; `None` inside: there is no such document.
+    /// The document; `None` inside if the experiment has no such document.
     pub(super) document: Errand<Option<Box<Truncated>>>,
     /// The strategy looked at, by its place in the document's list; `None`: that of the cell selected.
     pub(super) strategy: Option<usize>,
@@ -24,12 +23,10 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// A document that was asked for.
     pub(super) fn of(number: usize, document: Errand<Option<Box<Truncated>>>, strategy: Option<usize>) -> Open {
         Open { number, document, strategy, lines: Vec::new(), laid_out: None, scroll: 0 }
     }
 
-    /// What was read of it.
     pub(super) fn truncated(&self) -> Option<&Truncated> {
         self.document.get()?.as_deref()
     }
@@ -57,7 +54,6 @@ impl Open {
         }
     }
 
-    /// Lays the text out for the page.
     pub(super) fn arrange(&mut self, page: Rect) {
         let Some(truncated) = self.truncated() else { return };
         let columns = page::columns(page.width, truncated.strategies.len());

@@ -1,4 +1,4 @@
-//! The picture of one document: what each strategy keeps of it, side by side where there is room.
+//! Draws one document: what each strategy keeps of it, side by side where there is room.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -39,7 +39,6 @@ pub(super) fn rows(page: Rect) -> usize {
     page.height.saturating_sub(AROUND) as usize
 }
 
-/// Draws the document.
 pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Frame<'_>, page: Rect) {
     let truncated = match open.truncated() {
         Some(truncated) => truncated,
@@ -77,7 +76,6 @@ pub(super) fn draw(app: &App, findings: &Findings, open: &Open, frame: &mut Fram
     }
 }
 
-/// One strategy on the page.
 struct Column<'a> {
     kept: &'a Kept,
     /// Which of the strategies it is.
@@ -139,7 +137,7 @@ fn score(app: &App, kept: &Kept) -> String {
     kept.score.map(|score| format!(" {} {} ", app.say(words::SCORE), figures::signed(score, 4))).unwrap_or_default()
 }
 
-/// What strategies keep of the document, to be copied.
+/// The tokens that strategies keep of the document, for copying.
 pub(super) fn copied(findings: &Findings, truncated: &Truncated, language: Language) -> Table {
     let header = [words::STRATEGY, super::words::KEEPS, words::TOKENS, words::WINDOWS, words::SCORE];
     let row = |kept: &Kept| {
@@ -150,7 +148,8 @@ pub(super) fn copied(findings: &Findings, truncated: &Truncated, language: Langu
     Table::new(language, &header, truncated.strategies.iter().map(row).collect())
 }
 
-/// How much of each section is kept, in lines of at most this many cells: `title 100% risk 0%`.
+/// The share of each section that is kept, in lines of at most this many cells: `title 100% risk
+/// 0%`.
 fn shares(app: &App, kept: &Kept, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for share in &kept.sections {

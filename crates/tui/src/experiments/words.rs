@@ -1,4 +1,4 @@
-//! Sentences of the page of experiments, in Chinese and English.
+//! The texts of the page of experiments, in Chinese and English.
 
 use inkstone_base::words;
 

@@ -52,7 +52,7 @@ fn list_area(page: Rect) -> Rect {
     look::inside(panes(page)[1])
 }
 
-/// What the list shows, to be copied.
+/// The list, for copying.
 pub(super) fn table(verdicts: &[Verdict], desk: &Desk<'_>) -> Table {
     let header = [own::CHECK, own::STANDING, own::NUMBER, own::LIMIT, own::FINDING];
     let row = |verdict: &Verdict| {
@@ -80,7 +80,6 @@ fn style(standing: Standing) -> Style {
     }
 }
 
-/// Draws the list.
 pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Frame<'_>, page: Rect) {
     let [crumbs, area, below] = panes(page);
     let crumb = format!(" {} {} › {}", app.say(words::FACTOR), picture.outcome.factor, app.say(own::CHECKS));

@@ -1,4 +1,4 @@
-//! The picture of the factor page: its figures, its charts, and the values at the cursor.
+//! Draws the factor page: its figures, its charts, and the values at the cursor.
 
 use chrono::NaiveDate;
 use ratatui::Frame;
@@ -9,7 +9,7 @@ use ratatui::widgets::{Block, Paragraph};
 
 use super::charts::{Axes, Bars, Curve, bar_at, bars_that_fit, date_at, draw_bars, draw_curves, points};
 use super::figures::{bar_line, cursor_line, draw_figures, title};
-use super::picture::{Horizon, Picture, Step, fitting_means};
+use super::picture::{CalendarStep, Horizon, Picture, fitting_means};
 use super::words as own;
 use super::{Factor, Focus, LayerChart, checks, drill};
 use crate::app::App;
@@ -26,10 +26,9 @@ const WIDE: u16 = 100;
 const WITH_FALL: u16 = 12;
 const FALL: u16 = 5;
 
-/// Where everything is on the page.
 struct Regions {
     warning: Rect,
-    /// What the factor is, and beside it, where there is room, how it was tested.
+    /// The factor, and beside it, where there is room, its test.
     head: [Rect; 2],
     /// RankIC, its sum, layers, long-short.
     charts: [Rect; 4],
@@ -57,27 +56,25 @@ fn regions(picture: &Picture, page: Rect) -> Regions {
     Regions { warning, head, charts: [bars, sum, layers, spread], years, cursor }
 }
 
-/// What was clicked.
-pub(super) enum Place {
+pub(super) enum Clicked {
     /// A date of a curve, or the first one of a bar.
     Date(NaiveDate),
     /// The bar of a quantile, from 0.
     Bar(usize),
 }
 
-/// What is at a place of the page.
 pub(super) fn place(
     picture: &Picture,
     horizon: &Horizon,
     chart: LayerChart,
     at: Position,
     page: Rect,
-) -> Option<Place> {
+) -> Option<Clicked> {
     let [bars, sum, layers, spread] = regions(picture, page).charts.map(look::inside);
-    let along = |dates: &[NaiveDate], area| date_at(at.x, *dates.first()?, *dates.last()?, area).map(Place::Date);
+    let along = |dates: &[NaiveDate], area| date_at(at.x, *dates.first()?, *dates.last()?, area).map(Clicked::Date);
     if bars.contains(at) {
         let means = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(bars.width as usize)).1;
-        return bar_at(at.x, means.len(), bars).map(|bar| Place::Date(means[bar].0));
+        return bar_at(at.x, means.len(), bars).map(|bar| Clicked::Date(means[bar].0));
     }
     if sum.contains(at) {
         return along(&horizon.dates, sum);
@@ -88,12 +85,11 @@ pub(super) fn place(
     match chart {
         _ if !layers.contains(at) => None,
         LayerChart::Wealth => along(&picture.outcome.layers.dates, layers),
-        LayerChart::Means => bar_at(at.x, horizon.layers.len(), layers).map(Place::Bar),
+        LayerChart::Means => bar_at(at.x, horizon.layers.len(), layers).map(Clicked::Bar),
         LayerChart::Decay => None,
     }
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let factor = &app.factor;
     if let Some(drill) = &factor.drill {
@@ -140,9 +136,9 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
 fn draw_rank_ic(app: &App, horizon: &Horizon, at: Option<NaiveDate>, frame: &mut Frame<'_>, area: Rect) {
     let (step, means) = fitting_means(&horizon.dates, &horizon.rank_ic, bars_that_fit(area.width as usize - 2));
     let by = app.say(match step {
-        Step::Month => words::BY_MONTH,
-        Step::Quarter => words::BY_QUARTER,
-        Step::Year => words::BY_YEAR,
+        CalendarStep::Month => words::BY_MONTH,
+        CalendarStep::Quarter => words::BY_QUARTER,
+        CalendarStep::Year => words::BY_YEAR,
     });
     let title = format!(" RankIC · {by} · {}d ", horizon.days);
     let block = look::pane(title, app.factor.focus == Focus::Dates);

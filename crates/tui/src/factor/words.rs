@@ -1,4 +1,4 @@
-//! Sentences of the factor page, in Chinese and English.
+//! The texts of the factor page, in Chinese and English.
 
 use inkstone_base::words;
 

@@ -1,4 +1,4 @@
-//! The picture of what a set holds: a summary, its columns, and the months that it covers.
+//! Draws the content of a set: a summary, its columns, and the months that it covers.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -67,16 +67,17 @@ fn summary_lines<'a>(app: &App, set: &FeatureSet, health: &Health, room: usize) 
     let second = if health.strays > 0 {
         Line::styled(width::cut(&format!("⚠ {} {}", count(health.strays), app.say(w::STRAYS)), room), look::NOTE)
     } else {
-        let of = if health.sampled < health.rows {
+        let basis = if health.sampled < health.rows {
             format!("{} {} / {}", app.say(w::SAMPLED), count(health.sampled), count(health.rows))
         } else {
             app.say(w::EXACT).to_owned()
         };
-        let told = health.told.iter().filter(|column| matches!(column.name, ColumnName::Named(_))).count();
+        let columns_shown = health.told.iter().filter(|column| matches!(column.name, ColumnName::Named(_))).count();
         let word = if set.kind == Some(RowKind::Sparse) { w::FULLEST } else { w::FIRST_COLUMNS };
-        let part = format!("{} {told}（{} {}）· ", app.say(word), app.say(w::OF_ALL), count(health.columns as u64));
-        let part = if told < health.columns { part } else { String::new() };
-        Line::styled(width::cut(&(part + &of), room), look::DIM)
+        let part =
+            format!("{} {columns_shown}（{} {}）· ", app.say(word), app.say(w::OF_ALL), count(health.columns as u64));
+        let part = if columns_shown < health.columns { part } else { String::new() };
+        Line::styled(width::cut(&(part + &basis), room), look::DIM)
     };
     vec![Line::raw(width::cut(&first, room)), second]
 }

@@ -41,7 +41,6 @@ const AT_ONCE: u64 = 64 << 20;
 /// Time between two pictures of how far a reading is.
 const PICTURE_EVERY: Duration = Duration::from_millis(100);
 
-/// Which pane has the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Focus {
     #[default]
@@ -50,7 +49,6 @@ enum Focus {
 }
 
 turns! {
-    /// What the lower pane shows.
     enum View {
         #[default]
         Health = "health",
@@ -68,7 +66,7 @@ struct Reading<T> {
 }
 
 impl<T: Send + 'static> Reading<T> {
-    /// Sends for it; the picture follows how many of `total` rows have been read.
+    /// Starts the reading. The screen follows the number of rows read of `total`.
     fn start(
         desk: &Desk<'_>,
         name: &str,
@@ -101,7 +99,6 @@ impl<T> Reading<T> {
     }
 }
 
-/// State of the page.
 #[derive(Default)]
 pub struct Features {
     asked: Option<Errand<FeatureListing>>,
@@ -112,7 +109,7 @@ pub struct Features {
     wanted: Option<String>,
     focus: Focus,
     view: View,
-    /// Whether the user has been here: only then are sets read that he moves to.
+    /// True if the user has been here: only then are sets read that he moves to.
     visited: bool,
     health: Option<Reading<Health>>,
     columns: Cursor,
@@ -126,12 +123,10 @@ impl Features {
         self.near.follow((part, row));
     }
 
-    /// Whether there is a set to look into.
     pub(crate) fn has_sets(&self) -> bool {
         self.listing.as_ref().is_some_and(|listing| !listing.sets.is_empty())
     }
 
-    /// Whether neighbours are shown.
     pub(crate) fn shows_neighbours(&self) -> bool {
         self.has_sets() && self.view == View::Near
     }
@@ -166,7 +161,7 @@ impl Features {
         }
     }
 
-    /// Whether what the view shows of this set was asked for.
+    /// True if the data of the view was asked for.
     fn is_read(&self, set: Key) -> bool {
         match self.view {
             View::Health => self.health.as_ref().is_some_and(|health| health.set == set),
@@ -175,7 +170,7 @@ impl Features {
         }
     }
 
-    /// Lets go of what failed, so that it is tried again.
+    /// Drops errands that failed, so that they are tried again.
     fn forget_faults(&mut self) {
         self.health = self.health.take().filter(|health| health.errand.fault().is_none());
         self.near.forget_fault();

@@ -16,13 +16,12 @@ const MOST: usize = 50;
 /// Documents that a search lists.
 const MOST_FOUND: usize = 200;
 
-/// State of the pane.
 #[derive(Default)]
 pub(super) struct NearPane {
     /// The document asked for; none: the latest that has a row.
     pub(super) place: Option<(usize, usize)>,
     pub(super) measure: Measure,
-    /// Whether documents count that came later.
+    /// True if later documents count as neighbours.
     pub(super) any_time: bool,
     /// The neighbours, and what was asked to find them.
     pub(super) reading: Option<(Query, Reading<Neighbours>)>,
@@ -48,12 +47,10 @@ impl NearPane {
         Query { place: self.place, measure: self.measure, past_only: !self.any_time, most: MOST }
     }
 
-    /// The neighbours as they are asked for now.
     pub(super) fn neighbours(&self, set: Key) -> Option<&Reading<Neighbours>> {
         self.reading.as_ref().filter(|(query, reading)| reading.set == set && *query == self.query()).map(|(_, r)| r)
     }
 
-    /// Looks for the neighbours.
     pub(super) fn read(&mut self, desk: &Desk<'_>, bench: &FeatureBench, set: Key, rows: u64) {
         let (query, find, asked) = (self.query(), bench.neighbours.clone(), self.query());
         let work = move |set: &Key, progress: &dyn Fn(u64), ctx: &Ctx| find(set, &asked, progress, ctx);
@@ -61,7 +58,7 @@ impl NearPane {
         self.reading = Some((query, Reading::start(desk, "neighbours", set, rows, work)));
     }
 
-    /// Lets go of what failed, so that it is tried again.
+    /// Drops errands that failed, so that they are tried again.
     pub(super) fn forget_fault(&mut self) {
         self.reading = self.reading.take().filter(|(_, reading)| reading.errand.fault().is_none());
     }
@@ -71,7 +68,7 @@ impl NearPane {
         found || self.reading.as_ref().is_some_and(|(_, reading)| reading.errand.waiting())
     }
 
-    /// Takes in what errands have brought; true where a search had one result, which needs no choice.
+    /// Takes in the answers of errands; true where a search had one result, which needs no choice.
     pub(super) fn look(&mut self) -> bool {
         if let Some((_, reading)) = &mut self.reading {
             reading.errand.look();
@@ -96,7 +93,6 @@ impl NearPane {
         }
     }
 
-    /// Begins to type words.
     pub(super) fn type_words(&mut self) {
         let words = self.found.as_ref().map(|(words, _)| words.clone()).unwrap_or_default();
         self.field = Some(Field::of(words));

@@ -1,4 +1,4 @@
-//! The picture of the neighbours of a document.
+//! Draws the neighbours of a document.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -21,7 +21,7 @@ use inkstone_store::RowKind;
 /// Lines above the list.
 const HEAD: u16 = 2;
 
-/// What was asked, and the list.
+/// The areas of the question and of the list.
 pub(super) fn areas(inner: Rect) -> [Rect; 2] {
     Layout::vertical([Constraint::Length(HEAD), Constraint::Min(0)]).areas(inner)
 }
@@ -170,7 +170,6 @@ fn title(app: &App, document: &Document) -> String {
     if document.title.trim().is_empty() { app.say(w::NO_TITLE).to_owned() } else { document.title.clone() }
 }
 
-/// The neighbours as a table.
 pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
     let neighbours = state.near.neighbours(state.selected()?.id?)?.errand.get()?;
     let header = [measure(state.near.measure), w::PUBLISHED, w::CODE, w::TITLE];

@@ -1,4 +1,4 @@
-//! The picture of the page of features: the list of sets, and below it what the view shows of the one selected.
+//! Draws the page of features: the list of sets, and below it what the view shows of the one selected.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -51,7 +51,6 @@ fn files_areas(inner: Rect) -> [Rect; 2] {
     Layout::vertical([Constraint::Length(FACTS), Constraint::Min(0)]).areas(inner)
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let state = &app.features;
     let fault = state.asked.as_ref().and_then(Errand::fault);
@@ -275,7 +274,7 @@ pub(super) fn bytes(count: u64) -> String {
     if unit == "B" { format!("{count} B") } else { format!("{value:.1} {unit}") }
 }
 
-/// What the page lists: where the keys are below, that list; else the sets.
+/// The list with the keys, for copying.
 pub(super) fn table(state: &Features, desk: &Desk<'_>) -> Option<Table> {
     let listing = state.listing.as_ref()?;
     let table = |header: &[Word], rows| Some(Table::new(desk.language, header, rows));

@@ -1,4 +1,4 @@
-//! What the page of features says.
+//! The texts of the page of features, in Chinese and English.
 
 use inkstone_base::words;
 

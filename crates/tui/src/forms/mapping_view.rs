@@ -1,4 +1,4 @@
-//! The picture of the mapping form: the lines of the form, what the first rows would give, and these rows.
+//! Draws the mapping form: the lines of the form, what the first rows would give, and these rows.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::mapping::{Mapping, Part, plain};
+use super::mapping::{FormPart, Mapping, plain};
 use super::{draw_field, key_line, words, wrapped};
 use crate::list::{self, Column};
 use crate::{Language, figures, look, width};
@@ -33,7 +33,6 @@ pub(super) fn form_rows(area: Rect) -> usize {
 }
 
 impl Mapping {
-    /// Draws the form.
     pub(super) fn draw(&self, language: Language, frame: &mut Frame<'_>, area: Rect) {
         let say = |word: inkstone_base::language::Word| word.to(language);
         let [form, result, rows, keys] = panes(area);
@@ -88,30 +87,32 @@ impl Mapping {
         }
     }
 
-    fn label(&self, part: Part, language: Language) -> String {
+    fn label(&self, part: FormPart, language: Language) -> String {
         match part {
-            Part::Field(_) => self.field_name(part).unwrap_or_default().to_owned(),
+            FormPart::Field(_) => self.field_name(part).unwrap_or_default().to_owned(),
             other => words::label(other).to(language).to_owned(),
         }
     }
 
     /// A sign, the value, and its colour: given by the user, found by itself, or absent.
-    fn value(&self, part: Part, language: Language) -> (&'static str, String, Style) {
+    fn value(&self, part: FormPart, language: Language) -> (&'static str, String, Style) {
         let seen = self.seen.as_ref();
         if let Some(given) = self.given(part) {
-            let wrong = matches!(part, Part::Field(_)) && seen.is_some_and(|seen| names(&seen.missing, &given));
+            let wrong = matches!(part, FormPart::Field(_)) && seen.is_some_and(|seen| names(&seen.missing, &given));
             return if wrong { ("✗", given, look::BAD) } else { ("✓", given, look::PLAIN) };
         }
         let found = seen.and_then(|seen| match part {
-            Part::Format => Some(plain(&seen.format)),
-            Part::Encoding => seen.encoding.as_ref().map(|encoded| {
+            FormPart::Format => Some(plain(&seen.format)),
+            FormPart::Encoding => seen.encoding.as_ref().map(|encoded| {
                 let sure =
                     if encoded.sure < 1.0 { format!(" {} %", (encoded.sure * 100.0).round()) } else { String::new() };
                 format!("{}{sure}", encoded.name)
             }),
-            Part::Delimiter => seen.delimiter.map(|one| if one == '\t' { "tab".to_owned() } else { one.to_string() }),
-            Part::TimeFormat => seen.times.iter().max_by_key(|time| time.1).map(|(form, _)| form.clone()),
-            Part::Field(number) => seen.fields.get(number).and_then(|field| field.column.clone()),
+            FormPart::Delimiter => {
+                seen.delimiter.map(|one| if one == '\t' { "tab".to_owned() } else { one.to_string() })
+            }
+            FormPart::TimeFormat => seen.times.iter().max_by_key(|time| time.1).map(|(form, _)| form.clone()),
+            FormPart::Field(number) => seen.fields.get(number).and_then(|field| field.column.clone()),
             _ => None,
         });
         match found {
@@ -157,7 +158,7 @@ impl Mapping {
         let Some(seen) = &self.seen else { return frame.render_widget(look::pane("", false), area) };
         // The columns begin at the one that feeds the marked field.
         let marked = match self.part() {
-            Part::Field(number) => seen.fields.get(number).and_then(|field| field.column.as_deref()),
+            FormPart::Field(number) => seen.fields.get(number).and_then(|field| field.column.as_deref()),
             _ => None,
         };
         let first = marked.and_then(|name| seen.columns.iter().position(|column| column == name)).unwrap_or(0);
@@ -197,7 +198,7 @@ fn cell(row: &[Option<String>], at: usize) -> String {
     row.get(at).cloned().flatten().unwrap_or_default()
 }
 
-/// Whether what is missing speaks of this column.
+/// True if what is missing speaks of this column.
 fn names(missing: &[String], column: &str) -> bool {
     missing.iter().any(|missing| missing.contains(&format!("{column:?}")))
 }

@@ -8,21 +8,19 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Wrap};
 
-use super::folder::{Item, Sort, completed, home, look_up, read};
+use super::folder::{Item, ItemKind, completed, home, look_up, read};
 use super::{PAGE, draw_field, key_line, motion, words};
 use crate::errand::{Errand, Messenger};
 use crate::field::Field;
 use crate::list::{self, Column, Cursor};
 use crate::{Language, figures, look, width};
 
-/// What a key did.
 pub(super) enum Picked {
     Stay,
     Leave,
     File(PathBuf),
 }
 
-/// The picker.
 pub(super) struct Picker {
     messenger: Messenger,
     folder: PathBuf,
@@ -58,7 +56,6 @@ impl Picker {
         }
     }
 
-    /// Whether something asked for has not come yet.
     pub(super) fn waiting(&self) -> bool {
         self.items.waiting() || self.going.is_some() || self.completing.is_some()
     }
@@ -83,7 +80,6 @@ impl Picker {
         self.items.get().map_or(Vec::new(), |items| items.iter().filter(has).collect())
     }
 
-    /// Takes in what has come, and puts the marked line into sight.
     pub(super) fn arrange(&mut self, area: Rect) {
         if self.items.look() {
             let from = self.came_from.take();
@@ -104,7 +100,6 @@ impl Picker {
         self.cursor.arrange(count, list::rows(panes(area)[1]));
     }
 
-    /// Text was pasted.
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.path {
             Some(field) => field.insert(text),
@@ -162,10 +157,10 @@ impl Picker {
             return Picked::Stay;
         };
         match sort {
-            Sort::Folder(_) if whole => return Picked::File(path),
-            Sort::Folder(_) => self.enter(path),
-            Sort::Lost(why) => self.fault = Some(why),
-            Sort::Usable(_) | Sort::Other => return Picked::File(path),
+            ItemKind::Folder(_) if whole => return Picked::File(path),
+            ItemKind::Folder(_) => self.enter(path),
+            ItemKind::Lost(why) => self.fault = Some(why),
+            ItemKind::Usable(_) | ItemKind::Other => return Picked::File(path),
         }
         Picked::Stay
     }
@@ -227,15 +222,15 @@ impl Picker {
             let row = |at: usize| {
                 let item = shown[at];
                 let (sign, sort, style) = match &item.sort {
-                    Sort::Folder(0) => (" ", say(words::FOLDER).to_owned(), look::STRONG),
-                    Sort::Folder(count) => ("●", format!("{} {count}", say(words::PAPERS)), look::STRONG),
-                    Sort::Usable(kind) => ("●", kind.clone(), look::PLAIN),
-                    Sort::Other => (" ", String::new(), look::DIM),
-                    Sort::Lost(_) => ("✗", say(words::LOST).to_owned(), look::BAD),
+                    ItemKind::Folder(0) => (" ", say(words::FOLDER).to_owned(), look::STRONG),
+                    ItemKind::Folder(count) => ("●", format!("{} {count}", say(words::PAPERS)), look::STRONG),
+                    ItemKind::Usable(kind) => ("●", kind.clone(), look::PLAIN),
+                    ItemKind::Other => (" ", String::new(), look::DIM),
+                    ItemKind::Lost(_) => ("✗", say(words::LOST).to_owned(), look::BAD),
                 };
-                let slash = if matches!(item.sort, Sort::Folder(_)) { "/" } else { "" };
+                let slash = if matches!(item.sort, ItemKind::Folder(_)) { "/" } else { "" };
                 let link = if item.link { " →" } else { "" };
-                let size = matches!(item.sort, Sort::Usable(_) | Sort::Other).then(|| bytes(item.size));
+                let size = matches!(item.sort, ItemKind::Usable(_) | ItemKind::Other).then(|| bytes(item.size));
                 let changed = item.changed.map(|time| time.format("%Y-%m-%d %H:%M").to_string());
                 let name = format!("{}{slash}{link}", item.name);
                 (vec![sign.to_owned(), name, sort, size.unwrap_or_default(), changed.unwrap_or_default()], style)

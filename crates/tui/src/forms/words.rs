@@ -1,6 +1,6 @@
-//! The sentences of the forms.
+//! The texts of the forms, in Chinese and English.
 
-use super::mapping::Part;
+use super::mapping::FormPart;
 use inkstone_base::language::Word;
 use inkstone_base::words;
 
@@ -101,38 +101,38 @@ words! {
     REMOVED: "已删除（尚未保存）", "removed, not saved yet";
 }
 
-/// What a line of the mapping form is called.
-pub(super) fn label(part: Part) -> Word {
+/// The name of a line of the mapping form.
+pub(super) fn label(part: FormPart) -> Word {
     match part {
-        Part::Name | Part::Field(_) => FILE_NAME,
-        Part::Path => PATH,
-        Part::Table => L_TABLE,
-        Part::Kind => L_KIND,
-        Part::Format => L_FORMAT,
-        Part::Encoding => L_ENCODING,
-        Part::Delimiter => L_DELIMITER,
-        Part::Sheet => L_SHEET,
-        Part::TimeFormat => L_TIME_FORMAT,
-        Part::DefaultTime => L_DEFAULT_TIME,
+        FormPart::Name | FormPart::Field(_) => FILE_NAME,
+        FormPart::Path => PATH,
+        FormPart::Table => L_TABLE,
+        FormPart::Kind => L_KIND,
+        FormPart::Format => L_FORMAT,
+        FormPart::Encoding => L_ENCODING,
+        FormPart::Delimiter => L_DELIMITER,
+        FormPart::Sheet => L_SHEET,
+        FormPart::TimeFormat => L_TIME_FORMAT,
+        FormPart::DefaultTime => L_DEFAULT_TIME,
     }
 }
 
 /// A sentence on a line of the mapping form.
-pub(super) fn of_part(part: Part, field: Option<&str>) -> Word {
+pub(super) fn of_part(part: FormPart, field: Option<&str>) -> Word {
     match (part, field) {
-        (Part::Name, _) => OF_NAME,
-        (Part::Path, _) => OF_PATH,
-        (Part::Table, _) => OF_TABLE,
-        (Part::Kind, _) => OF_KIND,
-        (Part::Format, _) => OF_FORMAT,
-        (Part::Encoding, _) => OF_ENCODING,
-        (Part::Delimiter, _) => OF_DELIMITER,
-        (Part::Sheet, _) => OF_SHEET,
-        (Part::TimeFormat, _) => OF_TIME_FORMAT,
-        (Part::DefaultTime, _) => OF_DEFAULT_TIME,
-        (Part::Field(_), Some("published_at")) => OF_PUBLISHED,
-        (Part::Field(_), Some("ingested_at")) => OF_INGESTED,
-        (Part::Field(_), Some("codes")) => OF_CODES,
-        (Part::Field(_), _) => OF_FIELD,
+        (FormPart::Name, _) => OF_NAME,
+        (FormPart::Path, _) => OF_PATH,
+        (FormPart::Table, _) => OF_TABLE,
+        (FormPart::Kind, _) => OF_KIND,
+        (FormPart::Format, _) => OF_FORMAT,
+        (FormPart::Encoding, _) => OF_ENCODING,
+        (FormPart::Delimiter, _) => OF_DELIMITER,
+        (FormPart::Sheet, _) => OF_SHEET,
+        (FormPart::TimeFormat, _) => OF_TIME_FORMAT,
+        (FormPart::DefaultTime, _) => OF_DEFAULT_TIME,
+        (FormPart::Field(_), Some("published_at")) => OF_PUBLISHED,
+        (FormPart::Field(_), Some("ingested_at")) => OF_INGESTED,
+        (FormPart::Field(_), Some("codes")) => OF_CODES,
+        (FormPart::Field(_), _) => OF_FIELD,
     }
 }

@@ -1,4 +1,4 @@
-//! The picture of the log.
+//! Draws the log.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -30,7 +30,6 @@ pub(super) fn line_at(jobs: &Jobs, at: Position, area: Rect) -> Option<usize> {
     jobs.log.cursor().line_at(row, jobs.log.listed.len()).filter(|_| row < rows)
 }
 
-/// Draws it.
 pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let log = &jobs.log;
     let count = |n: usize| figures::count(n as u64);

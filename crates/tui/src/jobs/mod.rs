@@ -13,7 +13,7 @@ mod stage_view;
 mod view;
 pub(crate) mod words;
 
-pub(crate) use entry::Entry;
+pub(crate) use entry::JobEntry;
 pub(crate) use entry::Phase;
 pub(crate) use log::Happening;
 pub(crate) use log::Log;
@@ -36,9 +36,8 @@ use inkstone_base::job::{StageProgress, StageState};
 const KEPT: usize = 100;
 
 turns! {
-    /// What the page shows below the list of jobs.
+    /// The pane below the list of jobs.
     pub(crate) enum Pane {
-        /// The stages of the selected job.
         #[default]
         Stages = "stages",
         Log = "log",
@@ -47,21 +46,18 @@ turns! {
     }
 }
 
-/// State of the page.
 #[derive(Default)]
 pub struct Jobs {
-    list: Vec<Entry>,
-    /// Number of the next job.
+    list: Vec<JobEntry>,
     next: u64,
     /// The job that is looked at; `None`: the one under way, else the newest.
     selected: Option<u64>,
-    /// What the stages said when they last ran, before anything was started here.
+    /// The reports of the last run before this session.
     last_run: Vec<StageProgress>,
     /// The stage whose particulars are shown; `None`: the newest.
     stage: Option<usize>,
     pub(crate) pane: Pane,
     rejects: Option<RejectList>,
-    /// What happened.
     pub log: Log,
     /// Lines of the particulars that are above the sight.
     scroll: usize,
@@ -76,48 +72,44 @@ struct RejectList {
 
 /// Something in the list of jobs has changed.
 pub struct Ended {
-    /// The page that started the job.
     pub from: Page,
-    /// How it ended.
     pub(crate) phase: Phase,
 }
 
 impl Jobs {
-    /// Whether a job is under way or waits.
     pub fn busy(&self) -> bool {
-        self.list.iter().any(Entry::is_open)
+        self.list.iter().any(JobEntry::is_open)
     }
 
     /// All jobs of this session, the newest last.
-    pub fn list(&self) -> &[Entry] {
+    pub fn list(&self) -> &[JobEntry] {
         &self.list
     }
 
     /// The job that a page started last, while it has not ended or is the newest that has.
-    pub(crate) fn last_from(&self, page: Page) -> Option<&Entry> {
+    pub(crate) fn last_from(&self, page: Page) -> Option<&JobEntry> {
         let job = self.list.iter().rfind(|job| job.from == page)?;
         let newest = self.list.iter().rfind(|job| !job.is_open()).is_some_and(|newest| newest.id == job.id);
         Some(job).filter(|job| job.is_open() || newest)
     }
 
-    /// Whether a job of this page is under way or waits.
+    /// True if a job of this page is under way or waits.
     pub(crate) fn busy_from(&self, page: Page) -> bool {
         self.list.iter().any(|job| job.from == page && job.is_open())
     }
 
     /// The job that keys to pause and to stop are about: the one selected if it has not ended, where its page is shown, else the one
     /// under way.
-    pub fn target(&self, here: bool) -> Option<&Entry> {
+    pub fn target(&self, here: bool) -> Option<&JobEntry> {
         let selected = self.selected().filter(|job| here && job.is_open());
         selected.or_else(|| self.under_way())
     }
 
-    /// The job of this number.
-    pub fn job(&self, id: u64) -> Option<&Entry> {
+    pub fn job(&self, id: u64) -> Option<&JobEntry> {
         self.list.iter().find(|job| job.id == id)
     }
 
-    fn under_way(&self) -> Option<&Entry> {
+    fn under_way(&self) -> Option<&JobEntry> {
         self.list.iter().find(|job| job.is_under_way())
     }
 
@@ -125,7 +117,7 @@ impl Jobs {
     pub fn add(&mut self, work: Work, from: Page, workspace: &Workspace) -> bool {
         let id = self.next;
         self.next += 1;
-        self.list.push(Entry::new(id, work, from));
+        self.list.push(JobEntry::new(id, work, from));
         if self.list.len() > KEPT
             && let Some(oldest) = self.list.iter().position(|job| !job.is_open())
         {
@@ -144,7 +136,7 @@ impl Jobs {
     /// Begins what waits and may begin.
     fn go_on(&mut self, workspace: &Workspace) {
         for at in 0..self.list.len() {
-            let kept = self.list[at].writes() && self.list.iter().any(Entry::keeps_others);
+            let kept = self.list[at].writes() && self.list.iter().any(JobEntry::keeps_others);
             if self.list[at].phase == Phase::Waiting && !kept {
                 let job = &mut self.list[at];
                 job.begin(workspace);
@@ -192,7 +184,7 @@ impl Jobs {
         Some(phase)
     }
 
-    /// Looks how far the jobs have come, and begins what waits for one that has ended. Gives those that have just ended.
+    /// Updates the progress of all jobs and starts those that can start now. Returns the jobs that have just ended.
     pub fn look(&mut self, workspace: &Workspace) -> Vec<Ended> {
         let mut ended = Vec::new();
         for job in &mut self.list {
@@ -216,13 +208,11 @@ impl Jobs {
         (self.selected, self.stage, self.scroll) = (id, None, 0);
     }
 
-    /// The job that is looked at.
-    pub fn selected(&self) -> Option<&Entry> {
+    pub fn selected(&self) -> Option<&JobEntry> {
         let chosen = self.selected.and_then(|id| self.job(id));
         chosen.or_else(|| self.under_way()).or(self.list.last())
     }
 
-    /// The stages that are shown.
     fn stages(&self) -> &[StageProgress] {
         self.selected().map_or(&self.last_run, |job| &job.stages)
     }
@@ -265,7 +255,6 @@ impl Jobs {
         };
     }
 
-    /// Takes in the rejects.
     pub(crate) fn take_rejects(&mut self, rejects: Result<Rejects, String>) {
         if let Some(list) = &mut self.rejects {
             list.rejects = Some(rejects);
@@ -287,13 +276,13 @@ impl Jobs {
 
     /// Jobs that a test wants to see in the place of others.
     #[cfg(test)]
-    pub(crate) fn pose(&mut self, jobs: Vec<Entry>) {
+    pub(crate) fn pose(&mut self, jobs: Vec<JobEntry>) {
         self.list = jobs;
         self.follow(None);
     }
 }
 
-fn how_it_ended(job: &Entry) -> Happening {
+fn how_it_ended(job: &JobEntry) -> Happening {
     let (name, seconds) = (job.name.clone(), job.worked.as_secs_f64());
     match &job.phase {
         Phase::Failed(error) => Happening::Failed { job: name, seconds, error: error.clone() },
@@ -376,13 +365,13 @@ impl PageState for Jobs {
 
     fn click(&mut self, at: Position, area: Rect, _desk: &Desk<'_>) {
         match view::line_at(self, at, area) {
-            Some(view::Spot::Job(id)) => self.follow(Some(id)),
-            Some(view::Spot::Stage(stage)) => {
+            Some(view::Clicked::Job(id)) => self.follow(Some(id)),
+            Some(view::Clicked::Stage(stage)) => {
                 self.stage = Some(stage).filter(|stage| stage + 1 < self.stages().len());
                 self.scroll = 0;
             }
-            Some(view::Spot::Line(line)) => self.log.mark(line),
-            Some(view::Spot::Reject(reject)) => {
+            Some(view::Clicked::Line(line)) => self.log.mark(line),
+            Some(view::Clicked::Reject(reject)) => {
                 if let Some(list) = &mut self.rejects {
                     list.cursor = reject;
                 }

@@ -1,4 +1,4 @@
-//! The picture of the rows that ingest set aside.
+//! Draws the rows that ingest set aside.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -38,7 +38,6 @@ pub(super) fn line_at(jobs: &Jobs, at: Position, page: Rect) -> Option<usize> {
     Some(line).filter(|line| row < rows && read(jobs).is_some_and(|rejects| *line < rejects.rows.len()))
 }
 
-/// The rejects as a table.
 pub(super) fn table(jobs: &Jobs, language: Language) -> Option<Table> {
     let header = [words::FILE, words::ROW, words::COLUMN, words::REASON, words::VALUE];
     let cell = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -52,7 +51,6 @@ pub(super) fn table(jobs: &Jobs, language: Language) -> Option<Table> {
     })
 }
 
-/// Draws them.
 pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, page: Rect) {
     let Some(list) = &jobs.rejects else { return };
     let rejects = match &list.rejects {

@@ -1,4 +1,4 @@
-//! The picture of one job: its stages as bars with their counts, and what the selected stage said or why the job failed.
+//! Draws one job: its stages as bars with their counts, and what the selected stage said or why the job failed.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use serde_json::Value;
 
-use super::{Entry, Jobs, Phase, view, words};
+use super::{JobEntry, Jobs, Phase, view, words};
 use crate::app::App;
 use crate::commands::Key;
 use crate::page::{Page, Table};
@@ -44,7 +44,6 @@ pub(super) fn line_at(jobs: &Jobs, at: Position, area: Rect) -> Option<usize> {
     Some(first_stage(jobs, rows) + row).filter(|stage| row < rows && *stage < jobs.stages().len())
 }
 
-/// Draws them.
 pub(super) fn draw(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let [above, below] = split(jobs, area);
     draw_stages(app, jobs, frame, above);
@@ -86,7 +85,7 @@ fn columns(total: usize, stages: &[StageProgress]) -> [usize; 7] {
     [name.saturating_sub(short), bar.max(6), rows, out, dropped, rate, time]
 }
 
-/// What a stage has worked on: of how much while it runs, then all that came in.
+/// The rows a stage has read: `done/total` while it runs, then the rows that came in.
 fn rows(stage: &StageProgress) -> String {
     match (&stage.state, stage.total) {
         (StageState::Done(report), _) => figures::count(report.rows_in),
@@ -179,7 +178,7 @@ pub(super) fn bar(share: Option<f64>, millis: u128, columns: usize) -> String {
     width::left(&bars::lying(share, columns), columns)
 }
 
-/// What the selected stage said: its losses by reason and its findings; or why the job failed.
+/// Draws the selected stage: its losses by reason and its findings, or the error of the job.
 fn draw_particulars(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let mut lines: Vec<Line<'_>> = match jobs.selected() {
         Some(job) => told(app, job, usize::from(area.width.saturating_sub(2))),
@@ -195,8 +194,8 @@ fn draw_particulars(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     look::message(lines, look::pane(title, false), frame, area);
 }
 
-/// What is to be said of a job as it stands: what can be done now, and where it failed why.
-fn told<'a>(app: &App, job: &Entry, columns: usize) -> Vec<Line<'a>> {
+/// The sentences about a job: the keys that apply now, and after a failure its causes.
+fn told<'a>(app: &App, job: &JobEntry, columns: usize) -> Vec<Line<'a>> {
     let dim = |word: Word| vec![Line::styled(app.say(word), look::DIM)];
     match &job.phase {
         Phase::Waiting => dim(words::WHILE_WAITING),
@@ -228,8 +227,8 @@ fn told<'a>(app: &App, job: &Entry, columns: usize) -> Vec<Line<'a>> {
     }
 }
 
-/// What to press or to change after an error.
-fn way_out(app: &App, job: &Entry, error: &str) -> String {
+/// The way out of an error: a key to press, or a setting to change.
+fn way_out(app: &App, job: &JobEntry, error: &str) -> String {
     let has = |texts: &[&str]| texts.iter().any(|text| error.contains(text));
     let word = if has(&["by another run", "could not acquire lock"]) {
         words::OUT_HELD

@@ -1,4 +1,4 @@
-//! The picture of the page of jobs: the list above, below it the stages of a job or the log; and the word on jobs in the first line.
+//! Draws the page of jobs: the list above, below it the stages of a job or the log; and the word on jobs in the first line.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::{Entry, Jobs, Pane, Phase, log_view, reject_view, stage_view, words};
+use super::{JobEntry, Jobs, Pane, Phase, log_view, reject_view, stage_view, words};
 use crate::app::App;
 use crate::words as common;
 use crate::words::Word;
@@ -15,16 +15,11 @@ use crate::{figures, look, width};
 /// Rows of a page from which the list of jobs may be longer.
 const TALL: u16 = 30;
 
-/// What is at a place of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spot {
-    /// A job of the list.
+pub(super) enum Clicked {
     Job(u64),
-    /// A stage of the selected job.
     Stage(usize),
-    /// A line of the log's list.
     Line(usize),
-    /// A row that ingest set aside.
     Reject(usize),
 }
 
@@ -46,24 +41,22 @@ fn first_job(jobs: &Jobs, rows: usize) -> usize {
     selected.unwrap_or(0).min(last)
 }
 
-/// What the mouse was pressed on.
-pub(super) fn line_at(jobs: &Jobs, at: Position, page: Rect) -> Option<Spot> {
+pub(super) fn line_at(jobs: &Jobs, at: Position, page: Rect) -> Option<Clicked> {
     if jobs.pane == Pane::Rejects {
-        return reject_view::line_at(jobs, at, page).map(Spot::Reject);
+        return reject_view::line_at(jobs, at, page).map(Clicked::Reject);
     }
     let [list, below] = split(jobs, page);
     let rows = usize::from(list.height.saturating_sub(2));
     if list.contains(at) {
         let row = usize::from(at.y.checked_sub(list.y + 1)?);
-        return jobs.list.get(first_job(jobs, rows) + row).filter(|_| row < rows).map(|job| Spot::Job(job.id));
+        return jobs.list.get(first_job(jobs, rows) + row).filter(|_| row < rows).map(|job| Clicked::Job(job.id));
     }
     match jobs.pane {
-        Pane::Log => log_view::line_at(jobs, at, below).map(Spot::Line),
-        _ => stage_view::line_at(jobs, at, below).map(Spot::Stage),
+        Pane::Log => log_view::line_at(jobs, at, below).map(Clicked::Line),
+        _ => stage_view::line_at(jobs, at, below).map(Clicked::Stage),
     }
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let jobs = &app.jobs;
     if jobs.pane == Pane::Rejects {
@@ -88,7 +81,6 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     }
 }
 
-/// How a job stands, in a word.
 pub(crate) fn word(phase: &Phase) -> Word {
     standing(phase).1
 }
@@ -107,9 +99,9 @@ pub(super) fn standing(phase: &Phase) -> (&'static str, Word, Style) {
 }
 
 fn draw_list(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
-    let count = |of: fn(&Entry) -> bool| jobs.list.iter().filter(|job| of(job)).count();
+    let count = |of: fn(&JobEntry) -> bool| jobs.list.iter().filter(|job| of(job)).count();
     let parts = [
-        (count(Entry::is_under_way), words::ACTIVE),
+        (count(JobEntry::is_under_way), words::ACTIVE),
         (count(|job| job.phase == Phase::Waiting), words::WAITING),
         (count(|job| !job.is_open()), words::ENDED),
     ];
@@ -147,7 +139,7 @@ impl Columns {
         Columns { name, bar, stage: left - name - bar }
     }
 
-    fn line<'a>(&self, app: &App, job: &Entry, selected: bool) -> Line<'a> {
+    fn line<'a>(&self, app: &App, job: &JobEntry, selected: bool) -> Line<'a> {
         let (sign, word, style) = standing(&job.phase);
         let share = job.share();
         let stage = job.stage().filter(|_| job.is_under_way() || matches!(job.phase, Phase::Failed(_)));
@@ -184,7 +176,7 @@ impl Columns {
 /// What the first line says of jobs: `features 63%`, `2 jobs · 63%`, or that the newest has failed.
 pub(crate) fn state<'a>(app: &App) -> Option<Span<'a>> {
     let jobs = &app.jobs;
-    let open: Vec<&Entry> = jobs.list.iter().filter(|job| job.is_open()).collect();
+    let open: Vec<&JobEntry> = jobs.list.iter().filter(|job| job.is_open()).collect();
     let at_work = open.iter().find(|job| job.is_under_way()).or(open.first());
     let Some(job) = at_work else {
         let newest = jobs.list.last().filter(|job| matches!(job.phase, Phase::Failed(_)))?;

@@ -1,4 +1,4 @@
-//! What the page of jobs says.
+//! The texts of the page of jobs, in Chinese and English.
 
 use inkstone_base::words;
 

@@ -35,18 +35,15 @@ type LedgerReading = Arc<dyn Fn(&Ctx) -> Result<Option<Book>> + Send + Sync>;
 /// Deletes an entry, with the reason, and reads the ledger anew.
 type LedgerDeletion = Arc<dyn Fn(u64, &str) -> Result<Book> + Send + Sync>;
 
-/// What the page works with, as the front hands it in. The ledger is open only meanwhile.
+/// The functions behind the page, supplied by the program. The ledger is open only meanwhile.
 #[derive(Clone)]
 pub struct LedgerBench {
-    /// Reads the ledger; none where there is none yet.
     pub read: LedgerReading,
-    /// Deletes an entry, with the reason, and reads the ledger anew.
     pub delete: LedgerDeletion,
     /// The flags that name the configuration on the command line: `-c workbench.toml`.
     pub config: String,
 }
 
-/// Which pane has the keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Focus {
     #[default]
@@ -55,7 +52,6 @@ enum Focus {
 }
 
 turns! {
-    /// What the pane below the list shows.
     enum View {
         #[default]
         Particulars = "particulars",
@@ -75,7 +71,6 @@ struct Deletion {
     errand: Option<Errand<Shelf>>,
 }
 
-/// State of the page.
 #[derive(Default)]
 pub struct Ledger {
     asked: Option<Errand<Option<Shelf>>>,
@@ -83,7 +78,7 @@ pub struct Ledger {
     shelf: Option<Option<Shelf>>,
     by: By,
     filter: Field,
-    /// Whether keys go into the filter.
+    /// True if keys go into the filter.
     filtering: bool,
     /// Trials as listed: numbers of them in the book.
     rows: Vec<usize>,
@@ -98,12 +93,11 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Whether there is anything to look at.
     pub(crate) fn has_trials(&self) -> bool {
         self.shelf().is_some_and(|shelf| !shelf.book.trials.is_empty())
     }
 
-    /// Whether the selected entry can be deleted.
+    /// True if the selected entry can be deleted.
     pub(crate) fn can_delete(&self) -> bool {
         self.deletion.is_none() && self.selected().is_some_and(|trial| trial.entry.details.is_some())
     }

@@ -25,7 +25,6 @@ turns! {
 }
 
 impl By {
-    /// The name on the screen.
     pub(super) fn word(self) -> Word {
         match self {
             By::Time => w::BY_TIME,

@@ -1,4 +1,4 @@
-//! The picture of the page of the ledger: the list, and below it one pane or, where there is room, three.
+//! Draws the page of the ledger: the list, and below it one pane or, where there is room, three.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -39,7 +39,6 @@ fn three(below: Rect) -> [Rect; 3] {
     [left, upper, lower]
 }
 
-/// The inside of the list.
 pub(super) fn list_area(page: Rect) -> Rect {
     look::inside(panes(page)[0])
 }
@@ -53,7 +52,7 @@ pub(super) fn view_at(view: View, at: Position, page: Rect) -> View {
     place.map_or(view, |place| View::ALL[place])
 }
 
-/// How far the pane below can be scrolled.
+/// The last line to which the pane below can be scrolled.
 pub(super) fn last_scroll(state: &Ledger, page: Rect, desk: &Desk<'_>) -> usize {
     let below = panes(page)[1];
     let area = match state.view {
@@ -77,7 +76,6 @@ pub(super) fn last_scroll(state: &Ledger, page: Rect, desk: &Desk<'_>) -> usize 
     lines.saturating_sub(room.into())
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let state = &app.ledger;
     let fault = state.asked.as_ref().and_then(Errand::fault);
@@ -245,7 +243,6 @@ fn cells(language: Language, trial: &BookTrial, time: &str) -> [String; 13] {
     ]
 }
 
-/// What a kind of trial is called.
 pub(super) fn kind(kind: Kind) -> Word {
     match kind {
         Kind::Backtest => w::BACKTEST,
@@ -303,7 +300,6 @@ fn draw_deletion(app: &App, deletion: &Deletion, frame: &mut Frame<'_>, area: Re
     sentences::draw(texts, frame, below);
 }
 
-/// The list as a table.
 pub(super) fn table(shelf: &Shelf, rows: &[usize], desk: &Desk<'_>) -> Table {
     let row = |row: &usize| {
         let trial = &shelf.book.trials[*row];

@@ -1,4 +1,4 @@
-//! What the page of the ledger says.
+//! The texts of the page of the ledger, in Chinese and English.
 
 use inkstone_base::language::Language;
 use inkstone_base::words;
@@ -70,7 +70,7 @@ words! {
     TALLEST: "最高", "tallest";
 }
 
-/// How many trials there were, and that each costs something.
+/// The sentence on the number of trials and their cost.
 pub(super) fn counted(language: Language, [trials, ideas, runs, deleted, missing]: &[String; 5]) -> String {
     match language {
         Language::Zh => format!(
@@ -82,7 +82,7 @@ pub(super) fn counted(language: Language, [trials, ideas, runs, deleted, missing
     }
 }
 
-/// What luck alone would give the best of them.
+/// The sentence on the Sharpe ratio that luck alone would give the best trial.
 pub(super) fn luck(language: Language, best: &str) -> String {
     match language {
         Language::Zh => format!("零假设下最好的夏普 {best}：这些试验即使都没有本事，最好的一个平均也会有这么高。"),
@@ -102,7 +102,6 @@ pub(super) fn deflated(language: Language, number: u64, value: &str) -> String {
     }
 }
 
-/// The probability of overfitting.
 pub(super) fn overfitting(language: Language, value: &str, trials: &str) -> String {
     match language {
         Language::Zh => {

@@ -1,4 +1,4 @@
-//! What holds of all trials: how many there were, what luck would have given, and where they lie.
+//! The figures over all trials: their number, the Sharpe ratio that luck would give, and the histogram.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -28,8 +28,8 @@ pub(super) fn lines(language: Language, shelf: &Shelf, selected: Option<&BookTri
         let value = figures::number(trial.looks.deflated_sharpe, 3);
         sentences.push(w::deflated(language, trial.entry.number, &value));
     }
-    let of = figures::count(totals.overfitting_trials);
-    sentences.push(w::overfitting(language, &figures::number(totals.overfitting, 3), &of));
+    let trials = figures::count(totals.overfitting_trials);
+    sentences.push(w::overfitting(language, &figures::number(totals.overfitting, 3), &trials));
     let found = |q: fn(&BookTrial) -> f64| {
         figures::count(shelf.book.trials.iter().filter(|trial| q(trial) <= RATE).count() as u64)
     };

@@ -1,4 +1,4 @@
-//! From what is typed to a question, and from a question and its answer to the command and the table that say the same.
+//! Turns typed text into a question, and a question and its answer into a command and a table.
 
 use super::bench::{Answer, ModelCard, Question, Surprised, Tool};
 use super::words;
@@ -15,7 +15,8 @@ const MOST: usize = 2000;
 /// Characters of a text at the most.
 pub(super) const LONGEST: usize = 4000;
 
-/// What a text asks of a tool; none where nothing is typed that is needed, an error where it cannot be asked.
+/// The question that a text means to a tool; none if something is still to be typed, an error if
+/// the text is no question.
 pub(super) fn question(tool: Tool, text: &str) -> Result<Option<Question>, Word> {
     let text = text.trim();
     if text.is_empty() && !matches!(tool, Tool::Plane | Tool::Following) {
@@ -72,12 +73,10 @@ pub(super) fn command(card: &ModelCard, question: &Question, answer: Option<&Ans
     }
 }
 
-/// Arguments as a line of a shell.
 pub(super) fn shell_line(arguments: &[String]) -> String {
     arguments.iter().map(|argument| quoted(argument)).collect::<Vec<_>>().join(" ")
 }
 
-/// An answer as a table, numbers as they are.
 pub(super) fn table(answer: &Answer, language: Language) -> Table {
     let table = |header: &[Word], rows| Table::new(language, header, rows);
     match answer {

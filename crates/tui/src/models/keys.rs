@@ -1,11 +1,11 @@
-//! What the keys of the page do.
+//! The commands of the page.
 
 use ratatui::layout::{Position, Rect};
 use serde_json::Value;
 
 use super::asked;
 use super::bench::Tool;
-use super::form::Row;
+use super::form::FormRow;
 use super::state::{Below, Models};
 use super::view::{self, Panes};
 use crate::commands::Action;
@@ -14,7 +14,7 @@ use crate::field::Field;
 use crate::look;
 use crate::page::{Chart, PageState, Table};
 
-/// What models call the end of a text.
+/// The token for the end of a text.
 pub(super) const END: &str = "</s>";
 
 impl Models {
@@ -50,7 +50,6 @@ impl Models {
         }
     }
 
-    /// Begins to type.
     fn begin_typing(&mut self, desk: &Desk<'_>) {
         match self.below {
             Below::Form => self.typing = self.form.type_in(),
@@ -160,8 +159,8 @@ impl PageState for Models {
                     self.form.propose(bench, &self.cards);
                 }
                 self.check(desk);
-                // What is filled in line by line goes on with the next one.
-                if self.form.row() != Row::Output {
+                // A form that is filled in line by line goes on with the next line.
+                if self.form.row() != FormRow::Output {
                     self.form.cursor.at += 1;
                 }
             }

@@ -18,7 +18,6 @@ use crate::list::{self, Column};
 use crate::{bars, figures, look, width};
 use inkstone_base::language::Word;
 
-/// Draws a tool.
 pub(super) fn draw(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, area: Rect) {
     let model = models.card().map(|card| card.name.as_str()).unwrap_or_default();
     let name = app.say(words::tool(tool));
@@ -39,7 +38,7 @@ pub(super) fn draw(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>
     frame.render_widget(Paragraph::new(line).wrap(Wrap { trim: false }), results);
 }
 
-/// What is typed, with the cursor of the terminal in it.
+/// The text typed, with the cursor of the terminal in it.
 fn draw_field(app: &App, models: &Models, tool: Tool, frame: &mut Frame<'_>, area: Rect) {
     let before = match tool {
         Tool::Nearest => app.say(words::WORD).to_owned(),

@@ -1,4 +1,4 @@
-//! The picture of the page: the list, and below it or beside it whatever the user does.
+//! Draws the page: the list, and below or beside it a card, a question, the form or a training.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -27,13 +27,11 @@ const LEAST: u16 = 7;
 /// Lines of a tool above its results, the frame left out: what is asked.
 pub(super) const ABOVE_RESULTS: u16 = 1;
 
-/// Where things stand.
 pub(super) struct Panes {
     pub(super) list: Rect,
     pub(super) below: Rect,
 }
 
-/// List and what is done.
 pub(super) fn panes(page: Rect, below: Below) -> Panes {
     let [list, below] = if page.width >= BESIDE {
         Layout::horizontal([Constraint::Length(LIST), Constraint::Min(0)]).areas(page)
@@ -71,7 +69,6 @@ pub(super) fn heat_room(below: Rect) -> usize {
     heat::room(below.height.saturating_sub(2 + ABOVE_RESULTS))
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let models = &app.models;
     if app.workspace.models.is_none() {
@@ -163,7 +160,6 @@ pub(super) fn megabytes(bytes: u64) -> String {
     figures::number(millions, if millions < 10.0 { 2 } else { 1 })
 }
 
-/// The list, to be copied.
 pub(super) fn list_table(cards: &[ModelCard], language: Language) -> Table {
     let header = [
         words::NAME,

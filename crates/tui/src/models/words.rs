@@ -1,4 +1,4 @@
-//! Every sentence of the page of models, in Chinese and English.
+//! The texts of the page of models, in Chinese and English.
 
 use super::bench::Tool;
 use inkstone_base::language::Word;
@@ -120,7 +120,6 @@ words! {
     W_MAX_FEATURES: "最多留几列，0 不限", "columns kept; 0: all";
 }
 
-/// What a tool is called.
 pub(super) fn tool(tool: Tool) -> Word {
     match tool {
         Tool::Nearest => NEAREST,
@@ -131,7 +130,7 @@ pub(super) fn tool(tool: Tool) -> Word {
     }
 }
 
-/// What is said in the place of what is typed for it.
+/// The hint in an empty field.
 pub(super) fn hint(tool: Tool) -> Word {
     match tool {
         Tool::Nearest => HINT_NEAREST,

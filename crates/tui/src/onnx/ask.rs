@@ -18,29 +18,25 @@ use crate::{bars, figures, look, width};
 use inkstone_base::language::Word;
 use inkstone_onnx::{Answered, Description, Head, Question, Reply};
 
-/// How masks are written, whatever the model's own token.
+/// Texts that stand for a mask, whatever the model's own token.
 const MASKS: [&str; 2] = ["[MASK]", "<mask>"];
 /// Cells of the line in front of what is typed.
 const PROMPT: &str = "/ ";
 /// Cells that the tokens behind a mask take at the least, their probabilities and bars with them.
 const GUESSES: usize = 24;
 
-/// What was asked last.
+/// The last question to a model.
 pub(super) struct Asked {
-    /// Of which model.
     pub(super) file: PathBuf,
-    /// In which words.
     pub(super) text: String,
-    /// Whether a mask was asked for that the model cannot fill in.
+    /// True if a mask was asked for that the model cannot fill in.
     pub(super) unmasked: bool,
-    /// What that means to the model.
     pub(super) question: Option<Question>,
     /// The answer, or why the question cannot be put.
     pub(super) reply: Result<Errand<Answered>, Word>,
 }
 
 impl Asked {
-    /// Whether the answer has not come yet.
     pub(super) fn waiting(&self) -> bool {
         self.reply.as_ref().is_ok_and(Errand::waiting)
     }
@@ -50,12 +46,11 @@ fn masks(found: &Description) -> impl Iterator<Item = &str> {
     MASKS.into_iter().chain(found.mask())
 }
 
-/// Whether a text has a mask.
 pub(super) fn is_masked(text: &str, found: &Description) -> bool {
     masks(found).any(|mask| text.contains(mask))
 }
 
-/// What a text asks of a model, or what it should have said.
+/// The question that a text means to a model, or a hint on what to type.
 pub(super) fn question(text: &str, found: &Description) -> Result<Question, Word> {
     let can = |head: fn(&Head) -> bool| found.heads.iter().any(head);
     let text = text.trim();
@@ -87,7 +82,7 @@ pub(super) fn question(text: &str, found: &Description) -> Result<Question, Word
 }
 
 impl Onnx {
-    /// What was asked of the model that is marked.
+    /// The question to the marked model.
     pub(super) fn asked(&self) -> Option<&Asked> {
         self.asked.as_ref().filter(|asked| self.marked().is_some_and(|listed| listed.file == asked.file))
     }
@@ -97,7 +92,6 @@ impl Onnx {
     }
 }
 
-/// Lines of the answer.
 pub(super) fn count(onnx: &Onnx) -> usize {
     match onnx.answer().map(|answered| &answered.reply) {
         Some(Reply::Fill(masks)) => masks.iter().map(Vec::len).max().unwrap_or(0),
@@ -108,7 +102,6 @@ pub(super) fn count(onnx: &Onnx) -> usize {
     }
 }
 
-/// Draws it: what is typed, the answer, and how it was come by.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
     let lines = [Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)];
@@ -123,18 +116,18 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
         frame.render_widget(Line::styled(app.say(words::PRESS_SLASH), look::DIM), prompt);
     }
     let Some(asked) = onnx.asked() else { return draw_hints(app, frame, body) };
-    let told = |text: &str, style: Style, frame: &mut Frame<'_>| {
+    let message = |text: &str, style: Style, frame: &mut Frame<'_>| {
         let text = width::cut(text, 4 * usize::from(body.width));
         frame.render_widget(Paragraph::new(Line::styled(text, style)).wrap(Wrap { trim: true }), body);
     };
     let reply = match &asked.reply {
-        Err(word) => return told(app.say(*word), look::NOTE, frame),
+        Err(word) => return message(app.say(*word), look::NOTE, frame),
         Ok(reply) => reply,
     };
     if let Some(fault) = reply.fault() {
-        return told(&format!("✗ {fault}"), look::BAD, frame);
+        return message(&format!("✗ {fault}"), look::BAD, frame);
     }
-    let Some(answered) = reply.get() else { return told(app.say(words::THINKING), look::DIM, frame) };
+    let Some(answered) = reply.get() else { return message(app.say(words::THINKING), look::DIM, frame) };
     let body = if asked.unmasked {
         let [note, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(body);
         let text = width::cut(app.say(words::NO_MASK_HEAD), usize::from(note.width));
@@ -148,7 +141,6 @@ pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(Line::styled(took, look::DIM), state);
 }
 
-/// What the model can be asked.
 fn draw_hints(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let Some(Ok(found)) = app.onnx.marked().map(|listed| listed.found.as_ref()) else { return };
     let hint = |head: &Head| match head {

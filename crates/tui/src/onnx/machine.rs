@@ -12,7 +12,6 @@ use crate::{look, sentences, width};
 use inkstone_base::language::Word;
 use inkstone_onnx::runtime::Machine;
 
-/// Draws them.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let cells = usize::from(area.width);
     let titled = |title: Word, text: &str, style: Style| {

@@ -39,7 +39,6 @@ use meters::{LENGTHS, Measured};
 /// Tells what this machine has for models.
 pub type MachineOf = Arc<dyn Fn() -> Machine + Send + Sync>;
 
-/// Lists the models.
 pub type ModelsOf = Arc<dyn Fn(&Ctx) -> Result<Vec<Listed>> + Send + Sync>;
 
 /// The BLAKE3 of a file, 64 hexadecimal digits.
@@ -52,25 +51,20 @@ pub type AskContextual = Arc<dyn Fn(&Listed, &Question, &Ctx) -> Result<Answered
 pub type MeasureModel =
     Arc<dyn Fn(&Listed, Option<usize>, &Ctx, &mut dyn FnMut(&Round)) -> Result<Metered> + Send + Sync>;
 
-/// What the page works with, as the front hands it in.
+/// The functions behind the page, supplied by the program.
 #[derive(Clone)]
 pub struct OnnxBench {
-    /// The library and the devices.
     pub machine: MachineOf,
-    /// The models of the project.
     pub models: ModelsOf,
-    /// Hashes of their files.
     pub hash: HashOf,
-    /// Questions to them.
     pub ask: AskContextual,
-    /// Their speed.
     pub measure: MeasureModel,
-    /// Where the configuration has them run.
+    /// The device and library that the configuration asks for.
     pub place: RuntimeParams,
 }
 
 turns! {
-    /// What is shown of the marked model.
+    /// The content shown of the marked model.
     enum Pane {
         #[default]
         Tensors = "tensors",
@@ -79,10 +73,9 @@ turns! {
     }
 }
 
-/// State of the page.
 #[derive(Default)]
 pub struct Onnx {
-    /// Whether what is shown has to be looked for, or looked for anew.
+    /// True if the models have to be listed, or listed again.
     stale: bool,
     machine: Option<Errand<Machine>>,
     models: Option<Errand<Vec<Listed>>>,
@@ -90,18 +83,17 @@ pub struct Onnx {
     coming: Option<Errand<Vec<Listed>>>,
     hashes: Option<Errand<BTreeMap<PathBuf, String>>>,
     cursor: Cursor,
-    /// Whether keys go to the view instead of the list.
+    /// True if keys go to the view instead of the list.
     inside: bool,
     pane: Pane,
     /// First line that is seen of the view.
     scroll: Cursor,
     /// Which text is measured with.
     length: usize,
-    /// What was measured, by the file of the model.
+    /// Measurements by the file of the model.
     measured: BTreeMap<PathBuf, Measured>,
     asked: Option<Asked>,
     field: Option<Field>,
-    /// What was typed last.
     typed: String,
     /// The model that an earlier session had marked.
     wanted: Option<String>,
@@ -132,23 +124,20 @@ impl Onnx {
         self.machine().is_some_and(|machine| machine.library.is_err())
     }
 
-    /// Whether a model is marked that can be read.
     pub(crate) fn has_model(&self) -> bool {
         self.marked().is_some_and(|listed| listed.found.is_ok())
     }
 
-    /// Whether the model that is marked can be run.
     pub(crate) fn can_run(&self) -> bool {
         let writes = |listed: &Listed| listed.found.as_ref().is_ok_and(|found| found.heads.contains(&Head::Writes));
         self.has_model() && !self.lacks_library() && !self.marked().is_some_and(writes)
     }
 
-    /// Whether the view can be gone into.
+    /// True if the view can be gone into.
     pub fn can_enter(&self) -> bool {
         !self.inside && self.has_model()
     }
 
-    /// Number of lines of the pane.
     fn count(&self) -> usize {
         match self.pane {
             Pane::Tensors => tensors::count(self),

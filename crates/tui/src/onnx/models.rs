@@ -16,7 +16,6 @@ use crate::{Language, figures, look, sentences, width};
 use inkstone_base::language::Word;
 use inkstone_onnx::{Description, Head, Listed, OnnxParams, Output};
 
-/// Draws them.
 pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let onnx = &app.onnx;
     let models = onnx.models();
@@ -84,7 +83,7 @@ fn name(shown: &str, cells: usize) -> String {
     starts.into_iter().find(|end| width::width(end) < cells).map_or(String::new(), |end| format!("…{end}"))
 }
 
-/// What a model can do, in a word each.
+/// The abilities of a model, a word each.
 fn abilities(found: &Description, language: Language) -> String {
     let word = |head: &Head| match head {
         Head::Vectors { .. } => words::VECTORS,
@@ -119,7 +118,8 @@ fn cells(listed: &Listed, language: Language) -> [String; 8] {
     ]
 }
 
-/// How features read a model: `bert=scores`, `vector=mean-text first+last`.
+/// The features that read a model and the output they read: `bert=scores`, `vector=mean-text
+/// first+last`.
 fn uses(listed: &Listed) -> String {
     let how = |(name, params): &(String, OnnxParams)| {
         let read = match params.output {
@@ -193,13 +193,13 @@ fn draw_particulars(app: &App, listed: &Listed, frame: &mut Frame<'_>, area: Rec
     let all = particulars(app, listed, found);
     if area.height <= BRIEF {
         // What is wrong and what it is for come before what is merely good to know.
-        let of = |wanted: &[Word]| {
+        let joined = |wanted: &[Word]| {
             let named = all.iter().filter(|(word, _, _)| wanted.contains(word));
             named.map(|(word, text, _)| format!("{} {text}", app.say(*word))).collect::<Vec<_>>().join(" · ")
         };
         let hash = short(app.onnx.hash(listed), 12);
-        let first = of(&[words::TOKENIZER, words::USES]);
-        let second = format!("{} {hash} · {}", app.say(words::HASH), of(&[words::FAMILY, words::LABELS]));
+        let first = joined(&[words::TOKENIZER, words::USES]);
+        let second = format!("{} {hash} · {}", app.say(words::HASH), joined(&[words::FAMILY, words::LABELS]));
         let wrong = all.iter().any(|(_, _, style)| *style == look::BAD);
         let lines = [(first, if wrong { look::BAD } else { look::PLAIN }), (second, look::DIM)];
         let lines: Vec<Line<'_>> = lines.map(|(text, style)| Line::styled(width::cut(&text, cells), style)).into();

@@ -1,4 +1,4 @@
-//! The picture of the page: the machine in a few lines, the models, and the view of the one that is marked.
+//! Draws the page: the machine in a few lines, the models, and the view of the one that is marked.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Rect};
@@ -33,13 +33,12 @@ fn areas(onnx: &Onnx, page: Rect) -> [Rect; 3] {
     [machine, list, pane]
 }
 
-/// Where list and view are.
+/// The areas of the list and of the view.
 pub(super) fn panes(onnx: &Onnx, page: Rect) -> (Rect, Rect) {
     let [_, list, pane] = areas(onnx, page);
     (list, pane)
 }
 
-/// The inside of the view.
 pub(super) fn inner(onnx: &Onnx, page: Rect) -> Rect {
     panes(onnx, page).1.inner(Margin::new(1, 1))
 }
@@ -60,7 +59,6 @@ pub(super) fn list_rows(onnx: &Onnx, page: Rect) -> usize {
     list::rows(list_areas(onnx, panes(onnx, page).0)[0])
 }
 
-/// Draws the page.
 pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
     let onnx = &app.onnx;
     if app.workspace.onnx.is_none() {

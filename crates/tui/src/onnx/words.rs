@@ -1,4 +1,4 @@
-//! What the page of contextual models says.
+//! The texts of the page of contextual models, in Chinese and English.
 
 use inkstone_base::words;
 

@@ -1,4 +1,4 @@
-//! The picture of the strategies: what each keeps of the text, as numbers and as a bar.
+//! Draws the strategies: what each keeps of the text, as numbers and as a bar.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::shown::Shown;
-use super::strategies::{BUDGETS, Row};
-use super::{Focus, Text, Typing, What, view, words};
+use super::strategies::{BUDGETS, StrategyRow};
+use super::{Focus, Text, Typing, TypingFor, view, words};
 use crate::app::App;
 use crate::errand::Errand;
 use crate::field;
@@ -18,15 +18,12 @@ use inkstone_report as report;
 
 /// Columns of a pane from which names of strategies have more room.
 const WIDE: u16 = 100;
-/// Cells of the bar.
 const BAR: usize = 8;
 
-/// Strategies that a pane has room for.
 pub(super) fn rows(pane: Rect) -> usize {
     list::rows(view::inside(pane))
 }
 
-/// Draws the pane of strategies.
 pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
     let counted = app.workspace.text.as_ref().and_then(|bench| bench.tokenisers.get(page.tokeniser));
     let counted = counted.map_or("", |tokeniser| &tokeniser.name);
@@ -44,7 +41,7 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
         block = block.title_bottom(Line::styled(width::cut(&said, pane.width.saturating_sub(4) as usize), look::DIM));
     }
     let inner = look::framed(block, frame, pane);
-    if let Some(typing) = page.typing.as_ref().filter(|typing| typing.what == What::Strategy) {
+    if let Some(typing) = page.typing.as_ref().filter(|typing| typing.what == TypingFor::Strategy) {
         return draw_field(app, typing, frame, inner);
     }
     let fault = shown.kept.as_ref().and_then(Errand::fault);
@@ -66,7 +63,7 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
     let cells = |at: usize| {
         let mut cells = vec![shown.listed[at].strategy.to_string()];
         match (rows.and_then(|rows| rows.get(at)), fault) {
-            (Some(Row { kept: Some(kept), score }), _) => {
+            (Some(StrategyRow { kept: Some(kept), score }), _) => {
                 let count = |n: usize| figures::count(n as u64);
                 let share = kept.kept as f64 / kept.all.max(1) as f64;
                 cells.push(format!("{}/{}", count(kept.kept), count(kept.all)));
@@ -76,7 +73,7 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
                 cells.extend(scored.then_some(score));
                 cells.push(sections(app, kept));
             }
-            (Some(Row { kept: None, .. }), _) => {
+            (Some(StrategyRow { kept: None, .. }), _) => {
                 cells.extend(["–".to_owned(), "–".to_owned(), String::new()]);
                 cells.extend(scored.then(|| "–".to_owned()));
                 cells.push(app.say(words::NOT_MEASURED).to_owned());
@@ -92,8 +89,8 @@ pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>,
     list::draw(&columns, shown.listed.len(), page.strategy, cells, frame, inner);
 }
 
-/// What the line below the list says of the strategy that is selected: windows, and whose score it is.
-fn selected(app: &App, row: &Row) -> Option<String> {
+/// The line below the list on the selected strategy: its windows, and the model of its score.
+fn selected(app: &App, row: &StrategyRow) -> Option<String> {
     let windows = row.kept.as_ref().map(|kept| kept.windows).filter(|windows| *windows > 1);
     let windows = windows.map(|windows| format!("{} {}", figures::count(windows as u64), app.say(words::WINDOWS)));
     let score = row.score.as_ref().map(|score| format!("{} {}", app.say(words::SCORE_OF), score.feature));
@@ -103,7 +100,7 @@ fn selected(app: &App, row: &Row) -> Option<String> {
 
 /// The sections that are kept; one that is kept in part with its share.
 fn sections(app: &App, kept: &Kept) -> String {
-    let said = kept.sections.iter().filter(|share| share.kept > 0).map(|share| {
+    let kept_sections = kept.sections.iter().filter(|share| share.kept > 0).map(|share| {
         let name = app.say(report::section(share.section));
         match share.kept == share.tokens {
             true => name.to_owned(),
@@ -111,7 +108,7 @@ fn sections(app: &App, kept: &Kept) -> String {
             false => format!("{name} {}%", (100 * share.kept / share.tokens.max(1)).clamp(1, 99)),
         }
     });
-    said.collect::<Vec<_>>().join(" ")
+    kept_sections.collect::<Vec<_>>().join(" ")
 }
 
 /// Draws the line of a strategy that is typed, and what is wrong with it.

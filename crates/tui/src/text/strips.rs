@@ -1,4 +1,4 @@
-//! The picture of the tokens: a strip of lines for each tokeniser, all of them around the same bytes.
+//! Draws the tokens: a strip of lines for each tokeniser, all of them around the same bytes.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -8,7 +8,7 @@ use ratatui::widgets::Paragraph;
 use super::shown::Shown;
 use super::{Focus, Text, cuts, lines, view, words};
 use crate::app::App;
-use crate::corpus::Sort;
+use crate::corpus::PieceKind;
 use crate::{figures, look, sentences, width};
 
 /// Lines below the strips that tell of the token under the cursor.
@@ -36,7 +36,6 @@ pub(super) fn strip_at(pane: Rect, tokeniser: usize, count: usize, at: Position)
     strips(pane, tokeniser, count).into_iter().find(|(_, area)| area.contains(at)).map(|found| found.0)
 }
 
-/// Draws the pane of tokens.
 pub(super) fn draw(app: &App, page: &Text, shown: &Shown, frame: &mut Frame<'_>, pane: Rect) {
     let Some(bench) = &app.workspace.text else { return };
     let count = bench.tokenisers.len();
@@ -89,7 +88,7 @@ fn draw_strip(
             for pieces in cuts::strip(text, tokens, from, &cursor, room) {
                 let spans = pieces.into_iter().map(|(piece, sort)| {
                     let style = match sort {
-                        Sort::Marked(_) => look::SELECTED,
+                        PieceKind::Marked(_) => look::SELECTED,
                         sort => sort.style(app.workspace.red_up),
                     };
                     Span::styled(piece, style)
@@ -118,7 +117,7 @@ fn place(count: usize, sharing: std::ops::Range<usize>) -> String {
     }
 }
 
-/// What is known of the token under the cursor.
+/// The lines about the token under the cursor.
 fn under<'a>(app: &App, shown: &Shown, columns: usize) -> [Line<'a>; 2] {
     let Some(under) = &shown.under else { return [Line::default(), Line::default()] };
     let range = |range: &std::ops::Range<usize>| {

@@ -1,4 +1,4 @@
-//! What the page lists, to be copied.
+//! The lists of the page, for copying.
 
 use super::shown::Shown;
 use super::words;
@@ -30,7 +30,6 @@ pub(super) fn of_tokens(shown: &Shown, tokeniser: usize, desk: &Desk<'_>) -> Opt
     Some(Table::new(desk.language, &header, rows))
 }
 
-/// The strategies with what they keep.
 pub(super) fn of_strategies(shown: &Shown, desk: &Desk<'_>) -> Option<Table> {
     let rows = shown.kept.as_ref().and_then(Errand::get)?;
     let header = [
@@ -42,7 +41,7 @@ pub(super) fn of_strategies(shown: &Shown, desk: &Desk<'_>) -> Option<Table> {
         shared::SCORE,
         words::SECTIONS,
     ];
-    let row = |(listed, row): (&super::Listed, &super::strategies::Row)| {
+    let row = |(listed, row): (&super::ListedStrategy, &super::strategies::StrategyRow)| {
         let kept = row.kept.as_ref();
         let count = |of: fn(&crate::Kept) -> usize| kept.map(of).map_or(String::new(), |n| n.to_string());
         let share = kept.map(|kept| (kept.kept as f64 / kept.all.max(1) as f64).to_string());

@@ -1,4 +1,4 @@
-//! What the text page says, in Chinese and English.
+//! The texts of the text page, in Chinese and English.
 
 use inkstone_base::words;
 

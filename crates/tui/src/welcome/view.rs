@@ -1,4 +1,4 @@
-//! The picture of the first screen.
+//! Draws the first screen.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -12,7 +12,6 @@ use inkstone_base::language::Word;
 /// Cells of the box at the most.
 const WIDEST: u16 = 92;
 
-/// Draws everything.
 pub(super) fn draw(welcome: &Welcome, frame: &mut Frame<'_>) {
     let screen = frame.area();
     if let Some(sourcing) = welcome.sourcing.as_ref().filter(|_| welcome.opening.is_none()) {

@@ -1,4 +1,4 @@
-//! The sentences of the first screen.
+//! The texts of the first screen, in Chinese and English.
 
 use inkstone_base::language::Word;
 use inkstone_base::words;
@@ -21,7 +21,6 @@ words! {
     LEAVE: "退出", "leave";
 }
 
-/// The name of the product.
 pub(super) const NAME: &str = "砚 Inkstone";
 
 /// The name of the other language, in that language.

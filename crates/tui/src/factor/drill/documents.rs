@@ -8,7 +8,6 @@ use crate::page::{Table, exact};
 use crate::words::{self, Word};
 use inkstone_lab::factor::{TracedCell, TracedDocument};
 
-/// The list.
 pub(super) struct Documents {
     pub(super) code: String,
     pub(super) name: String,
@@ -27,7 +26,6 @@ impl Documents {
         cells.iter().flat_map(|cell| cell.documents.iter().map(move |document| (cell, document)))
     }
 
-    /// The document at the cursor.
     pub(super) fn marked(&self) -> Option<(&TracedCell, &TracedDocument)> {
         self.all().nth(self.cursor.at)
     }

@@ -1,4 +1,4 @@
-//! The pictures of the lists: dates of a quantile, names of a date, documents of a name.
+//! Draws the lists: dates of a quantile, names of a date, documents of a name.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -155,7 +155,7 @@ fn alignment(app: &App, date: &TracedDate) -> String {
     }
 }
 
-/// What the list has no column for.
+/// The figures of the marked stock that the list has no column for.
 fn about_name(app: &App, date: &TracedDate, name: &TracedName) -> String {
     let mut parts = vec![format!("#{}", name.rank)];
     if let Some(known_at) = name.known_at {
@@ -166,7 +166,7 @@ fn about_name(app: &App, date: &TracedDate, name: &TracedName) -> String {
     format!(" {}", parts.join(" · "))
 }
 
-/// Why a value was not used, in the language of the screen.
+/// The reason why a value was not used, in the language of the screen.
 fn reason(language: Language, why: &str) -> String {
     let chinese = match why {
         "no trading day to enter on" => "没有可买入的交易日",

@@ -27,7 +27,7 @@ use documents::Documents;
 use inkstone_base::shell::quoted;
 use names::Names;
 use sentences::Sentences;
-use tokens::Tokens;
+use tokens::WordWeights;
 
 /// The way down, as far as it was gone. It begins at the dates of a quantile or at the names of a date.
 pub(super) struct Drill {
@@ -36,12 +36,12 @@ pub(super) struct Drill {
     names: Option<Names>,
     documents: Option<Documents>,
     sentences: Option<Sentences>,
-    tokens: Option<Tokens>,
-    /// The rest of the way that an earlier session went.
+    tokens: Option<WordWeights>,
+    /// The part of an earlier session's way that is still to be gone.
     way: Option<Way>,
 }
 
-/// How deep the way has gone.
+/// The level reached on the way down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     Days,
@@ -98,13 +98,12 @@ impl Drill {
         self.days.as_ref().map(|days| days.quantile)
     }
 
-    /// How far the way went, to be gone again.
+    /// The way for the memory of a session.
     pub(super) fn way(&self) -> Way {
         let code = self.documents.as_ref().map(|documents| documents.code.clone());
         Way { quantile: self.quantile(), date: self.day(), code }
     }
 
-    /// Whether something asked for has not come yet.
     pub(super) fn waiting(&self) -> bool {
         self.days.as_ref().is_some_and(|days| days.asked.waiting())
             || self.names.as_ref().is_some_and(|names| names.asked.waiting())
@@ -112,22 +111,21 @@ impl Drill {
             || self.sentences.as_ref().is_some_and(|sentences| sentences.asked.waiting())
     }
 
-    /// Whether a holding period makes a difference to what is shown, and the list can be put in another order.
+    /// True if a holding period makes a difference to what is shown, and the list can be put in another order.
     pub(super) fn lists_returns(&self) -> bool {
         matches!(self.level(), Level::Days | Level::Names)
     }
 
-    /// Whether the names can be cut down to one quantile: those of a quantile are that already.
+    /// True if the stocks can be limited to one quantile: those of a quantile already are.
     pub(super) fn can_filter(&self) -> bool {
         self.level() == Level::Names && self.days.is_none()
     }
 
-    /// Whether there is another date, or another column of the explanation, beside what is shown.
+    /// True if there is another date, or another column of the explanation, beside what is shown.
     pub(super) fn has_beside(&self) -> bool {
         matches!(self.level(), Level::Names | Level::Sentences)
     }
 
-    /// Whether there is something below the marked line.
     pub(super) fn can_open(&self) -> bool {
         match self.level() {
             Level::Days => self.days.as_ref().is_some_and(|days| days.marked().is_some()),
@@ -138,7 +136,6 @@ impl Drill {
         }
     }
 
-    /// Goes down to what is marked.
     pub(super) fn down(&mut self, desk: &Desk<'_>) {
         match self.level() {
             Level::Days => {
@@ -172,7 +169,7 @@ impl Drill {
             }
             Level::Sentences => {
                 let sentence = self.sentences.as_ref().and_then(Sentences::sentence);
-                self.tokens = sentence.map(Tokens::of);
+                self.tokens = sentence.map(WordWeights::of);
             }
             Level::Tokens => {}
         }
@@ -211,7 +208,7 @@ impl Drill {
         }
     }
 
-    /// Does what changes this list alone.
+    /// Does a command that changes this list alone.
     pub(super) fn act(&mut self, action: Action, horizon: usize, page: Rect) {
         self.way = None;
         let rows = view::rows(page).max(1);
@@ -229,7 +226,6 @@ impl Drill {
         }
     }
 
-    /// Marks the line that the mouse was pressed on.
     pub(super) fn click(&mut self, at: Position, page: Rect) {
         self.way = None;
         if self.level() == Level::Sentences {
@@ -254,7 +250,7 @@ impl Drill {
         self.names.iter_mut().for_each(|names| names.sort(horizon));
     }
 
-    /// Takes in what has come, brings what is marked into sight, and goes on along the way of an earlier session.
+    /// Takes in the answers that have come, brings what is marked into sight, and goes on along the way of an earlier session.
     pub(super) fn arrange(&mut self, page: Rect, horizon: usize, desk: &Desk<'_>) {
         let rows = view::rows(page);
         if let Some(days) = &mut self.days {
@@ -300,7 +296,7 @@ impl Drill {
         }
     }
 
-    /// What the level lists.
+    /// The list of the level, for copying.
     pub(super) fn table(&self, desk: &Desk<'_>) -> Option<Table> {
         match self.level() {
             Level::Days => self.days.as_ref()?.table(desk),

@@ -332,7 +332,7 @@ fn another_session_goes_where_the_last_one_was() {
     let screen = next.screen(SMALL, "");
     assert!(screen.contains("tone › Q4 › 2024-10-25 › 300731.SZ 启澜生物") && screen.contains("3 篇文档"), "{screen}");
     assert!(next.screen(SMALL, "<esc><esc><esc>").contains("▲Q4"));
-    // What does not fit any more is left out: no such code, no such date, no such factor.
+    // Values that no longer fit are left out: no such code, no such date, no such factor.
     for way in [
         serde_json::json!({"quantile": 4, "date": "2024-10-25", "code": "999999.SH"}),
         serde_json::json!({"quantile": 4, "date": "1999-10-25"}),

@@ -16,12 +16,11 @@ use inkstone_features::extract::{ExplainedSentence, ExplainedText};
 /// A line of a sentence: what is drawn, and what the word that it belongs to gave; 0 for none.
 pub(super) struct Piece {
     pub(super) sentence: usize,
-    /// Whether the sentence begins here.
+    /// True if the sentence begins here.
     pub(super) first: bool,
     pub(super) glyphs: Vec<(String, f64)>,
 }
 
-/// The text.
 pub(super) struct Sentences {
     pub(super) kind: Kind,
     pub(super) doc_id: String,
@@ -40,7 +39,6 @@ impl Sentences {
         Sentences { kind, doc_id, asked, column: 0, at: 0, lines: Vec::new(), laid_out: None, top: 0 }
     }
 
-    /// What is shown.
     pub(super) fn explained(&self) -> Option<&ExplainedText> {
         self.asked.get()?.get(self.column)
     }
@@ -49,7 +47,6 @@ impl Sentences {
         self.explained().map_or(&[], |explained| &explained.sentences)
     }
 
-    /// The sentence that is looked at.
     pub(super) fn sentence(&self) -> Option<&ExplainedSentence> {
         self.sentences().get(self.at)
     }
@@ -70,7 +67,6 @@ impl Sentences {
         Some(Table::new(desk.language, &header, self.explained()?.sentences.iter().enumerate().map(row).collect()))
     }
 
-    /// Another column.
     pub(super) fn aside(&mut self, on: bool) {
         let count = self.asked.get().map_or(0, Vec::len).max(1);
         self.column = (self.column + if on { 1 } else { count - 1 }) % count;
@@ -103,9 +99,9 @@ impl Sentences {
             self.laid_out = Some((width, self.column));
         }
         let rows = view::text_rows(page).max(1);
-        let of = |line: &Piece| line.sentence == self.at;
-        let first = self.lines.iter().position(of).unwrap_or(0);
-        let last = self.lines.iter().rposition(of).unwrap_or(0);
+        let marked = |line: &Piece| line.sentence == self.at;
+        let first = self.lines.iter().position(marked).unwrap_or(0);
+        let last = self.lines.iter().rposition(marked).unwrap_or(0);
         // Its end is in sight, and before that its beginning.
         self.top = self.top.max((last + 1).saturating_sub(rows)).min(first);
     }

@@ -1,4 +1,4 @@
-//! The pictures of a document's text with what moved its value, and of the words of one sentence.
+//! Draws a document's text with the sentences that moved its value, and the words of one sentence.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Wrap};
 
 use super::sentences::{Piece, Sentences};
-use super::tokens::{self, Tokens};
+use super::tokens::{self, WordWeights};
 use super::view::{MARGIN, draw_waiting, mark, panes, text_panes};
 use crate::app::App;
 use crate::factor::charts::signed_bar;
@@ -66,19 +66,19 @@ fn text_line<'a>(app: &App, sentences: &Sentences, explained: &ExplainedText, li
         Span::styled(format!("{} ", width::right(&gave, MARGIN - 2)), look::of_sign(value, red_up)),
     ];
     // Without words the sentence as a whole has the colour.
-    let whole = if explained.by == ExplainedBy::Omission { look::of_sign(value, red_up) } else { look::PLAIN };
-    let plain = if marked { whole.patch(look::STRONG) } else { whole };
-    let of = |given: f64| match given {
+    let base = if explained.by == ExplainedBy::Omission { look::of_sign(value, red_up) } else { look::PLAIN };
+    let plain = if marked { base.patch(look::STRONG) } else { base };
+    let style_of = |given: f64| match given {
         0.0 => plain,
         given => look::of_sign(given, red_up).patch(look::STRONG),
     };
     let mut run: Option<(Style, String)> = None;
     for (glyph, given) in &line.glyphs {
-        match run.as_mut().filter(|run| run.0 == of(*given)) {
+        match run.as_mut().filter(|run| run.0 == style_of(*given)) {
             Some(run) => run.1 += glyph,
             None => {
                 spans.extend(run.take().map(|(style, text)| Span::styled(text, style)));
-                run = Some((of(*given), glyph.clone()));
+                run = Some((style_of(*given), glyph.clone()));
             }
         }
     }
@@ -122,7 +122,7 @@ fn draw_words(app: &App, sentences: &Sentences, explained: &ExplainedText, frame
 }
 
 /// The words of one sentence with their weights; where there are none, why.
-pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &Tokens, frame: &mut Frame<'_>, page: Rect) {
+pub(super) fn draw_tokens(app: &App, sentences: &Sentences, tokens: &WordWeights, frame: &mut Frame<'_>, page: Rect) {
     let [_, area, below] = panes(page);
     let Some((explained, sentence)) = sentences.explained().zip(sentences.sentence()) else { return };
     let all = &sentence.words;

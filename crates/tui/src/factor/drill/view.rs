@@ -1,4 +1,4 @@
-//! The picture of the way down: breadcrumbs, the list or text of the level, and a line on what is marked.
+//! Draws the way down: breadcrumbs, the list or text of the level, and a line on what is marked.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -51,7 +51,6 @@ pub(super) fn text_width(page: Rect) -> usize {
     (page.width as usize).saturating_sub(2 + MARGIN).max(2)
 }
 
-/// Draws the level that was reached.
 pub(in crate::factor) fn draw(app: &App, drill: &Drill, frame: &mut Frame<'_>, page: Rect) {
     let [crumbs, ..] = panes(page);
     frame.render_widget(breadcrumbs(app, drill, crumbs.width as usize), crumbs);
@@ -69,7 +68,7 @@ pub(in crate::factor) fn draw(app: &App, drill: &Drill, frame: &mut Frame<'_>, p
     }
 }
 
-/// Where one is: `因子 tone › Q5 › 2024-03-15 › 300731.SZ 启澜生物 › 公告 › 第 2 句 › 词`.
+/// The path down: `因子 tone › Q5 › 2024-03-15 › 300731.SZ 启澜生物 › 公告 › 第 2 句 › 词`.
 fn breadcrumbs<'a>(app: &App, drill: &Drill, columns: usize) -> Line<'a> {
     let mut crumbs = vec![format!("{} {}", app.say(words::FACTOR), drill.factor)];
     crumbs.extend(drill.quantile().map(|quantile| format!("Q{quantile}")));
