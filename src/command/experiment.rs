@@ -125,7 +125,7 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
             (Some(store), Some(set)) => looked.score(store, set)?,
             _ => None,
         };
-        strategies.push(Kept { score, ..Kept::of(cell, &layout, &views, &tokens) });
+        strategies.push(Kept { score, ..Kept::new(cell, &layout, &views, &tokens) });
     }
     Ok(Some(Truncated {
         title: looked.document.clean.document.title.clone(),

@@ -441,7 +441,7 @@ impl App {
     fn save(&mut self) {
         let mut charts = self.at_desk(|desk| self.state(self.page).charts(desk));
         if charts.is_empty() {
-            match picture::of(self, self.size.width, self.size.height) {
+            match picture::screen(self, self.size.width, self.size.height) {
                 Ok(drawn) => charts.push(Chart {
                     name: self.page.name().to(Language::En).to_lowercase(),
                     svg: picture::svg(&drawn, self.theme),

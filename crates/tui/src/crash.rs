@@ -55,7 +55,7 @@ impl Recorder {
     pub fn note(&self, place: Whereabouts, event: &Event) {
         let text = match event {
             Event::Tick => return,
-            Event::Key(key) => told(key, place.typing),
+            Event::Key(key) => key_text(key, place.typing),
             Event::Paste(text) => format!("pasted {} characters", text.chars().count()),
             Event::Mouse(mouse) => {
                 let what = match mouse.kind {
@@ -106,7 +106,7 @@ impl Recorder {
 }
 
 /// A key in words; a character that goes into a field is not told.
-fn told(key: &KeyEvent, typing: bool) -> String {
+fn key_text(key: &KeyEvent, typing: bool) -> String {
     let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
     match key.code {
         KeyCode::Char(_) if typing && held.is_empty() => "a character was typed".to_owned(),

@@ -19,7 +19,7 @@ pub struct Field {
 
 impl Field {
     /// A field that holds a text, with the cursor at its end.
-    pub fn of(text: impl Into<String>) -> Field {
+    pub fn new(text: impl Into<String>) -> Field {
         let text = text.into();
         Field { cursor: text.len(), text }
     }
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_is_typed_goes_in_at_the_cursor_and_goes_by_whole_characters() {
-        let mut field = Field::of("回购股份");
+        let mut field = Field::new("回购股份");
         assert_eq!(press(&mut field, KeyCode::Left), Some(false));
         assert_eq!(press(&mut field, KeyCode::Backspace), Some(true));
         assert_eq!(press(&mut field, KeyCode::Char('e')), Some(true));
@@ -136,9 +136,9 @@ mod tests {
 
     #[test]
     fn the_cursor_is_in_sight_however_long_the_text() {
-        let field = Field::of("公司拟以自有资金回购股份");
+        let field = Field::new("公司拟以自有资金回购股份");
         let (seen, at) = field.window(9);
         assert!(at < 9 && width::width(&seen) <= 9, "{seen:?} {at}");
-        assert_eq!(Field::of("回购").window(9), ("回购".to_owned(), 4));
+        assert_eq!(Field::new("回购").window(9), ("回购".to_owned(), 4));
     }
 }

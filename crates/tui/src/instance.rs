@@ -125,7 +125,7 @@ impl Why {
     }
 
     /// All that is known of it, with the way out.
-    pub fn told(&self, language: Language) -> String {
+    pub fn sentence(&self, language: Language) -> String {
         match self {
             Why::Folder(error) => format!("{} ({error})", self.text(language)),
             Why::NotOurs(folder, saw) => {
@@ -178,7 +178,7 @@ mod tests {
         let why = instance.why().unwrap();
         assert!(!instance.is_kept_out() && !instance.keeps_session());
         assert_eq!(why.within(Language::Zh, 40).unwrap(), "只读: 文件夹不是砚创建的");
-        let words = why.told(Language::En);
+        let words = why.sentence(Language::En);
         assert!(words.contains("thesis.docx") && words.contains("[project] dir"), "{words}");
     }
 

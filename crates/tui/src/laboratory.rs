@@ -12,7 +12,7 @@ use inkstone_features::experiment::{Findings, Grid};
 /// The findings of all experiments, in the order of the configuration; those that were not run yet are left out.
 pub type AllFindings = Arc<dyn Fn() -> Result<Vec<Findings>> + Send + Sync>;
 
-/// How far the experiments have come, in the order of the configuration; those that never ran are left out. Asked for again and again
+/// The progress of the experiments, in the order of the configuration; those that never ran are left out. Called again and again
 /// while a job runs, so it has to be quick.
 pub type AllGrids = Arc<dyn Fn() -> Result<Vec<Grid>> + Send + Sync>;
 
@@ -65,7 +65,7 @@ pub struct Kept {
 impl Kept {
     /// The part of a document that the views of a cell's strategy keep; `tokens` are the bytes of
     /// each token of the layout.
-    pub fn of(cell: usize, layout: &Layout, views: &[View], tokens: &[Range<usize>]) -> Kept {
+    pub fn new(cell: usize, layout: &Layout, views: &[View], tokens: &[Range<usize>]) -> Kept {
         let mut seen: Vec<Range<usize>> = views.iter().flat_map(|view| view.tokens.clone()).collect();
         seen.sort_by_key(|range| range.start);
         let mut kept: Vec<Range<usize>> = Vec::new();

@@ -275,6 +275,6 @@ pub fn picture(workspace: Workspace, size: (u16, u16), keys: &str, patience: Dur
         app.take(event::Event::Key(key));
         settle(&mut app)?;
     }
-    let drawn = picture::of(&app, size.0, size.1)?;
+    let drawn = picture::screen(&app, size.0, size.1)?;
     Ok(Picture { text: picture::text(&drawn), svg: picture::svg(&drawn, app.theme) })
 }

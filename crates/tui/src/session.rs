@@ -59,7 +59,7 @@ impl Session {
         }
     }
 
-    pub(crate) fn of(&self, page: Page) -> Option<&Value> {
+    pub(crate) fn memory(&self, page: Page) -> Option<&Value> {
         self.pages.get(id(page))
     }
 
@@ -140,7 +140,10 @@ mod tests {
         session.note(Page::Text, Value::Null);
         fs::write(&path, session.text()).unwrap();
         assert_eq!(read(&path), FoundSession::Session(Box::new(session.clone())));
-        assert_eq!((session.of(Page::Corpus).unwrap()["cursor"].as_u64(), session.of(Page::Text)), (Some(7), None));
+        assert_eq!(
+            (session.memory(Page::Corpus).unwrap()["cursor"].as_u64(), session.memory(Page::Text)),
+            (Some(7), None)
+        );
     }
 
     #[test]

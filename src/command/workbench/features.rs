@@ -41,7 +41,7 @@ fn with<T>(project: &Project, id: &Key, work: impl FnOnce(&Set<'_>) -> Result<T>
     work(&set.context("the set is no longer in the store: a run has replaced it")?)
 }
 
-/// What the store holds, and why it could not be read.
+/// The sets of the store, and the error if it could not be read.
 #[derive(Default)]
 struct Held {
     headers: BTreeMap<Key, Header>,

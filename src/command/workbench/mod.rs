@@ -30,7 +30,7 @@ use inkstone_report::png;
 use inkstone_tui as tui;
 use inkstone_tui::{Start, Workspace};
 
-/// How long a page that is drawn without a terminal may take to be complete.
+/// The time that a page drawn without a terminal has to become complete.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Opens the workbench on a project; `runner` is the whole pipeline unless given.
@@ -70,7 +70,7 @@ pub(in crate::command) fn picture(args: &Picture, global: &Global) -> Result<Sum
     Ok(summary)
 }
 
-/// What the workbench works with on a project; `runner` is the whole pipeline unless given.
+/// The workspace of a project; `runner` is the whole pipeline unless given.
 pub(in crate::command) fn workspace(
     opened: &Opened,
     start: Start,
@@ -87,7 +87,7 @@ pub(in crate::command) fn workspace(
             pipeline::run(&whole.config, &whole.base, Stage::Report, ctx)
         })
     });
-    let words = Arc::new(Words::of(opened));
+    let words = Arc::new(Words::new(opened));
     let (marker, reports) = (marker(opened, &project), project.clone());
     let staged = opened.clone();
     Ok(Workspace {

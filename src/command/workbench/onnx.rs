@@ -19,7 +19,7 @@ use inkstone_tables::project::Project;
 use inkstone_text::{Segmenter, TokenizerParams};
 use inkstone_tui::{OnnxBench, UnknownLibrary};
 
-/// How long a measurement lasts at the most, but for the batch that it is in.
+/// The longest time of a measurement, the batch under way not counted.
 const LIMIT: Duration = Duration::from_secs(20);
 /// Documents of the corpus that are measured with.
 const DOCUMENTS: usize = 256;

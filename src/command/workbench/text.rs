@@ -191,7 +191,7 @@ fn tradable(opened: &Opened, project: &Project, subject: &TextSubject) -> Result
     })
 }
 
-/// Whether the first thing that a feature says of a document is a score.
+/// True if the first value that a feature gives a document is a score.
 fn says_a_score(feature: &Feature) -> bool {
     match feature.model {
         Model::Onnx => feature.onnx.output == Output::Scores,
@@ -199,8 +199,8 @@ fn says_a_score(feature: &Feature) -> bool {
     }
 }
 
-/// What models said of a document when they read what these strategies keep: of the first feature of the project that has it, else of
-/// the first one of an experiment.
+/// The scores that models gave what these strategies keep of a document: from the first feature of the project that has one, else
+/// from the first experiment.
 fn scores(opened: &Opened, (part, row): (usize, usize), strategies: &[Strategy]) -> Result<Vec<Option<Score>>> {
     let config = &opened.config;
     let project = pipeline::project(config, &opened.base);
@@ -254,7 +254,7 @@ mod tests {
     fn every_tokeniser_cuts_as_its_flags_say_and_a_broken_one_says_why() {
         let dir = tempfile::tempdir().unwrap();
         let opened = opened(dir.path());
-        let bench = bench(&opened, Arc::new(Words::of(&opened)));
+        let bench = bench(&opened, Arc::new(Words::new(&opened)));
         let names: Vec<&str> = bench.tokenisers.iter().map(|of| of.name.as_str()).collect();
         assert_eq!(names, ["char", "jieba", "jieba no-hmm", "bert"], "one tokenizer of two features stands once");
         assert_eq!(bench.tokenisers[0].flags, "--mode char");

@@ -17,13 +17,13 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// That of a configuration.
-    pub(super) fn of(opened: &Opened) -> Words {
+    /// The words of a configuration.
+    pub(super) fn new(opened: &Opened) -> Words {
         let (params, base) = (opened.config.tokenizer.clone(), opened.base.clone());
         Words { params, base, loaded: OnceLock::new() }
     }
 
-    /// What cuts by it. Fails where it cannot be read.
+    /// The tokeniser with this dictionary. Fails if the dictionary cannot be read.
     pub(super) fn segmenter(&self) -> Result<&Segmenter> {
         let load = || Segmenter::new(&self.params, &self.base).map_err(|error| format!("{error:#}"));
         self.loaded.get_or_init(load).as_ref().map_err(|error| anyhow!("{error}"))

@@ -44,7 +44,7 @@ impl App {
             self.notice = Some(text);
         }
         if let Some(why) = self.instance.why() {
-            let text = why.told(self.language);
+            let text = why.sentence(self.language);
             self.jobs.log.note(Happening::Warning { text: text.clone() });
             self.notice = Some(text);
         }
@@ -61,7 +61,7 @@ impl App {
         for page in Page::ALL {
             // A run that is started at once is to be seen.
             let seen = page != Page::Jobs || self.workspace.start == Start::Browse;
-            if let Some(memory) = session.of(page).filter(|_| seen) {
+            if let Some(memory) = session.memory(page).filter(|_| seen) {
                 self.with(page, |page, _| page.recall(memory));
             }
         }

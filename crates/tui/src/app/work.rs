@@ -103,7 +103,7 @@ impl App {
         let free = self.instance.ask(&self.workspace.project);
         let kept = self.keep_session();
         self.notice = Some(match (self.instance.why(), kept) {
-            (Some(why), _) => why.told(self.language),
+            (Some(why), _) => why.sentence(self.language),
             (None, Err(error)) => format!("{}: {error:#}", self.say(words::SESSION_NOT_KEPT)),
             (None, Ok(())) => self.say(words::WRITES_AGAIN).to_owned(),
         });
@@ -135,7 +135,7 @@ impl App {
         } else if busy {
             self.models.look_at_course();
         }
-        let told = self.remember_now_and_then();
-        busy || told
+        let has_fault = self.remember_now_and_then();
+        busy || has_fault
     }
 }

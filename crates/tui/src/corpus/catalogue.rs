@@ -22,7 +22,7 @@ pub(crate) struct Part {
     code_names: Vec<Box<str>>,
     /// All titles, each with a line break after it.
     titles: String,
-    /// Where each title ends in `titles`.
+    /// The end of each title in `titles`.
     ends: Vec<u32>,
     ids: Vec<u64>,
     /// Rows that repeat another document, ascending, with the hash of its id.
@@ -133,7 +133,7 @@ impl Part {
         &self.titles
     }
 
-    /// Where a title stands in [`Part::titles`].
+    /// The bytes of a title in [`Part::titles`].
     pub(crate) fn title(&self, i: usize) -> Range<usize> {
         let start = if i == 0 { 0 } else { self.ends[i - 1] as usize + 1 };
         start..self.ends[i] as usize
@@ -174,7 +174,7 @@ pub(crate) struct Catalogue {
 
 impl Catalogue {
     /// A catalogue of parts of so many rows, none of them read. Rows past the four thousand millionth are left out.
-    pub(crate) fn of(rows: impl Iterator<Item = usize>) -> Catalogue {
+    pub(crate) fn new(rows: impl Iterator<Item = usize>) -> Catalogue {
         let mut starts = vec![0u32];
         for rows in rows {
             let last = starts.last().copied().unwrap_or(0);
@@ -291,7 +291,7 @@ pub(super) mod tests {
 
     /// A catalogue of these parts; ids are numbers through all rows.
     pub(in crate::corpus) fn catalogue(parts: &[&[(i64, &str, Kind, &str, Option<u64>)]]) -> Catalogue {
-        let mut catalogue = Catalogue::of(parts.iter().map(|part| part.len()));
+        let mut catalogue = Catalogue::new(parts.iter().map(|part| part.len()));
         let mut id = 0;
         for (i, rows) in parts.iter().enumerate() {
             let mut part = Gathering::default();
@@ -328,7 +328,7 @@ pub(super) mod tests {
 
     #[test]
     fn parts_come_in_any_order_and_one_that_is_not_as_told_is_damaged() {
-        let mut catalogue = Catalogue::of([2, 1].into_iter());
+        let mut catalogue = Catalogue::new([2, 1].into_iter());
         assert_eq!((catalogue.row(2), catalogue.documents_read()), (None, 0));
         let mut part = Gathering::default();
         assert!(part.push(CatalogueRow { time: 0, codes: "", kind: Kind::News, title: "二", repeats: false }, 1, None));

@@ -23,7 +23,7 @@ pub(crate) struct Wanted {
     pub list: u64,
     /// Part and row.
     pub place: (usize, usize),
-    /// How to cut the body; none: not at all.
+    /// The unit of the tokens; `None` leaves the body whole.
     pub cut: Option<Cut>,
     pub width: usize,
     pub pattern: Option<Pattern>,

@@ -47,7 +47,7 @@ pub(super) struct DocumentList {
     /// None while all documents are listed in the order of the corpus.
     pub now: Option<Listing>,
     /// The state that `now` was made from.
-    of: ListState,
+    made_from: ListState,
     errand: Option<(ListState, Errand<Listing>)>,
     /// The reason why there is no list.
     pub fault: Option<String>,
@@ -65,7 +65,7 @@ impl DocumentList {
     /// Takes in a list that has been made, and has one made where another is asked for; true when the list has changed.
     pub(crate) fn arrange(
         &mut self,
-        of: ListState,
+        state: ListState,
         catalogue: &Catalogue,
         recipe: impl FnOnce() -> Recipe,
         desk: &Desk<'_>,
@@ -76,45 +76,45 @@ impl DocumentList {
                 changed = true;
                 self.fault = errand.fault().map(str::to_owned);
                 self.now = errand.get_mut().map(std::mem::take).or_else(|| Some(Listing::default()));
-                self.of = made_of;
+                self.made_from = made_of;
             } else {
                 self.errand = Some((made_of, errand));
             }
         }
-        if of.complete && self.rank(&of) {
+        if state.complete && self.rank(&state) {
             let (catalogue, ranks) = (catalogue.clone(), self.ranks.2.clone());
             self.preparing = Some(desk.errand("rank the columns", move |ctx| {
                 ctx.install(|| ranks.prepare(&catalogue));
                 Ok(())
             }));
         }
-        if of.wish.is_plain() {
+        if state.wish.is_plain() {
             changed |= self.now.take().is_some();
-            (self.errand, self.fault, self.of) = (None, None, of);
+            (self.errand, self.fault, self.made_from) = (None, None, state);
             return changed;
         }
-        let under_way = self.errand.as_ref().map_or(&self.of, |(of, _)| of);
-        let stale = if under_way.wish == of.wish {
+        let under_way = self.errand.as_ref().map_or(&self.made_from, |(state, _)| state);
+        let stale = if under_way.wish == state.wish {
             // A list of more of the same waits until the one under way is there; a growing table is not listed for each part.
-            let grown = of.read > under_way.read && (of.complete || of.read >= 2 * under_way.read);
-            self.errand.is_none() && (grown || of.found > under_way.found)
+            let grown = state.read > under_way.read && (state.complete || state.read >= 2 * under_way.read);
+            self.errand.is_none() && (grown || state.found > under_way.found)
         } else {
             true
         };
         if stale {
-            self.rank(&of);
+            self.rank(&state);
             let (catalogue, recipe, ranks) = (catalogue.clone(), recipe(), self.ranks.2.clone());
-            let errand = desk.errand("list", move |ctx| Listing::of(&catalogue, &recipe, &ranks, ctx));
-            self.errand = Some((of, errand));
+            let errand = desk.errand("list", move |ctx| Listing::make(&catalogue, &recipe, &ranks, ctx));
+            self.errand = Some((state, errand));
         }
         changed
     }
 
     /// Begins ranks anew where those there are are of another corpus, or of less of it; true where they were.
-    fn rank(&mut self, of: &ListState) -> bool {
-        let stale = (self.ranks.0, self.ranks.1) != (of.wish.list, of.read);
+    fn rank(&mut self, state: &ListState) -> bool {
+        let stale = (self.ranks.0, self.ranks.1) != (state.wish.list, state.read);
         if stale {
-            (self.ranks, self.preparing) = ((of.wish.list, of.read, Arc::default()), None);
+            (self.ranks, self.preparing) = ((state.wish.list, state.read, Arc::default()), None);
         }
         stale
     }

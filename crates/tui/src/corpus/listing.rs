@@ -20,7 +20,7 @@ pub(crate) struct Recipe {
     pub order: Order,
     /// True if repeats are folded into what they repeat.
     pub folded: bool,
-    /// Those that stay unfolded: the documents that stand for them.
+    /// The documents whose repeats are unfolded.
     pub open: BTreeSet<u32>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Recipe {
 pub(crate) struct Listing {
     /// Numbers of the documents, in the order of the table.
     pub rows: Vec<u32>,
-    /// Where repeats are folded: how many documents a document stands for, itself among them, if there are more.
+    /// Number of documents that a document stands for, itself among them, if there are more and repeats are folded.
     pub counts: FxHashMap<u32, u32>,
     /// Documents that stand below the one that stands for them.
     pub below: FxHashSet<u32>,
@@ -36,14 +36,14 @@ pub(crate) struct Listing {
 
 impl Listing {
     /// Makes the list of the documents that have been read.
-    pub(super) fn of(catalogue: &Catalogue, recipe: &Recipe, ranks: &Ranks, ctx: &Ctx) -> Result<Listing> {
+    pub(super) fn make(catalogue: &Catalogue, recipe: &Recipe, ranks: &Ranks, ctx: &Ctx) -> Result<Listing> {
         ctx.install(|| {
             let rows = passing(catalogue, recipe, ctx)?;
             ctx.check()?;
             if !recipe.folded {
                 return Ok(Listing { rows: ranks.sort(rows, recipe.order, catalogue), ..Listing::default() });
             }
-            let mut folds = Folds::of(rows, ranks.first_mentions(catalogue));
+            let mut folds = Folds::new(rows, ranks.first_mentions(catalogue));
             ctx.check()?;
             let rows = ranks.sort(std::mem::take(&mut folds.heads), recipe.order, catalogue);
             Ok(folds.open(rows, &recipe.open))
@@ -93,7 +93,7 @@ struct Folds {
 
 impl Folds {
     /// The first mention stands for what repeats it; where the list is without it, the first of the others does.
-    fn of(rows: Vec<u32>, first_mentions: &FxHashMap<u32, u32>) -> Folds {
+    fn new(rows: Vec<u32>, first_mentions: &FxHashMap<u32, u32>) -> Folds {
         let repeated: FxHashSet<u32> = first_mentions.values().copied().collect();
         let listed: FxHashSet<u32> = rows.iter().copied().filter(|row| repeated.contains(row)).collect();
         let mut stands_for: FxHashMap<u32, u32> = FxHashMap::default();
@@ -144,7 +144,7 @@ mod tests {
             &[(30, "a", Kind::News, "一", None), (20, "b", Kind::News, "二", Some(3))],
             &[(10, "c", Kind::Post, "三", Some(3)), (40, "d", Kind::Report, "四", None)],
         ]);
-        Listing::of(&catalogue, recipe, &Ranks::default(), &Ctx::new(1, 0).unwrap()).unwrap()
+        Listing::make(&catalogue, recipe, &Ranks::default(), &Ctx::new(1, 0).unwrap()).unwrap()
     }
 
     #[test]

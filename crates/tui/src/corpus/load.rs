@@ -50,7 +50,7 @@ pub(crate) struct Index {
 
 impl Index {
     /// Lists the cleaned corpus when it is complete, else the corpus as ingested.
-    pub(crate) fn of(project: &Project, ctx: &Ctx) -> Result<Index> {
+    pub(crate) fn list(project: &Project, ctx: &Ctx) -> Result<Index> {
         let documents = project.documents().files()?;
         let clean = project.clean().files()?;
         let cleaned = !clean.is_empty() && clean.len() >= documents.len();
@@ -69,7 +69,7 @@ impl Index {
     /// A catalogue of these files, of which nothing has been read but what `old` has of files that are the same.
     pub(crate) fn catalogue(&self, old: Option<(&Index, &Catalogue)>) -> Catalogue {
         // A file that cannot be read has one line, which says so.
-        let mut catalogue = Catalogue::of(self.files.iter().map(|file| *file.rows.as_ref().unwrap_or(&1)));
+        let mut catalogue = Catalogue::new(self.files.iter().map(|file| *file.rows.as_ref().unwrap_or(&1)));
         let old = old.filter(|(index, _)| index.cleaned == self.cleaned);
         for (i, file) in self.files.iter().enumerate() {
             let kept = old.filter(|(index, _)| index.files.get(i) == Some(file)).map(|(_, old)| old.slot(i));

@@ -6,7 +6,7 @@ use super::filter::Filter;
 use super::order::By;
 use super::{Corpus, Cut, Field, Order};
 
-pub(super) fn of(corpus: &Corpus) -> Value {
+pub(super) fn kept(corpus: &Corpus) -> Value {
     let cut = corpus.cut.map(|cut| if cut == Cut::Characters { "characters" } else { "words" });
     json!({
         "filter": corpus.filter.text(),
@@ -24,10 +24,10 @@ pub(super) fn recall(corpus: &mut Corpus, memory: &Value) {
     let text = |name: &str| memory.get(name).and_then(Value::as_str).unwrap_or_default();
     let is = |name: &str| memory.get(name).and_then(Value::as_bool).unwrap_or_default();
     if let Ok(filter) = Filter::parse(text("filter")) {
-        corpus.filter = Field::of(text("filter"));
+        corpus.filter = Field::new(text("filter"));
         (corpus.filtering, corpus.filtering_by) = (filter, text("filter").to_owned());
     }
-    corpus.query = Field::of(text("search"));
+    corpus.query = Field::new(text("search"));
     corpus.order = Order { by: By::named(&memory["sort"]).unwrap_or_default(), descending: is("descending") };
     corpus.folded = is("folded");
     corpus.cut = match text("cut") {

@@ -162,7 +162,7 @@ impl Corpus {
     }
 
     /// The state that the list of this moment needs.
-    fn of(&self) -> ListState {
+    fn list_state(&self) -> ListState {
         ListState {
             wish: Wish {
                 list: self.list,
@@ -240,7 +240,7 @@ impl Corpus {
 impl PageState for Corpus {
     fn reload(&mut self, desk: &Desk<'_>) {
         let project = desk.workspace.project.clone();
-        self.listing_files = Some(desk.errand("list the corpus", move |ctx| Index::of(&project, ctx)));
+        self.listing_files = Some(desk.errand("list the corpus", move |ctx| Index::list(&project, ctx)));
     }
 
     fn act(&mut self, action: Action, page: Rect, desk: &Desk<'_>) {
@@ -352,7 +352,7 @@ impl PageState for Corpus {
     fn leave_field(&mut self, desk: &Desk<'_>) {
         match self.typing.take() {
             Some(Typing::Filter(before)) => {
-                self.filter = Field::of(before);
+                self.filter = Field::new(before);
                 self.filter_anew(desk);
                 self.to_top = false;
             }
@@ -387,7 +387,7 @@ impl PageState for Corpus {
     }
 
     fn remember(&self) -> Value {
-        memory::of(self)
+        memory::kept(self)
     }
 
     fn recall(&mut self, memory: &Value) {

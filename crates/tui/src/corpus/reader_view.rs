@@ -40,11 +40,11 @@ pub(super) fn draw(app: &App, corpus: &Corpus, frame: &mut Frame<'_>, area: Rect
         }
     };
     let left = cells.saturating_sub(width::width(&place));
-    let told = match &text.fault {
+    let footer = match &text.fault {
         Some(fault) => Line::styled(width::cut(&format!(" {fault} "), left), look::BAD),
         None => legend(app, text, reader.hits().1 > 0, left),
     };
-    let block = block.title_bottom(told).title_bottom(Line::raw(place).right_aligned());
+    let block = block.title_bottom(footer).title_bottom(Line::raw(place).right_aligned());
     let lines =
         (reader.scroll..reader.lines()).take(body.height as usize).filter_map(|at| reader.line(at)).map(|line| {
             let hit = Span::styled(if line.hit { HIT } else { " " }, look::KEY);
@@ -79,7 +79,7 @@ fn about(app: &App, corpus: &Corpus, text: &Text) -> String {
     format!("{time} · {} · {size}{first}{by}", app.say(words::kind(document.kind)))
 }
 
-/// What the signs and colours stand for, as far as the document has them and so many cells have room.
+/// The legend of the signs and colours that the document has, as far as so many cells have room.
 fn legend(app: &App, text: &Text, hits: bool, cells: usize) -> Line<'static> {
     let has = |meaning| text.marks.iter().any(|mark| mark.meaning == meaning);
     let style = |meaning| PieceKind::Marked(meaning).style(app.workspace.red_up);

@@ -60,7 +60,7 @@ impl Pattern {
         Ok(Some(Pattern { text: text.to_owned(), regex }))
     }
 
-    /// Where it stands in a text, at most [`MARKED`] times.
+    /// Its places in a text, at most [`MARKED`].
     pub(super) fn places(&self, text: &str) -> Vec<Range<usize>> {
         let found = self.regex.find_iter(text).map(|found| found.range());
         found.filter(|range| !range.is_empty()).take(MARKED).collect()
@@ -73,11 +73,11 @@ impl Pattern {
 
 /// The character of a fault in an expression, from 1, and what is wrong. The library tells it as a drawing over several lines.
 fn place_of(error: &regex::Error) -> (usize, String) {
-    let told = error.to_string();
-    let at = told.lines().find(|line| line.trim_start().starts_with('^'));
+    let drawing = error.to_string();
+    let at = drawing.lines().find(|line| line.trim_start().starts_with('^'));
     let at = at.map_or(1, |line| line.chars().take_while(|c| *c != '^').count().saturating_sub(3).max(1));
-    let fault = told.lines().find_map(|line| line.strip_prefix("error: "));
-    (at, fault.map_or_else(|| told.split_whitespace().collect::<Vec<_>>().join(" "), str::to_owned))
+    let fault = drawing.lines().find_map(|line| line.strip_prefix("error: "));
+    (at, fault.map_or_else(|| drawing.split_whitespace().collect::<Vec<_>>().join(" "), str::to_owned))
 }
 
 /// The hits in one part.

@@ -38,7 +38,7 @@ pub(super) struct GridTable {
 impl GridTable {
     /// Lays a grid out: families of strategies by lengths, or, where two strategies would fall together or there is one length alone,
     /// strategies as they are.
-    pub(super) fn of(grid: Grid) -> GridTable {
+    pub(super) fn new(grid: Grid) -> GridTable {
         let by_strategy = |cell: &GridCell| (cell.strategy.clone(), String::new(), 0);
         let by_length = |cell: &GridCell| match cell.strategy.parse::<Strategy>() {
             Ok(strategy) => {
@@ -228,7 +228,10 @@ fn shown_of(app: &App, experiments: &Experiments, table: &GridTable, row: usize,
             // Once all were read, what counts is what was compared.
             let compared = experiments.findings().filter(|_| job(app).is_none());
             let found = compared.and_then(|findings| {
-                findings.cells.iter().find(|of| of.feature == cell.feature && of.strategy.to_string() == cell.strategy)
+                findings
+                    .cells
+                    .iter()
+                    .find(|other| other.feature == cell.feature && other.strategy.to_string() == cell.strategy)
             });
             let figure = found.map_or(own.unwrap_or(f64::NAN), |found| found.figure);
             let sign = if found.is_some_and(|found| found.on_frontier) { "─" } else { "✓" };
@@ -306,7 +309,7 @@ mod tests {
 
     #[test]
     fn families_stand_by_lengths_and_strategies_of_their_own_as_they_are() {
-        let table = GridTable::of(grid(&["head:512", "head:128", "tail:512"]));
+        let table = GridTable::new(grid(&["head:512", "head:128", "tail:512"]));
         assert_eq!(table.rows, ["head", "tail"]);
         let columns: Vec<String> = table.columns.iter().map(|(model, length)| format!("{model} {length}")).collect();
         assert_eq!(columns, ["tone 128", "tone 512", "bert 128", "bert 512"], "lengths grow from left to right");
@@ -317,11 +320,11 @@ mod tests {
         assert_eq!([Some(true), Some(false), None].map(|to| table.column_near(1, 1, to)), [3, 1, 1]);
         assert_eq!((table.column_near(1, 0, None), table.column_near(1, 3, Some(false))), (1, 1));
         assert_eq!(table.column_near(9, 2, None), 2);
-        let alone = GridTable::of(grid(&["head:512", "tail:512"]));
+        let alone = GridTable::new(grid(&["head:512", "tail:512"]));
         assert_eq!((alone.rows, alone.columns.len()), (vec!["head:512".to_owned(), "tail:512".to_owned()], 2));
         // Tokens and characters would fall into one place.
-        let apart = GridTable::of(grid(&["head:512", "head:512c", "head:128"]));
+        let apart = GridTable::new(grid(&["head:512", "head:512c", "head:128"]));
         assert_eq!(apart.rows.len(), 3, "{apart:?}");
-        assert_eq!(GridTable::of(Grid::default()).rows.len(), 0);
+        assert_eq!(GridTable::new(Grid::default()).rows.len(), 0);
     }
 }

@@ -215,7 +215,7 @@ struct Columns {
 const WIDE: [usize; 5] = [9, 9, 20, 7, 8];
 
 impl Columns {
-    fn of(total: usize) -> Columns {
+    fn new(total: usize) -> Columns {
         let least = 2 + 12 + WIDE[0] + WIDE[1] + WIDE[3];
         let p = total >= least + WIDE[4] + 8;
         let interval = total >= least + WIDE[4] + WIDE[2];
@@ -252,7 +252,7 @@ fn draw_list(
         block = block.title_bottom(Line::styled(format!(" {} ", cost(app, cell)), look::DIM));
     }
     let inner = look::framed(block, frame, area);
-    let columns = Columns::of(inner.width as usize);
+    let columns = Columns::new(inner.width as usize);
     let heads = [words::FIGURE_DIFFERENCE, words::INTERVAL, words::TOKENS, words::P_ADJUSTED].map(|word| app.say(word));
     let measure = report::measure(findings, app.language);
     let head = columns.line(app.say(words::STRATEGY), [measure, heads[0], heads[1], heads[2], heads[3]]);

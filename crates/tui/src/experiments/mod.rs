@@ -29,7 +29,7 @@ use inkstone_report as report;
 use inkstone_report::{best_first, frontier_svg};
 use open::Open;
 
-/// How often the grid is read while a job is under way, and how often it is looked whether to stop waiting.
+/// Time between two readings of the grid while a job is under way, and between two looks for a reason to stop waiting.
 const AGAIN: Duration = Duration::from_millis(700);
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -110,7 +110,7 @@ impl Experiments {
             .as_ref()
             .and_then(Errand::get)
             .and_then(|grids| grids.iter().find(|grid| Some(&grid.name) == name.as_ref()).cloned());
-        self.table = kept.or_else(|| self.findings().map(grid::of_findings)).map(grid::GridTable::of);
+        self.table = kept.or_else(|| self.findings().map(grid::of_findings)).map(grid::GridTable::new);
         if let Some((feature, strategy)) = cell {
             self.mark(&feature, &strategy);
         } else {
@@ -203,7 +203,7 @@ impl Experiments {
         let Some((name, laboratory)) = name.zip(desk.workspace.laboratory.as_ref()) else { return };
         let find = laboratory.document.clone();
         let document = desk.errand("a document", move |_| Ok(find(&name, number)?.map(Box::new)));
-        self.open = Some(Open::of(number, document, strategy));
+        self.open = Some(Open::new(number, document, strategy));
     }
 
     /// Asks for the grids: at once, or after a while.
@@ -397,8 +397,8 @@ impl Experiments {
         header.insert(2, report::measure(findings, desk.language).to_owned());
         let row = |number: &usize| {
             let cell = &findings.cells[*number];
-            let against = |of: fn(&inkstone_base::bootstrap::Comparison) -> f64| {
-                exact(cell.against.as_ref().map_or(f64::NAN, of))
+            let against = |figure: fn(&inkstone_base::bootstrap::Comparison) -> f64| {
+                exact(cell.against.as_ref().map_or(f64::NAN, figure))
             };
             vec![
                 cell.strategy.to_string(),

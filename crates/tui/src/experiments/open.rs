@@ -23,7 +23,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    pub(super) fn of(number: usize, document: Errand<Option<Box<Truncated>>>, strategy: Option<usize>) -> Open {
+    pub(super) fn new(number: usize, document: Errand<Option<Box<Truncated>>>, strategy: Option<usize>) -> Open {
         Open { number, document, strategy, lines: Vec::new(), laid_out: None, scroll: 0 }
     }
 

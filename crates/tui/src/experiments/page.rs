@@ -96,14 +96,14 @@ fn draw_column(app: &App, findings: &Findings, open: &Open, column: &Column<'_>,
     let [sections, body] = Layout::vertical([Constraint::Length(SECTIONS), Constraint::Min(0)]).areas(inner);
     let wide = sections.width as usize;
     let shares = shares(app, kept, wide).into_iter().map(|line| Line::styled(line, look::DIM));
-    let mut told: Vec<Line<'_>> = shares.collect();
+    let mut shares: Vec<Line<'_>> = shares.collect();
     if let Some(fault) = fault {
         // The last of these lines gives way to why there is no score.
-        told.resize(usize::from(SECTIONS), Line::raw(""));
-        told[usize::from(SECTIONS) - 1] =
+        shares.resize(usize::from(SECTIONS), Line::raw(""));
+        shares[usize::from(SECTIONS) - 1] =
             Line::styled(width::cut(&format!("{}: {fault}", app.say(words::NO_SCORES)), wide), look::NOTE);
     }
-    frame.render_widget(Paragraph::new(told), sections);
+    frame.render_widget(Paragraph::new(shares), sections);
     if kept.ranges.is_empty() {
         return frame.render_widget(Line::styled(app.say(words::KEEPS_NOTHING), look::NOTE), body);
     }

@@ -58,7 +58,7 @@ pub(super) enum CalendarStep {
 
 impl CalendarStep {
     /// The span a date lies in, as a number that grows with time.
-    fn of(self, date: NaiveDate) -> i32 {
+    fn number(self, date: NaiveDate) -> i32 {
         let month = date.month0() as i32;
         match self {
             CalendarStep::Month => 12 * date.year() + month,
@@ -69,7 +69,7 @@ impl CalendarStep {
 }
 
 impl Picture {
-    pub(super) fn of(outcome: Outcome) -> Picture {
+    pub(super) fn new(outcome: Outcome) -> Picture {
         let layers_at = |days: usize, rows: &[Vec<f64>]| {
             let at = outcome.layers.horizons.iter().position(|h| *h == days);
             at.and_then(|i| rows.get(i)).cloned().unwrap_or_default()
@@ -106,11 +106,11 @@ impl Picture {
             return Ok(None);
         }
         // A ledger that a run holds, verdicts or events that cannot be read are no reason to show no backtest.
-        let judgement = workspace.judgement.as_ref().and_then(|of| of(name).ok().flatten());
+        let judgement = workspace.judgement.as_ref().and_then(|judge| judge(name).ok().flatten());
         let verdicts = read_if_there(&project.lint(name)).map(Option::unwrap_or_default);
         let verdicts = verdicts.map_err(|error| format!("{error:#}"));
         let events = read_if_there::<Option<EventStudy>>(&project.events(name)).ok().flatten().flatten();
-        let picture = Picture::of(disk::read_json::<Outcome>(&project.backtest(name))?);
+        let picture = Picture::new(disk::read_json::<Outcome>(&project.backtest(name))?);
         Ok(Some(Box::new(Picture { judgement, verdicts, events, ..picture })))
     }
 
@@ -166,7 +166,7 @@ fn means(dates: &[NaiveDate], values: &[f64], step: CalendarStep) -> Vec<(NaiveD
     let mut means: Vec<(NaiveDate, f64, usize)> = Vec::new();
     for (&date, &value) in dates.iter().zip(values).filter(|(_, v)| v.is_finite()) {
         match means.last_mut() {
-            Some((first, sum, n)) if step.of(*first) == step.of(date) => (*sum, *n) = (*sum + value, *n + 1),
+            Some((first, sum, n)) if step.number(*first) == step.number(date) => (*sum, *n) = (*sum + value, *n + 1),
             _ => means.push((date, value, 1)),
         }
     }

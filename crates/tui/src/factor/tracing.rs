@@ -39,11 +39,11 @@ pub struct Tracing {
 pub struct Judgement {
     /// Checks of the linter; 0 where it did not run.
     pub checks: usize,
-    /// Those that found nothing.
+    /// Checks that found nothing.
     pub passed: usize,
-    /// Those that found something to look at.
+    /// Checks that found something to look at.
     pub warned: usize,
-    /// Those that found look-ahead.
+    /// Checks that found look-ahead.
     pub failed: usize,
     /// Different things that were tried on this market; 0 where the ledger does not know the factor.
     pub trials: u64,

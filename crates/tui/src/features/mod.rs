@@ -75,11 +75,11 @@ impl<T: Send + 'static> Reading<T> {
         work: impl FnOnce(&Key, &dyn Fn(u64), &Ctx) -> Result<T> + Send + 'static,
     ) -> Reading<T> {
         let done = Arc::new(AtomicU64::new(0));
-        let (told, events) = (done.clone(), desk.events.clone());
+        let (counter, events) = (done.clone(), desk.events.clone());
         let errand = desk.errand(name, move |ctx| {
             let last = std::cell::Cell::new(Instant::now());
             let progress = |rows: u64| {
-                told.store(rows, Ordering::Relaxed);
+                counter.store(rows, Ordering::Relaxed);
                 if last.get().elapsed() > PICTURE_EVERY {
                     last.set(Instant::now());
                     // Nobody looks any more when the workbench has been closed.

@@ -95,7 +95,7 @@ impl NearPane {
 
     pub(super) fn type_words(&mut self) {
         let words = self.found.as_ref().map(|(words, _)| words.clone()).unwrap_or_default();
-        self.field = Some(Field::of(words));
+        self.field = Some(Field::new(words));
     }
 
     /// Looks for documents with the words typed; without words the latest document is asked for.

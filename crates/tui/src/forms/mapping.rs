@@ -214,7 +214,7 @@ impl Mapping {
             KeyCode::Left | KeyCode::Char('h') => self.turn(part, -1),
             KeyCode::Enter => {
                 self.said.clear();
-                self.editing = Some(Field::of(self.given(part).unwrap_or_default()));
+                self.editing = Some(Field::new(self.given(part).unwrap_or_default()));
             }
             KeyCode::Char('s') => return self.take(),
             _ => {}

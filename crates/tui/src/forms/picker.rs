@@ -94,7 +94,7 @@ impl Picker {
             None => {}
         }
         if let (Some(Ok(Some(text))), Some(field)) = (Errand::arrived(&mut self.completing), &mut self.path) {
-            *field = Field::of(text);
+            *field = Field::new(text);
         }
         let count = self.shown().len();
         self.cursor.arrange(count, list::rows(panes(area)[1]));
@@ -130,7 +130,7 @@ impl Picker {
             KeyCode::Char('q') if !filtering => return Picked::Leave,
             KeyCode::Left => self.up(),
             KeyCode::Char('h') | KeyCode::Backspace if !filtering => self.up(),
-            KeyCode::Tab => self.path = Some(Field::of(with_slash(&self.folder))),
+            KeyCode::Tab => self.path = Some(Field::new(with_slash(&self.folder))),
             KeyCode::Char(' ') => return self.choose(true),
             KeyCode::Enter | KeyCode::Right => return self.choose(false),
             KeyCode::Char('l') if !filtering => return self.choose(false),

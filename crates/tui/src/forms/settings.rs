@@ -280,7 +280,7 @@ impl Settings {
             Some(next) => drop(self.set(path, next)),
             None => {
                 let text = written.map(|written| if textual { plain(written) } else { written.to_owned() });
-                self.editing = Some(Editing::of(text.unwrap_or_default(), textual));
+                self.editing = Some(Editing::new(text.unwrap_or_default(), textual));
             }
         }
     }

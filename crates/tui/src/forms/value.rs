@@ -14,8 +14,8 @@ pub(super) struct Editing {
 
 impl Editing {
     /// A field that holds a text.
-    pub(super) fn of(text: String, textual: bool) -> Editing {
-        Editing { field: Field::of(text), textual, faults: Vec::new() }
+    pub(super) fn new(text: String, textual: bool) -> Editing {
+        Editing { field: Field::new(text), textual, faults: Vec::new() }
     }
 
     /// The text typed as a value of TOML.

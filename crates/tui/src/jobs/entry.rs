@@ -40,7 +40,7 @@ pub struct JobEntry {
     run: Option<Runner>,
     job: Option<Job<Vec<Report>>>,
     /// By stage: whether its end was noted in the log.
-    told: Vec<bool>,
+    logged: Vec<bool>,
 }
 
 impl JobEntry {
@@ -58,7 +58,7 @@ impl JobEntry {
             writes,
             run: Some(run),
             job: None,
-            told: Vec::new(),
+            logged: Vec::new(),
         }
     }
 
@@ -156,11 +156,11 @@ impl JobEntry {
 
     /// Reports of the stages that have ended well since the last call, with what each said of itself.
     pub(super) fn news(&mut self) -> Vec<(Report, String)> {
-        self.told.resize(self.stages.len(), false);
+        self.logged.resize(self.stages.len(), false);
         let mut news = Vec::new();
-        for (stage, told) in self.stages.iter().zip(&mut self.told) {
+        for (stage, logged) in self.stages.iter().zip(&mut self.logged) {
             if let StageState::Done(report) = &stage.state
-                && !std::mem::replace(told, true)
+                && !std::mem::replace(logged, true)
             {
                 news.push((Report::clone(report), stage.note.clone()));
             }

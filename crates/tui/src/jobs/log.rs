@@ -98,7 +98,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    pub fn of(job: &str, report: &Report, note: String) -> Stage {
+    pub fn new(job: &str, report: &Report, note: String) -> Stage {
         Stage {
             job: job.to_owned(),
             stage: report.stage.clone(),
@@ -377,7 +377,7 @@ mod tests {
         report.drop_rows("no such date", 20);
         let events = [
             Happening::Opened { version: "0.1.0".to_owned(), read_only: true },
-            Happening::Stage(Box::new(Stage::of("流水线", &report, String::new()))),
+            Happening::Stage(Box::new(Stage::new("流水线", &report, String::new()))),
             Happening::Failed { job: "流水线".to_owned(), seconds: 6.5, error: "no space 𠮷".to_owned() },
             Happening::Closed,
         ];

@@ -190,7 +190,7 @@ impl Jobs {
         for job in &mut self.list {
             let over = job.look();
             for (report, note) in job.news() {
-                self.log.note(Happening::Stage(Box::new(log::Stage::of(&job.name, &report, note))));
+                self.log.note(Happening::Stage(Box::new(log::Stage::new(&job.name, &report, note))));
             }
             if over {
                 self.log.note(how_it_ended(job));
@@ -398,6 +398,6 @@ impl PageState for Jobs {
 
     fn recall(&mut self, memory: &Value) {
         self.pane = Pane::named(&memory["pane"]).unwrap_or_default();
-        self.log.search = memory["search"].as_str().filter(|text| !text.is_empty()).map(Field::of);
+        self.log.search = memory["search"].as_str().filter(|text| !text.is_empty()).map(Field::new);
     }
 }

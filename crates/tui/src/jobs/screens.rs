@@ -105,7 +105,7 @@ fn logged() -> Vec<LogLine> {
     let events = [
         Happening::Opened { version: "0.1.0".to_owned(), read_only: false },
         Happening::Started { job: job(), command: "inkstone run --headless".to_owned() },
-        Happening::Stage(Box::new(Stage::of(&job(), &ingest_report(), String::new()))),
+        Happening::Stage(Box::new(Stage::new(&job(), &ingest_report(), String::new()))),
         Happening::Stage(Box::new(Stage {
             job: job(),
             stage: "securities".to_owned(),

@@ -73,8 +73,8 @@ fn title<'a>(app: &App, jobs: &Jobs) -> Line<'a> {
 
 /// Cells of the columns stage, bar, rows, out, dropped, rate, time; names and counts are not cut where there is room.
 fn columns(total: usize, stages: &[StageProgress]) -> [usize; 7] {
-    let widest = |of: fn(&StageProgress) -> usize, least: usize, most: usize| {
-        stages.iter().map(of).max().unwrap_or(least).clamp(least, most)
+    let widest = |measure: fn(&StageProgress) -> usize, least: usize, most: usize| {
+        stages.iter().map(measure).max().unwrap_or(least).clamp(least, most)
     };
     let name = widest(|s| width::width(&s.name), 10, 24);
     let rows = widest(|s| rows(s).len(), 9, 19);
@@ -181,7 +181,7 @@ pub(super) fn bar(share: Option<f64>, millis: u128, columns: usize) -> String {
 /// Draws the selected stage: its losses by reason and its findings, or the error of the job.
 fn draw_particulars(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let mut lines: Vec<Line<'_>> = match jobs.selected() {
-        Some(job) => told(app, job, usize::from(area.width.saturating_sub(2))),
+        Some(job) => about_job(app, job, usize::from(area.width.saturating_sub(2))),
         None => vec![Line::styled(app.say(common::AFTER_LAST_RUN), look::DIM)],
     };
     let stage = jobs.stages().get(jobs.selected_stage());
@@ -195,7 +195,7 @@ fn draw_particulars(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
 }
 
 /// The sentences about a job: the keys that apply now, and after a failure its causes.
-fn told<'a>(app: &App, job: &JobEntry, columns: usize) -> Vec<Line<'a>> {
+fn about_job<'a>(app: &App, job: &JobEntry, columns: usize) -> Vec<Line<'a>> {
     let dim = |word: Word| vec![Line::styled(app.say(word), look::DIM)];
     match &job.phase {
         Phase::Waiting => dim(words::WHILE_WAITING),

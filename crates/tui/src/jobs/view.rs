@@ -70,7 +70,7 @@ pub(crate) fn draw(app: &App, frame: &mut Frame<'_>, page: Rect) {
         Pane::Log => log_view::draw(app, jobs, frame, below),
         _ if jobs.selected().is_none() && jobs.last_run.is_empty() => {
             let next = match app.instance.why() {
-                Some(why) => Line::styled(why.told(app.language), look::NOTE),
+                Some(why) => Line::styled(why.sentence(app.language), look::NOTE),
                 None => Line::raw(app.say(common::NO_RUN)),
             };
             let lines = vec![next, Line::raw(""), Line::styled(&*app.workspace.command, look::DIM)];
@@ -99,7 +99,7 @@ pub(super) fn standing(phase: &Phase) -> (&'static str, Word, Style) {
 }
 
 fn draw_list(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
-    let count = |of: fn(&JobEntry) -> bool| jobs.list.iter().filter(|job| of(job)).count();
+    let count = |is: fn(&JobEntry) -> bool| jobs.list.iter().filter(|job| is(job)).count();
     let parts = [
         (count(JobEntry::is_under_way), words::ACTIVE),
         (count(|job| job.phase == Phase::Waiting), words::WAITING),
@@ -114,7 +114,7 @@ fn draw_list(app: &App, jobs: &Jobs, frame: &mut Frame<'_>, area: Rect) {
     let top = first_job(jobs, rows);
     let selected = jobs.selected().map(|job| job.id);
     let names = jobs.list.iter().map(|job| width::width(&job.name)).max().unwrap_or(0);
-    let columns = Columns::of(usize::from(inner.width), names);
+    let columns = Columns::new(usize::from(inner.width), names);
     let lines = jobs.list.iter().skip(top).take(rows);
     let lines = lines.map(|job| columns.line(app, job, Some(job.id) == selected));
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), inner);
@@ -131,7 +131,7 @@ struct Columns {
 const FIXED: usize = 2 + 4 + 9 + 8 + 8 + 6;
 
 impl Columns {
-    fn of(total: usize, names: usize) -> Columns {
+    fn new(total: usize, names: usize) -> Columns {
         let left = total.saturating_sub(FIXED);
         let name = names.clamp(8, left / 2);
         let stage = (left - name) * 2 / 5;
@@ -173,7 +173,7 @@ impl Columns {
     }
 }
 
-/// What the first line says of jobs: `features 63%`, `2 jobs · 63%`, or that the newest has failed.
+/// The state of the jobs for the first line: `features 63%`, `2 jobs · 63%`, or that the newest has failed.
 pub(crate) fn state<'a>(app: &App) -> Option<Span<'a>> {
     let jobs = &app.jobs;
     let open: Vec<&JobEntry> = jobs.list.iter().filter(|job| job.is_open()).collect();

@@ -151,7 +151,8 @@ impl Ledger {
             return desk.order(Order::Say(desk.say(w::NEEDS_REASON).to_owned()));
         }
         let entry = deletion.entry;
-        deletion.errand = Some(desk.errand("delete an entry", move |_| Ok(Shelf::of((bench.delete)(entry, &reason)?))));
+        deletion.errand =
+            Some(desk.errand("delete an entry", move |_| Ok(Shelf::new((bench.delete)(entry, &reason)?))));
     }
 
     /// Takes in what came of a deletion, and says that it hides nothing.
@@ -168,7 +169,7 @@ impl Ledger {
 impl PageState for Ledger {
     fn reload(&mut self, desk: &Desk<'_>) {
         let Some(bench) = desk.workspace.ledger.clone() else { return };
-        self.asked = Some(desk.errand("ledger", move |ctx| Ok((bench.read)(ctx)?.map(Shelf::of))));
+        self.asked = Some(desk.errand("ledger", move |ctx| Ok((bench.read)(ctx)?.map(Shelf::new))));
     }
 
     fn act(&mut self, action: Action, area: Rect, desk: &Desk<'_>) {
@@ -284,7 +285,7 @@ impl PageState for Ledger {
     fn recall(&mut self, memory: &Value) {
         self.wanted = memory["entry"].as_u64();
         self.by = By::named(&memory["by"]).unwrap_or(self.by);
-        self.filter = Field::of(memory["filter"].as_str().unwrap_or_default());
+        self.filter = Field::new(memory["filter"].as_str().unwrap_or_default());
         self.view = View::named(&memory["view"]).unwrap_or(self.view);
     }
 }

@@ -57,7 +57,7 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Makes a ledger ready to be searched.
-    pub(super) fn of(book: Book) -> Shelf {
+    pub(super) fn new(book: Book) -> Shelf {
         let text = |trial: &BookTrial| {
             let entry = &trial.entry;
             let mut text = format!("#{}", entry.number);

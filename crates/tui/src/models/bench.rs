@@ -86,7 +86,7 @@ pub struct ModelCard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tool {
     Nearest,
-    /// What is to C as B is to A.
+    /// The word that is to C as B is to A.
     Analogy,
     Plane,
     /// The words that most probably follow a text.
@@ -98,7 +98,7 @@ pub enum Tool {
 pub enum Question {
     /// The words nearest to a word, so many.
     Nearest(String, usize),
-    /// What is to the third as the second is to the first; so many answers.
+    /// The words that are to the third as the second is to the first; so many answers.
     Analogy([String; 3], usize),
     /// The most frequent words in the plane, so many.
     MostFrequent(usize),
@@ -123,7 +123,7 @@ pub enum Answer {
     Plane(Plane),
     Following {
         after: Vec<String>,
-        /// Those that the model does not know.
+        /// The tokens that the model does not know.
         unknown: Vec<String>,
         /// Words and their probabilities, the most probable first.
         next: Vec<(String, f64)>,

@@ -73,11 +73,11 @@ impl Form {
     /// Fills in what is still empty: settings, the project's corpus, a name that no model has.
     pub(super) fn propose(&mut self, bench: &ModelBench, cards: &[ModelCard]) {
         if self.values.is_empty() {
-            let fields = |kind: &ModelKind| kind.settings.iter().map(|setting| Field::of(setting.proposed)).collect();
+            let fields = |kind: &ModelKind| kind.settings.iter().map(|setting| Field::new(setting.proposed)).collect();
             self.values = KINDS.iter().map(fields).collect();
         }
         if self.input.text().is_empty() {
-            self.input = Field::of(&*bench.corpus);
+            self.input = Field::new(&*bench.corpus);
         }
         if !self.named {
             let taken = |name: &str| cards.iter().any(|card| card.path.as_os_str() == name);
@@ -85,7 +85,7 @@ impl Form {
                 let number = if n == 1 { String::new() } else { format!("-{n}") };
                 format!("{}/{}{number}.model", bench.folder, self.kind().name)
             });
-            self.output = Field::of(names.into_iter().find(|name| !taken(name)).unwrap_or_default());
+            self.output = Field::new(names.into_iter().find(|name| !taken(name)).unwrap_or_default());
         }
     }
 
@@ -107,7 +107,7 @@ impl Form {
                     return false;
                 };
                 let at = choices.iter().position(|choice| *choice == field.text()).unwrap_or(0);
-                *field = Field::of(choices[turned(at, choices.len())]);
+                *field = Field::new(choices[turned(at, choices.len())]);
                 true
             }
             FormRow::Format => {

@@ -34,12 +34,12 @@ impl Models {
                     let gap = if spaced && !before.is_empty() { " " } else { "" };
                     // After the end there is nothing to go on with.
                     if word != END {
-                        *self.text_mut(tool) = Field::of(format!("{before}{gap}{word}"));
+                        *self.text_mut(tool) = Field::new(format!("{before}{gap}{word}"));
                         self.ask(desk);
                     }
                 }
                 Some(word) => {
-                    *self.text_mut(Tool::Nearest) = Field::of(word);
+                    *self.text_mut(Tool::Nearest) = Field::new(word);
                     self.below = Below::Tool(Tool::Nearest);
                     self.ask(desk);
                 }

@@ -117,7 +117,7 @@ impl Models {
     /// The answer to the present question, once it is there.
     pub(super) fn answer(&self) -> Option<&Answer> {
         let asked = self.asked.as_ref().filter(|_| self.tool().is_some())?;
-        asked.answer.get().map(|told| &told.answer)
+        asked.answer.get().map(|answered| &answered.answer)
     }
 
     pub(super) fn fault(&self) -> Option<&str> {
@@ -206,9 +206,9 @@ impl Models {
         }
         if let Some(asked) = &mut self.asked
             && asked.answer.look()
-            && let Some(told) = asked.answer.get()
+            && let Some(answered) = asked.answer.get()
         {
-            self.opened = Some((asked.path.clone(), told.model.clone()));
+            self.opened = Some((asked.path.clone(), answered.model.clone()));
         }
     }
 
@@ -229,7 +229,7 @@ impl Models {
         let Some(tool) = self.tool() else { return };
         let field = self.text_mut(tool);
         if let Some((end, _)) = field.text().char_indices().nth(LONGEST) {
-            *field = Field::of(&field.text()[..end]);
+            *field = Field::new(&field.text()[..end]);
             desk.order(Order::Say(desk.say(words::TOO_LONG).to_owned()));
         }
     }
@@ -244,7 +244,7 @@ impl Models {
         self.wanted = memory["model"].as_str().map(PathBuf::from);
         let texts = memory["texts"].as_array().map_or(&[][..], Vec::as_slice);
         for (field, text) in self.fields.iter_mut().zip(texts) {
-            *field = Field::of(text.as_str().unwrap_or_default().replace(char::is_control, " "));
+            *field = Field::new(text.as_str().unwrap_or_default().replace(char::is_control, " "));
         }
     }
 }

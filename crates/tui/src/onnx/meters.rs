@@ -26,7 +26,7 @@ pub(super) struct Measured {
     pub(super) length: Option<usize>,
     /// Rounds as they come, written by the thread that measures.
     coming: Arc<Mutex<Vec<Round>>>,
-    /// Those that are shown.
+    /// The rounds that are shown.
     pub(super) rounds: Vec<Round>,
     /// None once the user has stopped it.
     pub(super) whole: Option<Errand<Metered>>,

@@ -215,7 +215,7 @@ impl PageState for Onnx {
             }
             Action::Ask => {
                 (self.pane, self.inside) = (Pane::Ask, true);
-                self.field = Some(Field::of(self.typed.clone()));
+                self.field = Some(Field::new(self.typed.clone()));
             }
             Action::Back if self.measuring() => self.measured.values_mut().for_each(Measured::stop),
             Action::Back => self.inside = false,

@@ -72,8 +72,7 @@ fn name_cells(columns: &[Column<'_>], rows: Rect) -> usize {
     (usize::from(rows.width) + 1).saturating_sub(others).max(6)
 }
 
-/// How the list calls a model: by its folder where its file is called as in every export, and by the end of that where there is no
-/// room, as ends tell models apart better than beginnings.
+/// The name of a model in the list: its folder if the file is called `model.onnx`; cut at the front, as ends tell models apart.
 fn name(shown: &str, cells: usize) -> String {
     let name = shown.strip_suffix("/model.onnx").unwrap_or(shown);
     if width::width(name) <= cells {

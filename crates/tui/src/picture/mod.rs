@@ -27,7 +27,7 @@ const SCALE: f32 = 2.0;
 const LETTERS: (usize, usize) = (15, 14);
 
 /// The screen of this size before a theme is painted over it.
-pub(crate) fn of(app: &App, columns: u16, rows: u16) -> Result<Buffer> {
+pub(crate) fn screen(app: &App, columns: u16, rows: u16) -> Result<Buffer> {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).context("cannot draw the screen")?;
     terminal.draw(|frame| view::compose(app, frame)).context("cannot draw the screen")?;
     Ok(terminal.backend().buffer().clone())

@@ -25,7 +25,7 @@ struct Memory {
 }
 
 /// The memory of the page. Text that the user typed is not kept.
-pub(super) fn of(page: &Text) -> Value {
+pub(super) fn kept(page: &Text) -> Value {
     let shown = page.shown.as_ref();
     let goal = page.before.as_ref().unwrap_or(&page.goal);
     let place = match (goal, shown.and_then(|shown| shown.place)) {

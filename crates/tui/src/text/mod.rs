@@ -142,7 +142,7 @@ impl Text {
             (TypingFor::Text, Goal::Own(text)) => text.clone(),
             _ => String::new(),
         };
-        self.typing = Some(Typing { field: Field::of(text), what, fault: None });
+        self.typing = Some(Typing { field: Field::new(text), what, fault: None });
         self.focus = if what == TypingFor::Strategy { Focus::Strategies } else { self.focus };
     }
 
@@ -356,7 +356,7 @@ impl PageState for Text {
     }
 
     fn remember(&self) -> Value {
-        memory::of(self)
+        memory::kept(self)
     }
 
     fn recall(&mut self, memory: &Value) {

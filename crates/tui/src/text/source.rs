@@ -48,7 +48,7 @@ pub(super) fn find(goal: &Goal, workspace: &Workspace, bench: &TextBench, ctx: &
             (TextSubject { place: None, document, text: text.clone(), title: 0 }, None, 0, 0)
         }
         Goal::Number(_) | Goal::Place(..) => {
-            let index = Index::of(&workspace.project, ctx)?;
+            let index = Index::list(&workspace.project, ctx)?;
             let catalogue = index.catalogue(None);
             let Some(last) = catalogue.len().checked_sub(1) else { return Ok(None) };
             let number = match goal {

@@ -54,7 +54,7 @@ pub(super) fn listed(about: &About, own: &[String], configured: &[TextStrategy],
     let salient = SALIENT.iter().filter(|(_, measure)| is_measured(&about.sentences, *measure)).map(|(text, _)| *text);
     let usual = USUAL.into_iter().chain(salient).map(|text| (text, false, From::Usual));
     let own = own.iter().enumerate().map(|(number, text)| (text.as_str(), false, From::Own(number)));
-    let configured = configured.iter().map(|of| (of.text.as_str(), of.characters, From::Configured));
+    let configured = configured.iter().map(|strategy| (strategy.text.as_str(), strategy.characters, From::Configured));
     let mut listed: Vec<ListedStrategy> = Vec::new();
     for (text, characters, from) in usual.chain(own).chain(configured) {
         // The configuration was checked when it was read, and what the user types when he types it.
@@ -107,7 +107,7 @@ pub(super) fn keep(trial: &Trial, ctx: &Ctx) -> Result<Vec<StrategyRow>> {
         let measured = strategy.needs().salience.iter().all(|measure| is_measured(&about.sentences, *measure));
         let kept = measured.then(|| {
             let views = strategy.views(layout, specials, about.draw);
-            Kept::of(cell, layout, &views, &tokens.ranges)
+            Kept::new(cell, layout, &views, &tokens.ranges)
         });
         rows.push(StrategyRow { kept, score: scores.get(cell).cloned().flatten() });
     }

@@ -43,7 +43,7 @@ pub(super) fn of_strategies(shown: &Shown, desk: &Desk<'_>) -> Option<Table> {
     ];
     let row = |(listed, row): (&super::ListedStrategy, &super::strategies::StrategyRow)| {
         let kept = row.kept.as_ref();
-        let count = |of: fn(&crate::Kept) -> usize| kept.map(of).map_or(String::new(), |n| n.to_string());
+        let count = |field: fn(&crate::Kept) -> usize| kept.map(field).map_or(String::new(), |n| n.to_string());
         let share = kept.map(|kept| (kept.kept as f64 / kept.all.max(1) as f64).to_string());
         let score = row.score.as_ref().map(|score| score.value.to_string());
         let sections = kept.iter().flat_map(|kept| &kept.sections);

@@ -24,7 +24,7 @@ const HEAD: u64 = 1 << 12;
 /// Parameters that a card lists at the most.
 const LISTED: usize = 40;
 
-/// What can be asked of word vectors.
+/// The tools of word vectors.
 const OF_WORDS: [Tool; 3] = [Tool::Nearest, Tool::Analogy, Tool::Plane];
 
 /// The models beside a configuration, in `models` below it and in that of the project's artefacts, by their names.
@@ -43,7 +43,7 @@ pub(super) fn list(base: &Path, kept: &Path, ctx: &Ctx) -> Result<Vec<ModelCard>
     Ok(cards)
 }
 
-/// What a file says of itself; none where it is no model.
+/// The card of a file; none if it is no model.
 fn card(path: &Path, base: &Path) -> Option<ModelCard> {
     let mut start = Vec::new();
     File::open(path).ok()?.take(MAGIC.len() as u64).read_to_end(&mut start).ok()?;

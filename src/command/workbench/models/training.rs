@@ -17,7 +17,7 @@ use inkstone_features::plain::LineFormat;
 use inkstone_tables::corpus::Parts;
 use inkstone_tui::{ArgumentFault, Runner};
 
-/// What is wrong with the arguments of a training: those that the command line would refuse, files that are not there, and a
+/// The faults of the arguments of a training: arguments that the command line would refuse, files that are not there, and a
 /// model that would be written over.
 pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
     let mut faults = Vec::new();
@@ -45,13 +45,13 @@ pub(super) fn check(args: &[String]) -> Vec<ArgumentFault> {
     faults
 }
 
-/// Whether the lines of a file can have times.
+/// True if the lines of a file can have times.
 fn has_times(args: &[String], input: &Path) -> bool {
     let said = value(args, "--format").and_then(|name| LineFormat::from_str(name, true).ok());
     said.or_else(|| LineFormat::by_name(input)) == Some(LineFormat::Jsonl)
 }
 
-/// What comes after a flag.
+/// The argument after a flag.
 fn value<'a>(args: &'a [String], flag: &str) -> Option<&'a str> {
     let at = args.iter().position(|arg| arg == flag)?;
     args.get(at + 1).map(String::as_str)
@@ -65,7 +65,7 @@ fn read(args: &[String]) -> Result<Train, clap::Error> {
     }
 }
 
-/// What clap says, without its hints of usage.
+/// The message of clap without its hints of usage.
 fn refused(error: &clap::Error) -> ArgumentFault {
     let flag = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(named)) => named.split_whitespace().next().unwrap_or_default(),

@@ -23,7 +23,7 @@ pub(super) struct Days {
 }
 
 impl Days {
-    pub(super) fn of(quantile: u16, asked: Errand<Vec<TracedDay>>) -> Days {
+    pub(super) fn new(quantile: u16, asked: Errand<Vec<TracedDay>>) -> Days {
         Days { quantile, asked, by_return: false, listed: Vec::new(), cursor: Cursor::default() }
     }
 

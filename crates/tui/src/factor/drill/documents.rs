@@ -16,7 +16,7 @@ pub(super) struct Documents {
 }
 
 impl Documents {
-    pub(super) fn of(code: String, name: String, asked: Errand<Vec<TracedCell>>) -> Documents {
+    pub(super) fn new(code: String, name: String, asked: Errand<Vec<TracedCell>>) -> Documents {
         Documents { code, name, asked, cursor: Cursor::default() }
     }
 

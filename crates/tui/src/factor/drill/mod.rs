@@ -62,14 +62,14 @@ impl Drill {
         let find = desk.workspace.tracing.as_ref()?.days.clone();
         let name = factor.to_owned();
         let asked = desk.errand("dates of a quantile", move |ctx| find(&name, quantile, ctx));
-        Some(Drill { days: Some(Days::of(quantile, asked)), ..Drill::new(factor) })
+        Some(Drill { days: Some(Days::new(quantile, asked)), ..Drill::new(factor) })
     }
 
     /// The names of one of these dates, of which there is at least one. None where there is no way to them.
     pub(super) fn of_date(factor: &str, dates: Vec<NaiveDate>, date: usize, desk: &Desk<'_>) -> Option<Drill> {
         let mut drill = Drill::new(factor);
         let asked = drill.ask_names(*dates.get(date)?, desk)?;
-        drill.names = Some(Names::of(dates, date, 0, asked));
+        drill.names = Some(Names::new(dates, date, 0, asked));
         Some(drill)
     }
 
@@ -145,7 +145,7 @@ impl Drill {
                 let (dates, quantile) = (days.dates(), days.quantile);
                 let at = dates.binary_search(&day.date).unwrap_or(0);
                 let Some(asked) = self.ask_names(day.date, desk) else { return };
-                self.names = Some(Names::of(dates, at, quantile, asked));
+                self.names = Some(Names::new(dates, at, quantile, asked));
             }
             Level::Names => {
                 let Some((names, name)) = self.names.as_ref().and_then(|names| Some((names, names.marked()?))) else {
@@ -156,7 +156,7 @@ impl Drill {
                 let (code, called) = (name.code.clone(), name.name.clone());
                 let of = code.clone();
                 let asked = desk.errand("documents of a name", move |ctx| find(&factor, date, &of, ctx));
-                self.documents = Some(Documents::of(code, called, asked));
+                self.documents = Some(Documents::new(code, called, asked));
             }
             Level::Documents => {
                 let marked = self.documents.as_ref().and_then(Documents::marked);
@@ -165,11 +165,11 @@ impl Drill {
                 let (reading, number) = (cell.reading, document.number);
                 let (kind, id) = (document.kind, document.doc_id.clone());
                 let asked = desk.errand("sentences of a document", move |ctx| find(&factor, reading, number, ctx));
-                self.sentences = Some(Sentences::of(kind, id, asked));
+                self.sentences = Some(Sentences::new(kind, id, asked));
             }
             Level::Sentences => {
                 let sentence = self.sentences.as_ref().and_then(Sentences::sentence);
-                self.tokens = sentence.map(WordWeights::of);
+                self.tokens = sentence.map(WordWeights::new);
             }
             Level::Tokens => {}
         }

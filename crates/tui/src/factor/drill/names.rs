@@ -34,7 +34,7 @@ pub(super) struct Names {
 
 impl Names {
     /// The names of one of these dates; `quantile` 0 is all of them.
-    pub(super) fn of(dates: Vec<NaiveDate>, date: usize, quantile: u16, asked: Errand<TracedDate>) -> Names {
+    pub(super) fn new(dates: Vec<NaiveDate>, date: usize, quantile: u16, asked: Errand<TracedDate>) -> Names {
         let (order, listed, cursor) = (Order::Value, Vec::new(), Cursor::default());
         Names { dates, date, asked, order, quantile, listed, cursor }
     }

@@ -35,7 +35,7 @@ pub(super) struct Sentences {
 }
 
 impl Sentences {
-    pub(super) fn of(kind: Kind, doc_id: String, asked: Errand<Vec<ExplainedText>>) -> Sentences {
+    pub(super) fn new(kind: Kind, doc_id: String, asked: Errand<Vec<ExplainedText>>) -> Sentences {
         Sentences { kind, doc_id, asked, column: 0, at: 0, lines: Vec::new(), laid_out: None, top: 0 }
     }
 

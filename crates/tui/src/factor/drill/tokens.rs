@@ -14,7 +14,7 @@ pub(super) struct WordWeights {
 }
 
 impl WordWeights {
-    pub(super) fn of(sentence: &ExplainedSentence) -> WordWeights {
+    pub(super) fn new(sentence: &ExplainedSentence) -> WordWeights {
         let mut order: Vec<usize> = (0..sentence.words.len()).collect();
         let size = |at: &usize| sentence.words[*at].value.abs();
         order.sort_by(|a, b| size(b).total_cmp(&size(a)));
@@ -62,7 +62,7 @@ mod tests {
         let word = |value| ExplainedWord { value, ..ExplainedWord::default() };
         let words = vec![word(0.25), word(-1.5), word(f64::NAN), word(0.25)];
         let sentence = ExplainedSentence { words, ..ExplainedSentence::default() };
-        let order = WordWeights::of(&sentence).order;
+        let order = WordWeights::new(&sentence).order;
         assert_eq!(&order[order.len() - 3..], [1, 0, 3], "equal ones stay as they were");
         assert_eq!(total(&sentence.words), 2.0);
         assert_eq!(share(&sentence.words[1], 2.0), 0.75);
