@@ -25,7 +25,7 @@ pub use ledger::{Ledger, LedgerAction};
 pub use models::{Embed, Eval, Explain, Nearest, Projection, Reading, Sample, Shift};
 pub use onnx::{Doctor, Onnx, Place};
 pub use picture::Picture;
-pub use project::{Backtest, Boilerplate, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
+pub use project::{Backtest, Boilerplate, DEMO_FOLDER, Demo, Drift, Experiment, Project, Run, Store, StoreAction};
 pub use read::Read;
 pub use text::{Corpus, LineMode, Tokenize, Tokenizer, WordCut};
 pub use trace::Trace;

@@ -19,6 +19,9 @@ pub struct Project {
     pub config: PathBuf,
 }
 
+/// Folder of the demo, where none is given.
+pub const DEMO_FOLDER: &str = "inkstone-demo";
+
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct Demo {
@@ -26,7 +29,7 @@ pub struct Demo {
     #[arg(long, default_value_t = 1.0, value_parser = flag::<f64>("--scale"))]
     pub scale: f64,
     /// Folder for the data, the configuration and the results.
-    #[arg(long, default_value = "inkstone-demo")]
+    #[arg(long, default_value = DEMO_FOLDER)]
     pub dir: PathBuf,
 }
 

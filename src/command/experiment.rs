@@ -113,7 +113,7 @@ fn truncated(opened: &Opened, params: &Params, number: usize, words: &Segmenter)
             (Some(store), Some(set)) => document.score(store, set)?,
             _ => None,
         };
-        strategies.push(Kept { score, ..Kept::of(number, &layout, &views, &tokens) });
+        strategies.push(Kept { score, ..Kept::new(number, &layout, &views, &tokens) });
     }
     Ok(Some(Truncated {
         title: document.document.clean.document.title.clone(),

@@ -172,7 +172,7 @@ fn table(list: &TrialList) -> Vec<String> {
             (Some(name), _) if row.lookahead => format!("{name} (LOOK-AHEAD)"),
             (Some(name), _) => name.clone(),
             (None, Some(reason)) => format!("(deleted: {reason})"),
-            (None, None) => "(removed)".to_owned(),
+            (None, None) => "(details missing)".to_owned(),
         };
         let numbers = [
             count(row.runs),

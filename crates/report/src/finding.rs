@@ -104,7 +104,7 @@ pub fn finding(findings: &Findings, language: Language) -> String {
             let (name, base_name, interval) = (name(winner), name(base), interval(winner.interval));
             let mut said = if zh {
                 format!(
-                    "{name} 优于基线 {base_name}：{measure} {} {interval}（基线 {}），{}，共比较 {compared} 个组合。",
+                    "{name} 优于基线 {base_name}：{measure} {} {interval}（基线 {}），{}，共比较 {compared} 个单元。",
                     figure(winner),
                     figure(base),
                     against(winner),
@@ -131,7 +131,7 @@ pub fn finding(findings: &Findings, language: Language) -> String {
             let (name, base_name) = (name(best), name(base));
             if zh {
                 format!(
-                    "没有策略被证明优于基线 {base_name}（{measure} {}）：其余中数值最高的是 {name}，{}，{}，共比较 {compared} 个组合。",
+                    "没有策略被证明优于基线 {base_name}（{measure} {}）：其余中数值最高的是 {name}，{}，{}，共比较 {compared} 个单元。",
                     figure(base),
                     figure(best),
                     against(best),
@@ -148,14 +148,14 @@ pub fn finding(findings: &Findings, language: Language) -> String {
     };
     if above > 1 {
         said += &if zh {
-            format!("校正后共有 {above} 个组合高于基线。")
+            format!("校正后共有 {above} 个单元高于基线。")
         } else {
             format!(" In all, {above} cells stand above the baseline after correction.")
         };
     }
     if below > 0 {
         said += &if zh {
-            format!("{below} 个组合被证明不如基线。")
+            format!("{below} 个单元被证明不如基线。")
         } else {
             format!(" {below} {} shown to be worse than the baseline.", if below == 1 { "is" } else { "are" })
         };
@@ -192,7 +192,7 @@ mod tests {
                 && said.contains("校正 p 0.004"),
             "{said}"
         );
-        assert!(said.ends_with("1 个组合被证明不如基线。"));
+        assert!(said.ends_with("1 个单元被证明不如基线。"));
     }
 
     #[test]

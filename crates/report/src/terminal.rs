@@ -453,7 +453,7 @@ mod tests {
         let said = text(&experiment_lines(&Findings::default(), 80, Language::En));
         assert!(said.contains("No cell has a figure"), "{said}");
         let said = text(&experiment_lines(&single(), 80, Language::Zh));
-        assert!(said.contains("没有可与基线比较的组合"), "{said}");
+        assert!(said.contains("没有可与基线比较的单元"), "{said}");
     }
 
     proptest! {

@@ -15,7 +15,7 @@ use crate::config::{Config, TEMPLATE, bounds, edit, outline};
 use inkstone_base::data::Key;
 use inkstone_base::disk;
 use inkstone_corpus::ingest;
-use inkstone_tui::{Change, Entry, Fault, FormBench, Group, Sheet};
+use inkstone_tui::{Change, Fault, FormBench, Group, SettingEntry, Sheet};
 
 /// The forms on a configuration, which need not exist yet.
 pub(crate) fn bench(file: &Path) -> FormBench {
@@ -130,9 +130,9 @@ fn group(
 ) -> Group {
     let value = |key: &str| value(&format!("{path}.{key}"));
     let model = written.and_then(|table| table.get("model")?.as_str()).unwrap_or_default();
-    let mut entries: Vec<Entry> = keys
+    let mut entries: Vec<SettingEntry> = keys
         .iter()
-        .map(|setting| Entry {
+        .map(|setting| SettingEntry {
             key: setting.key.clone(),
             value: value(&setting.key),
             default: setting.default.clone(),
@@ -149,10 +149,10 @@ fn group(
         leaves(table, "", &mut names);
     }
     for key in names {
-        let known = |entry: &Entry| key == entry.key || key.starts_with(&format!("{}.", entry.key));
+        let known = |entry: &SettingEntry| key == entry.key || key.starts_with(&format!("{}.", entry.key));
         if !entries.iter().any(known) {
             let value = value(&key);
-            entries.push(Entry { key, value, ..Entry::default() });
+            entries.push(SettingEntry { key, value, ..SettingEntry::default() });
         }
     }
     Group { path, name, count: None, entries }

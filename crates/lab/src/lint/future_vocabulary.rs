@@ -68,7 +68,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         ),
         Standing::Warned => (
             format!(
-                "{percent:.1} % 的记录（{future} 条）由交易之后才拟合好的模型给出；已知时间如实记载，回测会拒绝它们，\
+                "{percent:.1} % 的记录（{future} 条）由交易之后才拟合好的模型给出；可知时间如实记载，回测会拒绝它们，\
                  这些日期因此无法检验。请改用滚动拟合（walk_forward、vintages）或更早的 fit_until。"
             ),
             format!(
@@ -80,8 +80,8 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         _ => (
             format!(
                 "{percent:.1} % 的记录（{future} 条）由见过交易之后数据的模型给出，\
-                 其中 {hidden} 条的已知时间未反映这一点，回测因此用到了未来的词汇或标签。\
-                 请改用滚动拟合（walk_forward、vintages），并令已知时间不早于 fitted_until。"
+                 其中 {hidden} 条的可知时间未反映这一点，回测因此用到了未来的词汇或标签。\
+                 请改用滚动拟合（walk_forward、vintages），并令可知时间不早于 fitted_until。"
             ),
             format!(
                 "{percent:.1} % of the signals ({future}) come from a model that had seen data from after the trade, \

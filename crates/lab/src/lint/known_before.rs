@@ -91,7 +91,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Verdict {
         }
     };
     if backdated > 0 {
-        zh += &format!("另有 {backdated} 条记录的已知时间早于文本的发布时间，不足为证；请改用发布时间。");
+        zh += &format!("另有 {backdated} 条记录的可知时间早于文本的发布时间，不足为证；请改用发布时间。");
         en += &format!(
             " {backdated} signals claim to have been known before their text was published, which proves nothing: \
              take the time of publication."

@@ -16,7 +16,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         Masked::Factor(masked) => masked,
         Masked::Always => {
             let finding = (
-                "模型读到的文本本来就遮去了公司名，预测力不可能来自公司名。".into(),
+                "模型读到的文本本来就遮盖了公司名，预测力不可能来自公司名。".into(),
                 "The model reads texts in which names are masked anyway, so the predictive power cannot hang on names."
                     .into(),
             );
@@ -25,7 +25,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         }
         Masked::Unknown => {
             let finding = (
-                "没有遮去公司名的对照因子，此项未检查；上下文模型请设 [lint] mask_contextual = true，其余请用项目中的特征。".into(),
+                "没有遮盖公司名的对照因子，此项未检查；上下文模型请设 [lint] mask_contextual = true，其余请用项目中的特征。".into(),
                 "There is no factor of texts with masked names to compare with, so this was not checked; for a \
                  contextual model set [lint] mask_contextual = true, else make the factor of a project's features."
                     .into(),
@@ -53,18 +53,18 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     let left = whole - loss.mean * whole.signum();
     let (zh, en) = match standing {
         Standing::Warned => (
-            "：模型可能记得这些公司后来如何。请以遮名的因子为准，或改用拟合截止更早的模型。",
+            "：模型可能记得这些公司后来如何。请以遮盖公司名的因子为准，或改用拟合截止更早的模型。",
             ": the model may remember what became of these companies. Go by the masked factor, or take a model fitted \
              earlier.",
         ),
         _ if !chance && share < 0.0 => {
-            ("：公司名反而是干扰，不妨遮去。", ": names distract rather than help, and may as well be masked.")
+            ("：公司名反而是干扰，不妨遮盖。", ": names distract rather than help, and may as well be masked.")
         }
         _ => ("，预测力并不依赖公司名。", ", so the predictive power does not hang on names."),
     };
     let figure = (
         format!(
-            "遮去公司名后 RankIC 从 {whole:+.4} 变为 {left:+.4}，失去 {:.0} %（差 {:+.4}，区间 {:+.4} 至 {:+.4}，p = {:.3}）",
+            "遮盖公司名后 RankIC 从 {whole:+.4} 变为 {left:+.4}，失去 {:.0} %（差 {:+.4}，区间 {:+.4} 至 {:+.4}，p = {:.3}）",
             100.0 * share,
             loss.mean,
             loss.interval.low,

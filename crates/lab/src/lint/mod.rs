@@ -214,7 +214,7 @@ fn nothing_to_break(check: Check, power: &Power) -> Verdict {
     let (mean, p, n) = (power.mean.mean, power.mean.p, power.mean.n);
     let finding = match n {
         0 => (
-            "没有一个日期算得出 RankIC（没有可用的值，或每日名字太少），无从打破；先看回测的拒绝与样本数。".to_owned(),
+            "没有一个日期算得出 RankIC（没有可用的值，或每日股票太少），无从打破；先看回测的拒绝与样本数。".to_owned(),
             "No date has a RankIC (no value may be used, or dates have too few names), so there is nothing to break; \
              look at the refusals and counts of the backtest first."
                 .to_owned(),

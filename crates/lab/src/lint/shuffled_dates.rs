@@ -74,7 +74,7 @@ pub(super) fn check(power: &Power<'_>, params: &Params, ctx: &Ctx) -> Result<Ver
     );
     let meaning = match standing {
         Standing::Failed => (
-            "。因子主要是名字的固定特征（市值、行业、幸存等），而非当日消息；请先做中性化（neutralise），\
+            "。因子主要是股票的固定特征（市值、行业、幸存等），而非当日消息；请先做中性化（neutralise），\
              或减去各代码过去的均值再看。",
             ". The factor is mostly a fixed trait of the names (size, industry, survival), not news of the day: \
              neutralise it, or take off each code's own past mean, and look again.",

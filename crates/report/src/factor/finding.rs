@@ -145,10 +145,10 @@ fn looks(page: &FactorPage<'_>, language: Language) -> String {
     let overfitting = percent(looks.overfitting);
     match language {
         Language::Zh => format!(
-            "在这个市场上共试过 {trials} 次。纯运气下，其中最好的一次夏普预期为 {best}；缩水夏普，即真实夏普超过它的概率，为 {deflated}；RankIC 计入全部尝试后的 q 为 {q}；回测过拟合概率为 {overfitting}。"
+            "在这个市场上共试验了 {trials} 次。纯运气下，其中最好的一次夏普预期为 {best}；DSR（真实夏普超过它的概率）为 {deflated}；RankIC 计入全部试验后的 q 为 {q}；回测过拟合概率为 {overfitting}。"
         ),
         Language::En => format!(
-            "{trials} things were tried on this market. Luck alone gives the best of them an expected Sharpe of {best}; the deflated Sharpe, the probability of exceeding it, is {deflated}; the RankIC's q over all trials is {q}; the probability of overfitting is {overfitting}."
+            "Trials on this market: {trials}. Luck alone gives the best of them an expected Sharpe of {best}; the DSR, the probability of exceeding it, is {deflated}; the RankIC's q over all trials is {q}; the probability of overfitting is {overfitting}."
         ),
     }
 }
@@ -164,11 +164,11 @@ fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
     }
     let (_, summary) = first(page)?;
     let mut said = vec![match (trust, page.looks.is_some_and(|looks| looks.q.is_finite()), zh) {
-        (Trust::Stands, true, true) => "计入全部尝试后，RankIC 不像只是偶然。",
-        (Trust::Stands, true, false) => "After all that was tried, the RankIC is unlikely to be chance alone.",
-        (Trust::Stands, false, true) => "若只做过这一次检验，RankIC 不像只是偶然；但 p 值没有为多次尝试校正。",
+        (Trust::Stands, true, true) => "计入全部试验后，RankIC 不像只是偶然。",
+        (Trust::Stands, true, false) => "Over all trials, the RankIC is unlikely to be chance alone.",
+        (Trust::Stands, false, true) => "若只做过这一次检验，RankIC 不像只是偶然；但 p 值没有为多次试验校正。",
         (Trust::Stands, false, false) => {
-            "If this was the only test, the RankIC is unlikely to be chance alone; p is not corrected for how often one looked."
+            "If this was the only test, the RankIC is unlikely to be chance alone; p is not corrected for several trials."
         }
         (_, _, true) => "RankIC 可能只是偶然。",
         (_, _, false) => "The RankIC may be chance.",
@@ -181,7 +181,7 @@ fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
     let earned = book.total.sharpe > 0.0;
     if !earned {
         said.push(match (summary.mean < 0.0, zh) {
-            (true, true) => "组合扣费后没有盈利；方向为负，反向持有是另一次尝试，须单独回测，成本照付。",
+            (true, true) => "组合扣费后没有盈利；方向为负，反向持有是另一次试验，须单独回测，成本照付。",
             (true, false) => {
                 "The portfolio earned nothing after costs; with a negative sign, holding the reverse is a trial of its own, which pays costs too."
             }
@@ -190,9 +190,9 @@ fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
         });
     } else if let Some(share) = deflated {
         said.push(match (share >= 1.0 - LEVEL, zh) {
-            (true, true) => "计入全部尝试后，组合的夏普仍高于运气所能给的。",
+            (true, true) => "计入全部试验后，组合的夏普仍高于运气所能给的。",
             (true, false) => "The portfolio's Sharpe exceeds what luck gives the best of the trials.",
-            (false, true) => "组合的夏普可能只是多次尝试中最走运的一次。",
+            (false, true) => "组合的夏普可能只是多次试验中最走运的一次。",
             (false, false) => "The portfolio's Sharpe may be that of the luckiest of the trials.",
         });
     }
@@ -264,9 +264,9 @@ mod tests {
     #[test]
     fn how_often_one_looked_is_told_where_it_is_known_and_where_not() {
         let said = first_of_all(|_| {}, false, Language::En);
-        assert!(said.contains("p is not corrected for how often one looked"), "{said}");
+        assert!(said.contains("p is not corrected for several trials"), "{said}");
         let said = first_of_all(|made| made.looks = Looks { q: f64::NAN, ..made.looks.clone() }, true, Language::Zh);
-        assert!(said.contains("p 值没有为多次尝试校正"), "{said}");
+        assert!(said.contains("p 值没有为多次试验校正"), "{said}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ words! {
     EVENTS: "事件研究", "Event study";
     EXECUTION: "成交与容量", "Execution and capacity";
     REFUSED: "被拒的值", "Values refused";
-    LOOKS: "试过多少次", "How often one looked";
+    LOOKS: "试验了多少次", "Number of trials";
     FRONTIER: "截断：效果与成本", "Truncation: what is gained for what is read";
     MANIFEST: "清单", "Manifest";
     METHOD: "如何阅读", "How to read this";
@@ -141,19 +141,19 @@ words! {
     BEGAN: "收益开始", "return began";
 
     CHECK: "检查", "check";
-    STANDING: "结果", "result";
+    STANDING: "结论", "verdict";
     NUMBER: "数值", "number";
     LIMIT: "界限", "limit";
     WHAT: "发现", "finding";
     FURTHER: "更多数字", "further figures";
     LINT: "未来函数检查", "checks for look-ahead";
 
-    TRIALS: "不同的尝试", "different trials";
+    TRIALS: "不同的试验", "different trials";
     RUNS: "回测次数", "backtests run";
     DELETED: "已删除的记录", "entries deleted";
     EXPECTED_BEST: "纯运气下最好一次的夏普", "Sharpe that luck gives the best";
     PSR: "夏普大于零的概率", "probability that Sharpe exceeds 0";
-    DSR: "缩水夏普（概率）", "deflated Sharpe (probability)";
+    DSR: "DSR（概率）", "DSR (probability)";
     PBO: "回测过拟合概率", "probability of overfitting";
 
     KEY: "项", "key";
@@ -185,7 +185,7 @@ words! {
     NO_CAPACITY: "没有成交额，算不出容量。", "Without traded values there is no capacity.";
     NO_REFUSED: "没有被拒的值：每个值在收益开始之前都已可知。", "No value was refused: each was known before its return began.";
     NO_VERDICTS: "没有做未来函数检查，因此不能排除未来函数。", "The checks for look-ahead were not done, so look-ahead is not ruled out.";
-    NO_LOOKS: "没有研究台账：不知道试过多少次，p 值没有为此校正。", "There is no research ledger: how often one looked is not known, and p is not corrected for it.";
+    NO_LOOKS: "没有研究台账：不知道试验了多少次，p 值没有为此校正。", "There is no research ledger: the number of trials is not known, and p is not corrected for it.";
     NO_EXPERIMENTS: "没有截断实验。", "There is no truncation experiment.";
     NO_MANIFEST: "没有清单。", "There is no manifest.";
 

@@ -66,7 +66,7 @@ fn document(findings: &Findings, number: usize) -> Option<Truncated> {
     })
 }
 
-/// How much of a section these tokens are.
+/// The share of these tokens in a section.
 fn share_of(section: Section, layout: &Layout, kept: &[Range<usize>]) -> SectionShare {
     let passages = layout.passages().iter().filter(|passage| passage.section == section);
     let tokens: Vec<usize> = passages.flat_map(|passage| passage.tokens.clone()).collect();

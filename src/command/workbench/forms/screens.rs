@@ -50,7 +50,7 @@ fn at(section: &str) -> String {
     format!("{}<enter>", on(section))
 }
 
-/// What is the same on every machine and day.
+/// The text with everything masked that differs between machines and days.
 fn scrubbed(picture: &str, dir: &Path) -> String {
     let times = regex::Regex::new(r"\d{4}-\d\d-\d\d \d\d:\d\d( ?│)").unwrap();
     let path = dir.display().to_string();

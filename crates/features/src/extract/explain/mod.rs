@@ -173,7 +173,7 @@ pub fn explain(
         }
     }
     if text.contains(MASKED) {
-        explained.note.0 += &format!("{MASKED} 处是遮蔽的公司名。");
+        explained.note.0 += &format!("{MASKED} 处是遮盖的公司名。");
         explained.note.1 += &format!(" {MASKED} stands where a company's name is masked.");
     }
     explained.check();
