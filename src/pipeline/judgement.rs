@@ -66,7 +66,7 @@ pub fn judged(config: &Config, base: &Path) -> Result<Vec<Judged>> {
         Ok(Judged {
             outcome: disk::read_json(&project.backtest(&factor.name))?,
             events: read_if_there(&project.events(&factor.name))?.flatten(),
-            verdicts: read_if_there(&project.lint(&factor.name))?.unwrap_or_default(),
+            verdicts: lint::read_verdicts(&project.lint(&factor.name))?,
             looks,
         })
     };
@@ -146,7 +146,15 @@ impl Run<'_> {
             let plan = Plan::new(params)?;
             let masked = self.masked_sets(&plan, &store)?;
             let market = self.market.take().context("factors were built with prices")?;
-            let key = Key::of_json(&(VERSION, "lint", &config.lint, &config.backtest, self.factors[i], &masked));
+            let key = Key::of_json(&(
+                VERSION,
+                "lint",
+                lint::VERSION,
+                &config.lint,
+                &config.backtest,
+                self.factors[i],
+                &masked,
+            ));
             let path = project.lint(&params.name);
             let name = format!("lint {}", params.name);
             let output = self.output(&name);

@@ -22,6 +22,7 @@ mod svg;
 mod terminal;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod verdict;
 mod words;
 
 pub use differences::differences_svg;
@@ -34,4 +35,5 @@ pub use inkstone_base::language::Language;
 pub use png::png;
 pub use terminal::wrapped;
 pub use terminal::{Line, Piece, Tone, best_first, experiment_lines, frontier_chart, frontier_legend, mark_of};
+pub use verdict::{check_name, standing_name, verdict_sentences, verdicts_json};
 pub use words::{measure, section};

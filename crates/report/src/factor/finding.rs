@@ -4,6 +4,7 @@
 //! looks ahead, or that the linter failed, nothing is said but the figures and why they are worth nothing.
 
 use super::{FactorPage, words};
+use crate::verdict::check_name;
 use inkstone_base::figures::{count, number, percent, probability, rank_ic, ratio};
 use inkstone_base::language::Language;
 use inkstone_base::stats::mean;
@@ -69,7 +70,7 @@ fn refused(page: &FactorPage<'_>, language: Language) -> Option<String> {
 
 fn failed(page: &FactorPage<'_>, language: Language) -> Option<String> {
     let failed = page.verdicts.iter().filter(|verdict| verdict.standing == Standing::Failed);
-    let names: Vec<&str> = failed.map(|verdict| words::check(verdict.check).to(language)).collect();
+    let names: Vec<&str> = failed.map(|verdict| check_name(verdict.check).to(language)).collect();
     (!names.is_empty()).then(|| match language {
         Language::Zh => {
             format!("✗ 未来函数检查不通过（{}）：在改好之前，以下数字不能作为因子有效的证据。", names.join("、"))

@@ -4,12 +4,13 @@ use super::finding::first;
 use super::{FactorPage, names, words};
 use crate::DECIMALS;
 use crate::page::{both, both_of, each, figure, head_of, pairs, paragraph, table, table_of, text, word, wrapped};
+use crate::verdict::{check_name, standing_name, verdict_sentences};
 use inkstone_base::figures::{count, number, percent, probability, rank_ic, ratio, signed};
 use inkstone_base::language::{Language, Word};
 use inkstone_base::stats::mean;
 use inkstone_lab::backtest::{IcSummary, PortfolioFigures};
 use inkstone_lab::ledger::Looks;
-use inkstone_lab::lint::Standing;
+use inkstone_lab::lint::{Standing, Verdict};
 
 /// Part of a section: figures, or why there are none.
 pub(super) enum Piece {
@@ -73,7 +74,7 @@ pub(super) fn headline(page: &FactorPage<'_>) -> Piece {
 fn linted(page: &FactorPage<'_>) -> (&'static str, Word) {
     let has = |standing| page.verdicts.iter().any(|verdict| verdict.standing == standing);
     let worst = [Standing::Failed, Standing::Warned, Standing::Passed].into_iter().find(|standing| has(*standing));
-    words::standing(worst.unwrap_or(Standing::Skipped))
+    standing_name(worst.unwrap_or(Standing::Skipped))
 }
 
 /// Moments and tests of both coefficients at each horizon.
@@ -379,18 +380,22 @@ pub(super) fn verdicts(page: &FactorPage<'_>) -> Piece {
     };
     verdicts.sort_by_key(|verdict| (rank(verdict.standing), verdict.check));
     let shown = |value: Option<f64>| figure(&value.map_or("–".to_owned(), quantity));
-    let row = |verdict: &&inkstone_lab::lint::Verdict| {
-        let (sign, standing) = words::standing(verdict.standing);
+    let row = |verdict: &&Verdict| {
+        let (sign, standing) = standing_name(verdict.standing);
         let class = ["failed", "warned", "passed", "skipped"][rank(verdict.standing)];
-        let finding = both_of([&verdict.finding.0, &verdict.finding.1]);
-        let figures: Vec<String> =
-            verdict.figures.iter().map(|(key, value)| format!("{}: {}", text(key), text(&value.to_string()))).collect();
+        let [zh, en] = verdict_sentences(verdict);
+        let finding = both_of([&zh, &en]);
+        let figures: Vec<String> = verdict
+            .figures()
+            .iter()
+            .map(|(key, value)| format!("{}: {}", text(key), text(&value.to_string())))
+            .collect();
         let further = if figures.is_empty() {
             String::new()
         } else {
             format!("<details><summary>{}</summary>{}</details>", both(words::FURTHER), figures.join("<br>"))
         };
-        let (standing, check) = (both(standing), both(words::check(verdict.check)));
+        let (standing, check) = (both(standing), both(check_name(verdict.check)));
         let told = format!("<td class=\"text wrap\">{finding}{further}</td>");
         let fields = [shown(verdict.number), shown(verdict.limit)].concat();
         format!(

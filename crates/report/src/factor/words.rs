@@ -4,7 +4,6 @@ use inkstone_base::language::{Language, Word};
 use inkstone_base::words;
 use inkstone_lab::backtest::events::{EventStudy, Model};
 use inkstone_lab::backtest::{Alignment, Outcome, Preset};
-pub(super) use inkstone_lab::lint::{check_name as check, standing_name as standing};
 use inkstone_market::Price;
 
 words! {

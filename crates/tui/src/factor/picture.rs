@@ -9,7 +9,7 @@ use crate::Workspace;
 use inkstone_base::disk;
 use inkstone_lab::backtest::events::EventStudy;
 use inkstone_lab::backtest::{Coverage, IcSummary, Outcome};
-use inkstone_lab::lint::Verdict;
+use inkstone_lab::lint::{Verdict, read_verdicts};
 
 /// A backtest and what is drawn of it.
 #[derive(Debug)]
@@ -112,8 +112,7 @@ impl Picture {
         }
         // A ledger that a run holds, verdicts or events that cannot be read are no reason to show no backtest.
         let judgement = workspace.judgement.as_ref().and_then(|of| of(name).ok().flatten());
-        let verdicts = read_if_there(&project.lint(name)).map(Option::unwrap_or_default);
-        let verdicts = verdicts.map_err(|error| format!("{error:#}"));
+        let verdicts = read_verdicts(&project.lint(name)).map_err(|error| format!("{error:#}"));
         let events = read_if_there::<Option<EventStudy>>(&project.events(name)).ok().flatten().flatten();
         let picture = Picture::of(disk::read_json::<Outcome>(&project.backtest(name))?);
         Ok(Some(Box::new(Picture { judgement, verdicts, events, ..picture })))
