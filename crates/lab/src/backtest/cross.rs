@@ -6,14 +6,11 @@ use anyhow::{Result, bail};
 use chrono::{NaiveDate, NaiveDateTime};
 use rayon::prelude::*;
 
-use crate::backtest::{Params, Preset, Refusal, Weights, layers};
+use crate::backtest::{ByHorizon, Params, Refusal, Weights, layers};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{mean, std};
 use inkstone_market::{Gate, Market, Panel, Tradability};
-
-/// alphalens's `filter_zscore`: returns further than this many standard deviations from their name's mean are left out.
-const ALPHALENS_OUTLIER: f64 = 20.0;
 
 /// Examples of refused values that are kept.
 const EXAMPLES: usize = 5;
@@ -30,14 +27,14 @@ pub(super) struct Cross {
     pub values: Vec<f64>,
     /// Quantile from 1 (lowest), 0 for none.
     pub quantiles: Vec<u16>,
-    /// Returns, `[horizons][names]`; NaN where there is none or the name could not be bought.
-    pub returns: Vec<Vec<f64>>,
+    /// Return of each name; NaN where there is none or the name could not be bought.
+    pub returns: ByHorizon<Vec<f64>>,
 }
 
 impl Cross {
     /// Whether a name has a return at any horizon.
     pub(super) fn has_return(&self, k: usize) -> bool {
-        self.returns.iter().any(|column| !column[k].is_nan())
+        self.returns.values().any(|returns| !returns[k].is_nan())
     }
 
     /// Weight of a name within its layer before the weights are made to sum to 1; NaN where it is not known.
@@ -50,14 +47,14 @@ impl Cross {
 
     /// The cross of some of the names, without quantiles.
     pub(super) fn part(&self, places: &[usize]) -> Cross {
-        let of = |column: &[f64]| places.iter().map(|&k| column[k]).collect::<Vec<f64>>();
+        let some = |column: &[f64]| places.iter().map(|&k| column[k]).collect::<Vec<f64>>();
         Cross {
             t: self.t,
             entry: self.entry,
             names: places.iter().map(|&k| self.names[k]).collect(),
-            values: of(&self.values),
+            values: some(&self.values),
             quantiles: Vec::new(),
-            returns: self.returns.iter().map(|column| of(column)).collect(),
+            returns: self.returns.map(|returns| some(returns)),
         }
     }
 }
@@ -72,8 +69,8 @@ pub(super) struct Prices<'a> {
     returns: &'a Panel,
     /// Whether gates are looked at.
     gated: bool,
-    /// Bounds of admissible returns, `[horizons][codes]`.
-    bounds: Vec<Vec<(f64, f64)>>,
+    /// Bounds of the returns of each code; empty without bounds.
+    bounds: ByHorizon<Vec<(f64, f64)>>,
 }
 
 /// What became of the values.
@@ -104,7 +101,7 @@ impl Tally {
 
     /// Fails when the alignment itself is wrong: too many values were known too late.
     pub(super) fn check_alignment(&self, params: &Params) -> Result<()> {
-        if params.lookahead_allowed() || self.late as f64 <= params.max_refused * self.values as f64 {
+        if params.uses_late_values() || self.late as f64 <= params.max_refused * self.values as f64 {
             return Ok(());
         }
         let (date, code, known, begins) = &self.examples[0];
@@ -124,7 +121,7 @@ impl Tally {
 
     /// The refusals, unless look-ahead was allowed.
     pub(super) fn refusal(&self, params: &Params) -> Refusal {
-        if params.lookahead_allowed() {
+        if params.uses_late_values() {
             return Refusal::default();
         }
         Refusal { values: self.late, examples: self.examples.clone() }
@@ -138,16 +135,14 @@ impl<'a> Prices<'a> {
         tradability: &'a Tradability,
         params: &Params,
     ) -> Result<Prices<'a>> {
-        let returns = match params.preset {
-            // alphalens fills prices forward; the default holds what it cannot sell at its last close.
-            Preset::Default | Preset::Alphalens => tradability.marks(),
-            Preset::Qlib => market.price(params.traded_price())?,
-        };
-        let gated = params.preset == Preset::Default;
+        let rules = params.rules();
+        let returns = if rules.fills_prices { tradability.marks() } else { market.price(params.traded_price())? };
         let benchmark = params.check(market)?;
-        let mut prices = Prices { market, tradability, benchmark, returns, gated, bounds: Vec::new() };
-        if params.preset == Preset::Alphalens {
-            prices.bounds = params.horizons.iter().map(|&h| prices.outlier_bounds(factor, params, h)).collect();
+        let mut prices =
+            Prices { market, tradability, benchmark, returns, gated: rules.gated, bounds: ByHorizon::default() };
+        if let Some(outlier) = rules.outlier {
+            let bounds = |&horizon: &usize| (horizon, prices.outlier_bounds(factor, params, horizon, outlier));
+            prices.bounds = params.horizons.iter().map(bounds).collect();
         }
         Ok(prices)
     }
@@ -186,7 +181,8 @@ impl<'a> Prices<'a> {
         }
     }
 
-    fn outlier_bounds(&self, factor: &Factor, params: &Params, horizon: usize) -> Vec<(f64, f64)> {
+    /// Bounds of the returns of each name: `outlier` standard deviations around its mean.
+    fn outlier_bounds(&self, factor: &Factor, params: &Params, horizon: usize, outlier: f64) -> Vec<(f64, f64)> {
         let days = self.returns.dates().len();
         let dates: Vec<usize> = (0..days).filter(|&t| factor.values.row(t).iter().any(|v| !v.is_nan())).collect();
         let bound = |i: usize| {
@@ -195,15 +191,16 @@ impl<'a> Prices<'a> {
                 .filter_map(|&t| params.entry(t, days))
                 .map(|entry| self.simple_return(i, entry, entry + horizon))
                 .collect();
-            let (centre, spread) = (mean(series.iter().copied()), ALPHALENS_OUTLIER * std(&series));
+            let (centre, spread) = (mean(series.iter().copied()), outlier * std(&series));
             if spread.is_nan() { (f64::NEG_INFINITY, f64::INFINITY) } else { (centre - spread, centre + spread) }
         };
         (0..self.returns.codes().len()).map(bound).collect()
     }
 
-    pub(super) fn forward(&self, i: usize, entry: usize, h: usize, horizon: usize) -> f64 {
+    /// Return of a name that is bought on date `entry` and held for `horizon` days; NaN if it is out of bounds.
+    pub(super) fn forward(&self, i: usize, entry: usize, horizon: usize) -> f64 {
         let value = self.simple_return(i, entry, entry + horizon);
-        match self.bounds.get(h).map(|bounds| bounds[i]) {
+        match self.bounds.get(horizon).map(|bounds| bounds[i]) {
             Some((low, high)) if value < low || value > high => f64::NAN,
             _ => value,
         }
@@ -266,9 +263,8 @@ pub(super) fn pair_date(
         return (None, tally);
     };
     let begins = params.begins(market, entry);
-    let horizons = params.horizons.len();
-    let mut cross =
-        Cross { t, entry, names: vec![], values: vec![], quantiles: vec![], returns: vec![vec![]; horizons] };
+    let returns = params.horizons.iter().map(|&horizon| (horizon, Vec::new())).collect();
+    let mut cross = Cross { t, entry, names: vec![], values: vec![], quantiles: vec![], returns };
     let mut unused = 0;
     let drop = |tally: &mut Tally, reason| *tally.dropped.entry(reason).or_default() += 1;
     for (i, &value) in row.iter().enumerate().filter(|(_, v)| !v.is_nan()) {
@@ -283,19 +279,20 @@ pub(super) fn pair_date(
                 let code = market.codes()[i].to_string();
                 tally.examples.push((market.dates()[t], code, known_at.unwrap_or(begins), begins));
             }
-            if !params.lookahead_allowed() {
+            if !params.uses_late_values() {
                 drop(&mut tally, "not known before the return begins");
                 continue;
             }
         }
         let gate = prices.gate(entry, i);
         let returns: Vec<f64> = match gate.can_buy() {
-            true => params.horizons.iter().enumerate().map(|(h, &n)| prices.forward(i, entry, h, n)).collect(),
-            false => vec![f64::NAN; horizons],
+            true => params.horizons.iter().map(|&horizon| prices.forward(i, entry, horizon)).collect(),
+            false => vec![f64::NAN; params.horizons.len()],
         };
-        let lost = match params.preset {
-            Preset::Alphalens => returns.iter().any(|r| r.is_nan()),
-            _ => returns.iter().all(|r| r.is_nan()),
+        let whole_rows = params.rules().whole_rows;
+        let lost = match whole_rows {
+            true => returns.iter().any(|r| r.is_nan()),
+            false => returns.iter().all(|r| r.is_nan()),
         };
         if lost {
             let blocked = blocked(gate);
@@ -303,7 +300,7 @@ pub(super) fn pair_date(
                 *tally.blocked.entry(blocked).or_default() += 1;
             }
             drop(&mut tally, blocked.unwrap_or("no later price at a horizon"));
-            if params.preset == Preset::Alphalens {
+            if whole_rows {
                 continue;
             }
             unused += 1;
@@ -315,7 +312,7 @@ pub(super) fn pair_date(
         }
         cross.names.push(i as u32);
         cross.values.push(value);
-        cross.returns.iter_mut().zip(returns).for_each(|(column, r)| column.push(r));
+        cross.returns.values_mut().zip(returns).for_each(|(column, r)| column.push(r));
     }
     let usable = cross.names.len() - unused;
     if usable == 0 {

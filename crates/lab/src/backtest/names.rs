@@ -1,6 +1,6 @@
 //! What a backtest makes of the names of one date: who is in which quantile, what each earned, and whom it left out.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDate;
 
 use crate::backtest::Params;
@@ -36,12 +36,11 @@ impl Params {
     /// What can be traded on a market by these parameters.
     pub fn tradability(&self, market: &Market) -> Result<Tradability> {
         let tradability = Tradability::new(market, self.traded_price(), &self.limits)?;
-        Ok(match self.preset {
-            crate::backtest::Preset::Default => tradability
-                .without_newcomers(market, self.min_listed_days)
-                .with_delistings(market, self.delisting_return),
-            _ => tradability,
-        })
+        if !self.rules().gated {
+            return Ok(tradability);
+        }
+        let tradability = tradability.without_newcomers(market, self.min_listed_days);
+        Ok(tradability.with_delistings(market, self.delisting_return))
     }
 }
 
@@ -62,11 +61,7 @@ impl<'a> Dates<'a> {
         params: &'a Params,
     ) -> Result<Dates<'a>> {
         params.validate()?;
-        ensure!(
-            factor.values.dates() == market.dates() && factor.values.codes() == market.codes(),
-            "factor {:?} is not on the dates and codes of this price table; build or read it anew",
-            factor.name
-        );
+        factor.check_axes(market)?;
         Ok(Dates { factor, market, params, prices: Prices::new(factor, market, tradability, params)? })
     }
 
@@ -100,13 +95,12 @@ fn names_of(dates: &Dates<'_>, t: usize) -> DateNames {
         };
         let gate = prices.gate(entry, code);
         if gate.can_buy() {
-            let forward = |(h, &horizon): (usize, &usize)| prices.forward(code, entry, h, horizon);
-            name.returns = params.horizons.iter().enumerate().map(forward).collect();
+            name.returns = params.horizons.iter().map(|&horizon| prices.forward(code, entry, horizon)).collect();
         }
         let late = factor.known_at(t, code).is_none_or(|known_at| known_at >= params.begins(market, entry));
         name.blocked = if prices.benchmark == Some(code) {
             Some("value of the benchmark")
-        } else if late && !params.lookahead_allowed() {
+        } else if late && !params.uses_late_values() {
             Some("not known before the return begins")
         } else if let Some(reason) = blocked(gate) {
             Some(reason)

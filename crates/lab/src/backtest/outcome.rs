@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::params::Preset;
+use super::by_horizon::ByHorizon;
+use super::preset::Preset;
 use inkstone_base::stats::mean;
 use inkstone_market::Price;
 
@@ -171,6 +172,13 @@ pub struct Alignment {
 }
 
 impl Outcome {
+    /// RankIC and mean spread of a sample at each horizon.
+    pub fn sample_by_horizon(&self, sample: &Sample) -> ByHorizon<(IcSummary, f64)> {
+        let spreads = sample.spread.iter().copied().chain(std::iter::repeat(f64::NAN));
+        let figures = sample.rank_ic.iter().copied().zip(spreads);
+        self.layers.horizons.iter().copied().zip(figures).collect()
+    }
+
     /// The alignment in words, for every table.
     pub fn alignment_in_words(&self) -> String {
         let Alignment { delay, price, known_before, horizons, preset } = &self.alignment;
@@ -329,6 +337,34 @@ pub struct Layers {
     pub wealth: Vec<Vec<f64>>,
     /// Whether returns were demeaned by date.
     pub demeaned: bool,
+}
+
+/// Returns of the quantile portfolios at one horizon.
+#[derive(Clone, Copy, Debug)]
+pub struct LayerReturns<'a> {
+    pub mean: &'a [f64],
+    pub stderr: &'a [f64],
+    pub spread_dates: &'a [NaiveDate],
+    pub spread: &'a [f64],
+}
+
+impl Layers {
+    /// The lists of each horizon, empty where one is missing.
+    pub fn by_horizon(&self) -> ByHorizon<LayerReturns<'_>> {
+        fn list<T>(lists: &[Vec<T>], h: usize) -> &[T] {
+            lists.get(h).map_or(&[], Vec::as_slice)
+        }
+        let returns = |(h, &horizon): (usize, &usize)| {
+            let returns = LayerReturns {
+                mean: list(&self.mean, h),
+                stderr: list(&self.stderr, h),
+                spread_dates: list(&self.spread_dates, h),
+                spread: list(&self.spread, h),
+            };
+            (horizon, returns)
+        };
+        self.horizons.iter().enumerate().map(returns).collect()
+    }
 }
 
 /// The long-short portfolio: one unit of capital long the top quantile, one unit short the bottom one.

@@ -1,10 +1,11 @@
-//! Parameters of a backtest, and what each preset makes of them.
+//! Parameters of a backtest.
 
 use anyhow::{Result, bail};
 use chrono::{NaiveDateTime, NaiveTime};
 use serde::{Deserialize, Serialize};
 
 use super::outcome::Alignment;
+use super::preset::{Preset, Rules};
 use inkstone_base::code::Code;
 use inkstone_market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
 
@@ -111,23 +112,6 @@ impl Default for Params {
     }
 }
 
-/// The rules of a backtest as a whole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Preset {
-    /// Bought at the next open; what cannot be traded is not; a suspended or delisted holding keeps its last close.
-    #[default]
-    Default,
-    /// `get_clean_factor_and_forward_returns` of alphalens: bought at the close of the factor's own date, tradability not
-    /// looked at, a row dropped when any horizon has no return. Such an alignment pairs values with a price at which they
-    /// became known; it is allowed, and said.
-    Alphalens,
-    /// Qlib's default label (bought at the close of the next day), its groups of `len // N` and halved long-short return;
-    /// tradability not looked at. Figures of books are those of its `risk_analysis` in mode `sum`, which counts 238 days a year
-    /// where `days_per_year` is not set to that.
-    Qlib,
-}
-
 /// How the names of a layer or a leg weigh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
@@ -216,28 +200,34 @@ impl Params {
         (bought * (self.open_bps + self.slippage_bps) + sold * (self.close_bps + self.slippage_bps)) * 1e-4
     }
 
+    /// The choices of the preset.
+    pub(super) fn rules(&self) -> &'static Rules {
+        self.preset.rules()
+    }
+
     /// The delay in force.
     pub fn delay_days(&self) -> i64 {
-        i64::from(self.delay.unwrap_or(if self.preset == Preset::Alphalens { 0 } else { 1 }))
+        i64::from(self.delay.unwrap_or(self.rules().delay))
     }
 
     /// The price in force.
     pub fn traded_price(&self) -> Price {
-        self.price.unwrap_or(if self.preset == Preset::Default { Price::Open } else { Price::Close })
+        self.price.unwrap_or(self.rules().price)
     }
 
-    /// Whether layer returns are demeaned by date.
+    /// True if layer returns are demeaned by date.
     pub(super) fn is_demeaned(&self) -> bool {
-        self.demean.unwrap_or(self.preset == Preset::Alphalens)
+        self.demean.unwrap_or(self.rules().demean)
     }
 
-    pub(super) fn lookahead_allowed(&self) -> bool {
-        self.allow_lookahead || self.preset == Preset::Alphalens
+    /// True if values are used that were known too late.
+    pub(crate) fn uses_late_values(&self) -> bool {
+        self.allow_lookahead || self.rules().lookahead
     }
 
-    /// Whether a date with this few names is left out.
+    /// Fewest names of a date that enters.
     pub(super) fn names_needed(&self) -> usize {
-        if self.preset == Preset::Default { self.min_names.max(2) } else { 1 }
+        if self.rules().every_date { 1 } else { self.min_names.max(2) }
     }
 
     /// Number of the date at which a value of date `t` is traded.

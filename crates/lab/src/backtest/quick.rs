@@ -7,12 +7,13 @@
 
 use std::ops::Range;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use chrono::NaiveDateTime;
 use rayon::prelude::*;
 
 use crate::backtest::cross::Prices;
-use crate::backtest::{Params, Preset, layers};
+use crate::backtest::preset::Cut;
+use crate::backtest::{Params, layers};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::pearson;
@@ -27,11 +28,6 @@ impl Params {
     /// The moment at which the return of a value of date `t` begins; none where there is no day to trade on.
     pub(crate) fn trade_at(&self, market: &Market, t: usize) -> Option<NaiveDateTime> {
         self.entry(t, market.dates().len()).map(|entry| self.begins(market, entry))
-    }
-
-    /// Whether values are used that were known too late.
-    pub(crate) fn uses_late_values(&self) -> bool {
-        self.lookahead_allowed()
     }
 }
 
@@ -60,14 +56,13 @@ impl<'a> Ranked<'a> {
         let tradability = Tradability::new(market, params.traded_price(), &params.limits)?;
         let prices = Prices::new(factor, market, &tradability, params)?;
         let of_name = |entry: usize, i: usize| {
-            let forward = |(h, &n): (usize, &usize)| prices.forward(i, entry, h, n);
+            let forward = |&horizon: &usize| prices.forward(i, entry, horizon);
             match prices.gate(entry, i).can_buy() && prices.benchmark != Some(i) {
-                // alphalens drops a row for which any horizon has no return.
-                true if params.preset == Preset::Alphalens => {
-                    let returns: Vec<f64> = params.horizons.iter().enumerate().map(forward).collect();
+                true if params.rules().whole_rows => {
+                    let returns: Vec<f64> = params.horizons.iter().map(forward).collect();
                     if returns.iter().any(|r| r.is_nan()) { f64::NAN } else { returns[0] }
                 }
-                true => forward((0, &params.horizons[0])),
+                true => forward(&params.horizons[0]),
                 false => f64::NAN,
             }
         };
@@ -85,7 +80,7 @@ impl<'a> Ranked<'a> {
 
     /// The values that a backtest would use: those that were known in time, or all if look-ahead is allowed.
     pub fn rows<'f>(&self, factor: &'f Factor, ctx: &Ctx) -> Result<Rows<'f>> {
-        self.rows_where(factor, self.params.lookahead_allowed(), ctx)
+        self.rows_where(factor, self.params.uses_late_values(), ctx)
     }
 
     /// All values, also those that were known too late.
@@ -94,11 +89,7 @@ impl<'a> Ranked<'a> {
     }
 
     fn rows_where<'f>(&self, factor: &'f Factor, late: bool, ctx: &Ctx) -> Result<Rows<'f>> {
-        ensure!(
-            factor.values.dates() == self.market.dates() && factor.values.codes() == self.market.codes(),
-            "factor {:?} is not on the dates and codes of this price table; build or read it anew",
-            factor.name
-        );
+        factor.check_axes(self.market)?;
         let row = |t: usize| {
             ctx.check()?;
             let begins = self.params.trade_at(self.market, t);
@@ -155,7 +146,7 @@ impl<'a> Ranked<'a> {
                 *place = ABSENT;
             }
         }
-        if self.params.preset == Preset::Alphalens {
+        if self.params.rules().cut == Cut::Values {
             let row = rows.factor.values.row(from);
             let values: Vec<f64> = (0..row.len()).filter(|&i| places[i] != ABSENT).map(|i| row[i]).collect();
             if layers::qcut(&values, self.params.quantiles).is_none() {
@@ -220,7 +211,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::backtest::run;
+    use crate::backtest::{Preset, run};
     use inkstone_market::Price;
 
     /// A market with suspensions, locks and a delisting, and a factor with ties, gaps and values known too late.

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use crate::backtest::correlation::summarise;
 use crate::backtest::cross::Cross;
 use crate::backtest::layers::{assign, cut, spread};
-use crate::backtest::{Params, Preset, Sample};
+use crate::backtest::preset::Cut;
+use crate::backtest::{ByHorizon, Params, Sample};
 use crate::factor::Factor;
 use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean, pearson};
@@ -19,9 +20,8 @@ use inkstone_market::Market;
 #[derive(Clone)]
 struct Day {
     names: usize,
-    /// By horizon.
-    rank_ic: Vec<f64>,
-    spread: Vec<f64>,
+    rank_ic: ByHorizon<f64>,
+    spread: ByHorizon<f64>,
 }
 
 /// All samples that have a date with enough names: by size, by industry, by coverage.
@@ -47,15 +47,15 @@ pub(super) fn samples(
     })?;
     let sample = |(g, (by, group)): (usize, (&str, String))| {
         let there: Vec<&Day> = days.iter().filter_map(|groups| groups[g].as_ref()).collect();
-        let horizons = params.horizons.iter().enumerate();
+        let spread = |&horizon: &usize| mean(there.iter().map(|day| day.spread[horizon]));
+        let rank_ic =
+            |&horizon: &usize| summarise(&there.iter().map(|day| day.rank_ic[horizon]).collect::<Vec<_>>(), horizon);
         (!there.is_empty()).then(|| Sample {
             by: by.to_owned(),
             group,
             names: mean(there.iter().map(|day| day.names as f64)),
-            spread: horizons.clone().map(|(h, _)| mean(there.iter().map(|day| day.spread[h]))).collect(),
-            rank_ic: horizons
-                .map(|(h, &n)| summarise(&there.iter().map(|day| day.rank_ic[h]).collect::<Vec<_>>(), n))
-                .collect(),
+            spread: params.horizons.iter().map(spread).collect(),
+            rank_ic: params.horizons.iter().map(rank_ic).collect(),
         })
     };
     Ok(labels.into_iter().enumerate().filter_map(sample).collect())
@@ -94,8 +94,8 @@ fn groupings(cross: &Cross, factor: &Factor, market: &Market) -> [Grouping; 3] {
 /// Orders of a cross, by which the names of any group are ranked without being sorted again.
 struct Sorted {
     values: Vec<usize>,
-    /// By horizon; names with a return only.
-    returns: Vec<Vec<usize>>,
+    /// Names with a return only.
+    returns: ByHorizon<Vec<usize>>,
 }
 
 impl Sorted {
@@ -105,7 +105,7 @@ impl Sorted {
             order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
             order.into_iter().map(|(_, k)| k).collect::<Vec<usize>>()
         };
-        Sorted { values: order(&cross.values), returns: cross.returns.iter().map(|returns| order(returns)).collect() }
+        Sorted { values: order(&cross.values), returns: cross.returns.map(|returns| order(returns)) }
     }
 
     /// What each group showed; none for one with too few names.
@@ -118,11 +118,11 @@ impl Sorted {
             return vec![None; grouping.groups];
         }
         let all = ranks_within(&cross.values, self.values.iter().copied(), grouping);
-        let rank_ics: Vec<Vec<f64>> = cross
+        let rank_ics: ByHorizon<Vec<f64>> = cross
             .returns
             .iter()
-            .zip(&self.returns)
-            .map(|(returns, order)| {
+            .map(|(horizon, returns)| {
+                let order = &self.returns[horizon];
                 // Nearly always every name has a return.
                 let is_there = |k: &usize| !returns[*k].is_nan();
                 let of_values = match order.len() == returns.len() {
@@ -136,23 +136,23 @@ impl Sorted {
                     let (x, y): (Vec<f64>, Vec<f64>) = pairs.unzip();
                     if x.len() < needed { f64::NAN } else { pearson(&x, &y) }
                 };
-                members.iter().map(rank_ic).collect()
+                (horizon, members.iter().map(rank_ic).collect())
             })
             .collect();
         let day = |(g, places): (usize, &Vec<usize>)| {
-            let rank_ic: Vec<f64> = rank_ics.iter().map(|groups| groups[g]).collect();
-            if places.len() < needed || rank_ic.iter().all(|r| r.is_nan()) {
+            let rank_ic = rank_ics.map(|groups| groups[g]);
+            if places.len() < needed || rank_ic.values().all(|r| r.is_nan()) {
                 return None;
             }
             let mut part = cross.part(places);
-            let quantiles = match params.preset == Preset::Default && !params.within_industry {
+            let quantiles = match params.rules().cut == Cut::Ranks && !params.within_industry {
                 true => Some(cut(&places.iter().map(|&k| all[k]).collect::<Vec<f64>>(), params.quantiles)),
                 false => assign(&part, market, params),
             };
             let is_cut = quantiles.is_some();
             part.quantiles = quantiles.unwrap_or_default();
-            let spread = |h: usize| if is_cut { spread(&part, h, market, params) } else { f64::NAN };
-            Some(Day { names: places.len(), rank_ic, spread: (0..params.horizons.len()).map(spread).collect() })
+            let spread = |returns: &Vec<f64>| if is_cut { spread(&part, returns, market, params) } else { f64::NAN };
+            Some(Day { names: places.len(), rank_ic, spread: part.returns.map(spread) })
         };
         members.iter().enumerate().map(day).collect()
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use chrono::{DateTime, NaiveDateTime};
 use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 
@@ -40,6 +40,16 @@ impl Factor {
             known_at: vec![0; cells],
             documents: vec![0; cells],
         }
+    }
+
+    /// Fails if the factor is not on the axes of the market.
+    pub fn check_axes(&self, market: &Market) -> Result<()> {
+        ensure!(
+            self.values.dates() == market.dates() && self.values.codes() == market.codes(),
+            "factor {:?} is not on the dates and codes of this price table; build or read it anew",
+            self.name
+        );
+        Ok(())
     }
 
     /// Sets the raw and the processed value of a cell.

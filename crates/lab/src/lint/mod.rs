@@ -33,7 +33,7 @@ mod trade_date;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ use inkstone_base::disk;
 use inkstone_base::job::Ctx;
 use inkstone_market::Market;
 
-/// Version of the form in which verdicts are stored; raising it makes the checks run again.
+/// Version of the checks and of the form in which verdicts are stored; raising it makes the checks run again.
 pub const VERSION: u32 = 2;
 
 /// The check for one kind of look-ahead.
@@ -133,12 +133,8 @@ pub enum Masked<'a> {
 /// The report counts checks; those that could not be done are its dropped rows.
 pub fn run(subject: &Subject<'_>, params: &Params, ctx: &Ctx) -> Result<(Vec<Verdict>, Report)> {
     params.validate()?;
-    let (factor, market) = (subject.factor, subject.market);
-    ensure!(
-        factor.values.dates() == market.dates() && factor.values.codes() == market.codes(),
-        "factor {:?} is not on the dates and codes of this price table; build or read it anew",
-        factor.name
-    );
+    let market = subject.market;
+    subject.factor.check_axes(market)?;
     if let Some(texts) = &subject.texts {
         texts.validate(market)?;
     }

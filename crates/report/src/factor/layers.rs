@@ -9,6 +9,7 @@ use super::sheet::{ACROSS, Sheet};
 use super::{Chart, FactorPage, notes, titled, words};
 use crate::svg::{self, ABOVE, BELOW, INK};
 use inkstone_base::language::Language;
+use inkstone_lab::backtest::LayerReturns;
 
 /// Growth of 1 in each layer.
 pub(super) const WEALTH: Chart = Chart { stem: "layers_wealth", none: words::NO_LAYERS, sheet: wealth };
@@ -60,12 +61,12 @@ fn means<'a>(page: &FactorPage<'a>, language: Language) -> Option<Sheet<'a>> {
     const HIGH: i32 = 170;
     const MOST: usize = 3;
     let layers = &page.outcome.layers;
-    let of_horizon = |((horizon, means), errors): ((&usize, &Vec<f64>), &Vec<f64>)| {
-        let pairs = means.iter().zip(errors).map(|(mean, error)| (100.0 * mean, 196.0 * error));
-        (*horizon, pairs.collect::<Vec<_>>())
+    let means = |(horizon, returns): (usize, &LayerReturns<'_>)| {
+        let pairs = returns.mean.iter().zip(returns.stderr).map(|(mean, error)| (100.0 * mean, 196.0 * error));
+        (horizon, pairs.collect::<Vec<_>>())
     };
-    let horizons: Vec<Means> = layers.horizons.iter().zip(&layers.mean).zip(&layers.stderr).map(of_horizon).collect();
-    let horizons: Vec<Means> = horizons.into_iter().filter(|(_, m)| m.iter().any(|m| m.0.is_finite())).collect();
+    let is_there = |(_, means): &Means| means.iter().any(|mean| mean.0.is_finite());
+    let horizons: Vec<Means> = layers.by_horizon().iter().map(means).filter(is_there).collect();
     let columns = horizons.len().min(MOST);
     let rows = horizons.len().div_ceil(MOST) as i32;
     if columns == 0 {

@@ -8,7 +8,7 @@ use crate::verdict::{check_name, standing_name, verdict_sentences};
 use inkstone_base::figures::{count, number, percent, probability, rank_ic, ratio, signed};
 use inkstone_base::language::{Language, Word};
 use inkstone_base::stats::mean;
-use inkstone_lab::backtest::{IcSummary, PortfolioFigures};
+use inkstone_lab::backtest::{IcSummary, LayerReturns, PortfolioFigures};
 use inkstone_lab::ledger::Looks;
 use inkstone_lab::lint::{Standing, Verdict};
 
@@ -115,32 +115,32 @@ pub(super) fn correlations(page: &FactorPage<'_>) -> Piece {
 
 /// Mean returns of the layers with their standard errors, a column per horizon, and the top less the bottom.
 pub(super) fn layers(page: &FactorPage<'_>) -> Piece {
-    let layers = &page.outcome.layers;
-    let of = layers.mean.iter().map(Vec::len).max().unwrap_or(0);
-    if of == 0 {
+    let layers = page.outcome.layers.by_horizon();
+    let quantiles = layers.iter().map(|(_, returns)| returns.mean.len()).max().unwrap_or(0);
+    if quantiles == 0 {
         return Piece::Nothing(words::NO_LAYERS);
     }
     let mut heads = vec![head_of(&both(words::QUANTILE), true)];
-    for horizon in &layers.horizons {
-        let named = Language::ALL.map(|l| format!("{} · {}", words::RETURN_UNIT.to(l), words::days(*horizon, l)));
+    for (horizon, _) in layers.iter() {
+        let named = Language::ALL.map(|l| format!("{} · {}", words::RETURN_UNIT.to(l), words::days(horizon, l)));
         heads.push(head_of(&both_of([&named[0], &named[1]]), false));
         heads.push(head_of(&both(words::STANDARD_ERROR), false));
     }
-    let field = |values: &[Vec<f64>], h: usize, q: usize| values.get(h).and_then(|row| row.get(q)).copied();
     let shown = |value: Option<f64>| number(100.0 * value.unwrap_or(f64::NAN), 3);
-    let horizons = || 0..layers.horizons.len();
-    let mut rows: Vec<String> = (0..of)
+    let mut rows: Vec<String> = (0..quantiles)
         .map(|q| {
-            let name = said(|language| words::layer(q + 1, of, language));
-            let pair = |h| [shown(field(&layers.mean, h, q)), shown(field(&layers.stderr, h, q))];
-            format!("<tr>{name}{}</tr>\n", horizons().flat_map(pair).map(|v| figure(&v)).collect::<String>())
+            let name = said(|language| words::layer(q + 1, quantiles, language));
+            let pair = |(_, returns): (usize, &LayerReturns<'_>)| {
+                [returns.mean, returns.stderr].map(|values| figure(&shown(values.get(q).copied())))
+            };
+            format!("<tr>{name}{}</tr>\n", layers.iter().flat_map(pair).collect::<String>())
         })
         .collect();
-    let spread = |h: usize| {
-        let spread = layers.spread.get(h).map(|s| mean(s.iter().copied()));
-        [figure(&shown(spread)), figure("")].concat()
+    let spread = |(_, returns): (usize, &LayerReturns<'_>)| {
+        let spread = mean(returns.spread.iter().copied());
+        [figure(&shown(Some(spread))), figure("")].concat()
     };
-    let spreads: String = horizons().map(spread).collect();
+    let spreads: String = layers.iter().map(spread).collect();
     let name = both(words::SPREAD);
     rows.push(format!("<tr class=\"baseline\"><td class=\"text\">{name}</td>{spreads}</tr>\n"));
     Piece::Table(table_of(&heads, &rows, words::NO_LAYERS))
@@ -226,9 +226,7 @@ pub(super) fn samples(page: &FactorPage<'_>) -> Piece {
     let outcome = page.outcome;
     let mut rows = Vec::new();
     for sample in &outcome.samples {
-        for (h, summary) in sample.rank_ic.iter().enumerate() {
-            let horizon = outcome.alignment.horizons.get(h).or(outcome.ic.get(h).map(|series| &series.horizon));
-            let horizon = horizon.copied();
+        for (horizon, (summary, spread)) in outcome.sample_by_horizon(sample).iter() {
             let ends = names::interval(summary);
             let interval = match ends.iter().all(|end| end.is_finite()) {
                 true => format!("[{:.DECIMALS$}, {:.DECIMALS$}]", ends[0], ends[1]),
@@ -236,11 +234,10 @@ pub(super) fn samples(page: &FactorPage<'_>) -> Piece {
             };
             let mut row = vec![said(|l| words::sample(&sample.by, l).to_owned())];
             row.push(said(|l| words::sample(&sample.group, l).to_owned()));
-            row.push(said(|l| horizon.map_or("–".to_owned(), |days| words::days(days, l))));
+            row.push(said(|l| words::days(horizon, l)));
             row.push(figure(&number(sample.names, 1)));
             row.push(figure(&signed(summary.mean, DECIMALS)));
             row.extend([interval, number(summary.t_nw, 2), probability(summary.p)].map(|v| figure(&v)));
-            let spread = sample.spread.get(h).copied().unwrap_or(f64::NAN);
             row.push(figure(&number(100.0 * spread, 3)));
             row.push(figure(&count(summary.n as u64)));
             rows.push(row);

@@ -75,10 +75,7 @@ impl Step {
 impl Picture {
     /// Prepares a backtest.
     pub(super) fn of(outcome: Outcome) -> Picture {
-        let layers_at = |days: usize, rows: &[Vec<f64>]| {
-            let at = outcome.layers.horizons.iter().position(|h| *h == days);
-            at.and_then(|i| rows.get(i)).cloned().unwrap_or_default()
-        };
+        let layers = outcome.layers.by_horizon();
         let horizons: Vec<Horizon> = outcome
             .ic
             .iter()
@@ -88,8 +85,8 @@ impl Picture {
                 rank_ic: ic.rank_ic.clone(),
                 sum: running_sum(&ic.rank_ic),
                 summary: ic.rank_ic_summary,
-                layers: layers_at(ic.horizon, &outcome.layers.mean),
-                errors: layers_at(ic.horizon, &outcome.layers.stderr),
+                layers: layers.get(ic.horizon).map_or(Vec::new(), |returns| returns.mean.to_vec()),
+                errors: layers.get(ic.horizon).map_or(Vec::new(), |returns| returns.stderr.to_vec()),
             })
             .collect();
         let wealth = growth(&outcome.long_short.net);

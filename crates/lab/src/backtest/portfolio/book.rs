@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::orders::{Blocked, Holding, Order, Side, to_weights, towards};
 use super::{lots, topk};
+use crate::backtest::Params;
 use crate::backtest::cross::{Cross, Prices};
-use crate::backtest::{Params, Preset};
 use inkstone_market::Market;
 
 /// What a book holds.
@@ -126,8 +126,8 @@ impl Floor<'_> {
             }
             Content::Factor => to_weights(held, &factor_weights(cross), gate, blocked),
             Content::Top => {
-                let Params { top, drop, preset, .. } = *self.params;
-                let rule = topk::Rule { top, drop, python: preset == Preset::Qlib };
+                let Params { top, drop, .. } = *self.params;
+                let rule = topk::Rule { top, drop, python: self.params.rules().python_slices };
                 topk::orders(held, (&cross.names, &cross.values), rule, gate, blocked)
             }
         }
