@@ -42,7 +42,7 @@ impl Price {
     }
 }
 
-/// What held of a security over a span of trading dates `from..to`.
+/// Facts on a security over a span of trading dates `from..to`.
 #[derive(Clone, Debug)]
 struct Span {
     from: usize,
@@ -78,7 +78,7 @@ pub struct Market {
     market_cap: Option<Panel>,
     pub up_limit: Option<Panel>,
     pub down_limit: Option<Panel>,
-    /// Whether all trades of a cell were at one price, `[dates, codes]`; empty where the table has no high and low.
+    /// True if all trades of a cell were at one price, `[dates, codes]`; empty if the table has no high and low.
     one_price: Vec<bool>,
 }
 
@@ -205,7 +205,6 @@ impl Market {
         Ok(())
     }
 
-    /// The trading calendar.
     pub fn calendar(&self) -> &Calendar {
         &self.calendar
     }
@@ -220,7 +219,6 @@ impl Market {
         &self.codes
     }
 
-    /// The number of a code.
     pub fn index_of(&self, code: &str) -> Option<usize> {
         self.index.get(code).copied()
     }
@@ -259,12 +257,12 @@ impl Market {
         if amount.is_nan() { at(&self.volume) * price } else { amount }
     }
 
-    /// Whether all trades of the name that day were at one price; not known, and so no, without high and low.
+    /// True if all trades of the name that day were at one price; false without high and low.
     pub fn one_price(&self, t: usize, i: usize) -> bool {
         self.one_price.get(t * self.codes.len() + i).copied().unwrap_or_default()
     }
 
-    /// Whether the name traded that day: it has a close, and a volume that is not zero (an unknown volume counts as traded).
+    /// True if the name traded that day: it has a close, and a volume that is not zero (an unknown volume counts as traded).
     pub fn traded(&self, t: usize, i: usize) -> bool {
         !self.close.at(t, i).is_nan() && self.volume.as_ref().is_none_or(|volume| volume.at(t, i) != 0.0)
     }
@@ -290,7 +288,7 @@ impl Market {
         self.span(t, i).and_then(|span| span.industry)
     }
 
-    /// Whether the name was under special treatment that day.
+    /// True if the name was under special treatment that day.
     pub fn is_st(&self, t: usize, i: usize) -> bool {
         self.span(t, i).is_some_and(|span| span.st)
     }
@@ -313,7 +311,7 @@ impl Market {
         since.then_some(first)
     }
 
-    /// Whether the table has a market capitalisation.
+    /// True if the table has a market capitalisation.
     pub fn has_market_cap(&self) -> bool {
         self.market_cap.is_some()
     }

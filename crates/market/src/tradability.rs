@@ -1,4 +1,4 @@
-//! Whether a name could be bought or sold on a day: suspensions and the exchanges' daily price limits.
+//! Orders that could be filled on a day: suspensions and the exchanges' daily price limits.
 //!
 //! Explicit limit columns win over the table of rules. A name is locked only when the very price that a position is traded
 //! at stands on the limit: a share that opens on its limit and falls back later could not be bought at the open, but at
@@ -15,13 +15,12 @@ const HALF_TICK: f64 = 0.005;
 /// The daily price limit of a board since some date.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LimitRule {
-    /// The board.
     pub board: Board,
     /// First day of the rule.
     pub from: NaiveDate,
     /// Largest move from the last close, a share (0.1 = 10 %).
     pub limit: f64,
-    /// The same for names under special treatment.
+    /// The limit for names under special treatment.
     pub st: f64,
     /// Trading days without a limit after a listing that happened under this rule.
     pub free_days: usize,
@@ -50,12 +49,12 @@ impl LimitRule {
     }
 }
 
-/// What could be done with a name at the traded price of a day.
+/// Orders in a name that could be filled at the traded price of a day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Buy and sell.
     Free,
-    /// Nothing: suspended, not listed, or without the price in question.
+    /// Neither: suspended, not listed, or without the price in question.
     Shut,
     /// Only sell: locked at the upper limit.
     LockedUp,
@@ -65,22 +64,22 @@ pub enum Gate {
     OnePriceUp,
     /// Only buy: every trade of the day was at the lower limit.
     OnePriceDown,
-    /// Nothing: listed for fewer days than are waited for.
+    /// Neither: listed for too few days.
     New,
 }
 
 impl Gate {
-    /// Whether a buying order is filled.
+    /// True if a buying order is filled.
     pub fn can_buy(self) -> bool {
         matches!(self, Gate::Free | Gate::LockedDown | Gate::OnePriceDown)
     }
 
-    /// Whether a selling order is filled.
+    /// True if a selling order is filled.
     pub fn can_sell(self) -> bool {
         matches!(self, Gate::Free | Gate::LockedUp | Gate::OnePriceUp)
     }
 
-    /// Whether the day had one price alone, on a limit.
+    /// True if the day had one price alone, on a limit.
     pub fn is_one_price(self) -> bool {
         matches!(self, Gate::OnePriceUp | Gate::OnePriceDown)
     }

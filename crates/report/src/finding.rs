@@ -1,4 +1,4 @@
-//! What an experiment says in a sentence, and how its cells are named.
+//! The finding of an experiment in a sentence, and the names of its cells.
 
 use super::words;
 use inkstone_base::bootstrap::{Comparison, Interval};
@@ -9,10 +9,10 @@ use inkstone_features::experiment::{Cell, Findings};
 /// Decimals of figures and differences.
 pub const DECIMALS: usize = 4;
 
-/// How a cell's difference to the baseline is to be read.
+/// Reading of a cell's difference to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is the baseline.
+    /// The cell is the baseline.
     Baseline,
     /// Better, and not by chance when it is counted how many cells were compared.
     Above,
@@ -22,7 +22,7 @@ pub enum Standing {
     NotShown,
 }
 
-/// How this cell's difference is to be read.
+/// Reading of a cell's difference to the baseline.
 pub fn standing(findings: &Findings, cell: &Cell) -> Standing {
     match &cell.against {
         None if is_baseline(findings, cell) => Standing::Baseline,
@@ -62,7 +62,7 @@ pub(crate) fn features(findings: &Findings) -> Vec<&str> {
     distinct(findings.cells.iter().map(|cell| cell.feature.as_str()))
 }
 
-/// What a cell is called: its strategy, and its feature where there are several.
+/// Name of a cell: its strategy, and its feature where there are several.
 pub fn label(findings: &Findings, cell: &Cell) -> String {
     let strategy = cell.strategy.to_string();
     if features(findings).len() > 1 { format!("{strategy} · {}", cell.feature) } else { strategy }
@@ -83,7 +83,7 @@ pub fn tokens(cell: &Cell) -> String {
     if tokens >= 100.0 { inkstone_base::figures::count(tokens.round() as u64) } else { number(tokens, 1) }
 }
 
-/// What the numbers say, in a sentence or three. A difference that chance could have made is never told as one.
+/// The finding in one to three sentences. A difference that may be chance is never called one.
 pub fn finding(findings: &Findings, language: Language) -> String {
     let zh = language == Language::Zh;
     let there: Vec<&Cell> = findings.cells.iter().filter(|cell| cell.figure.is_finite()).collect();

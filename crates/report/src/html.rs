@@ -54,7 +54,7 @@ pub(super) fn frontier_picture(findings: &Findings) -> Result<String> {
     Ok(picture.unwrap_or_else(|| paragraph(words::NO_FIGURES)))
 }
 
-/// What was asked, as pairs of a name and a value.
+/// Questions of the experiment, as pairs of a name and a value.
 fn asked(findings: &Findings) -> String {
     let mut rows: Vec<(Word, String)> = vec![(words::TARGET, both(words::target(findings.target)))];
     let measure = Language::ALL.map(|language| words::measure(findings, language));
@@ -171,7 +171,7 @@ fn further_figure(value: f64) -> String {
     }
 }
 
-/// How much of each section each cell keeps.
+/// Share of each section that each cell keeps.
 fn kept(findings: &Findings) -> String {
     let has =
         |section: &Section| findings.cells.iter().any(|cell| cell.kept.iter().any(|share| share.section == *section));

@@ -1,4 +1,4 @@
-//! What the pages share: the shell with its switch of languages, and pieces that hold both languages.
+//! Parts that pages share: the shell with its switch of languages, and pieces that hold both languages.
 //!
 //! Every text is escaped where it is put in ([`text`]); a policy in the page forbids browsers to run or send for anything all the same.
 //! Both languages are in the file; two buttons choose by style alone which one is shown. Browsers that know no `:has` show both.
@@ -9,7 +9,7 @@ use super::svg::printable;
 use super::words;
 use inkstone_base::language::{Language, Word};
 
-/// What browsers may do with a page: draw it, in its own styles.
+/// Content policy of a page: browsers may draw it, in its own styles.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
@@ -33,7 +33,7 @@ pub(super) fn opened(name: &str, kind: Word, note: &str) -> String {
     )
 }
 
-/// What ends a page.
+/// End of a page.
 pub(super) fn closed() -> String {
     format!("</main>\n<footer>Inkstone {}</footer>\n</body>\n</html>\n", env!("CARGO_PKG_VERSION"))
 }
@@ -43,7 +43,7 @@ pub(super) fn text(text: &str) -> String {
     html_escape::encode_safe(&printable(text)).into_owned()
 }
 
-/// What HTML calls a language.
+/// Code of a language in HTML.
 pub(super) fn code(language: Language) -> &'static str {
     match language {
         Language::Zh => "zh-CN",

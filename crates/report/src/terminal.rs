@@ -21,10 +21,10 @@ use inkstone_features::experiment::{Cell, Findings};
 const SCALE: usize = 8;
 /// Rows of the chart in [`experiment_lines`].
 const ROWS: usize = 18;
-/// What series are marked with, the features and families in their order; more than these share the last.
+/// Marks of series, the features and families in their order; more than these share the last.
 const MARKS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ•";
 
-/// What a piece of text is, for whoever gives it a colour.
+/// Role of a piece of text, by which it gets a colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Ordinary text.
@@ -51,7 +51,6 @@ pub enum Tone {
 pub struct Piece {
     /// The text, without line breaks and control characters.
     pub text: String,
-    /// What it is.
     pub tone: Tone,
 }
 
@@ -136,14 +135,14 @@ pub fn wrapped(text: &str, width: usize, tone: Tone) -> Vec<Line> {
     width::wrap(&glyphs, width).into_iter().map(|range| Line::of(line(range).trim_start(), tone)).collect()
 }
 
-/// What a series is marked with.
+/// Mark of a series.
 fn mark(findings: &Findings, feature: usize, family: usize) -> char {
     let marks = MARKS.chars().count();
     let number = feature * families(findings).len() + family;
     MARKS.chars().nth(number.min(marks - 1)).unwrap_or('•')
 }
 
-/// What a cell is marked with on the chart, and the tone of its family.
+/// Mark of a cell on the chart, and the tone of its family.
 pub fn mark_of(findings: &Findings, cell: &Cell) -> (char, Tone) {
     let number = |names: &[&str], name: &str| names.iter().position(|n| *n == name).unwrap_or_default();
     let (feature, family) = (number(&features(findings), &cell.feature), number(&families(findings), &cell.family));
@@ -273,7 +272,7 @@ impl Plot {
     }
 }
 
-/// What the marks and lines of the chart mean, in as many lines as it takes.
+/// Meaning of the marks and lines of the chart, in as many lines as it takes.
 pub fn frontier_legend(findings: &Findings, width: usize, language: Language) -> Vec<Line> {
     let (families, features) = (families(findings), features(findings));
     let mut entries: Vec<(char, Tone, String)> =

@@ -23,7 +23,6 @@ pub(super) struct Cross {
     pub entry: usize,
     /// Numbers of the codes, ascending.
     pub names: Vec<u32>,
-    /// Values of the factor.
     pub values: Vec<f64>,
     /// Quantile from 1 (lowest), 0 for none.
     pub quantiles: Vec<u16>,
@@ -32,7 +31,7 @@ pub(super) struct Cross {
 }
 
 impl Cross {
-    /// Whether a name has a return at any horizon.
+    /// True if a name has a return at any horizon.
     pub(super) fn has_return(&self, k: usize) -> bool {
         self.returns.values().any(|returns| !returns[k].is_nan())
     }
@@ -67,13 +66,13 @@ pub(super) struct Prices<'a> {
     pub benchmark: Option<usize>,
     /// Prices from which returns are made.
     returns: &'a Panel,
-    /// Whether gates are looked at.
+    /// True if gates are looked at.
     gated: bool,
     /// Bounds of the returns of each code; empty without bounds.
     bounds: ByHorizon<Vec<(f64, f64)>>,
 }
 
-/// What became of the values.
+/// Counts of values by what became of them.
 #[derive(Default)]
 pub(super) struct Tally {
     pub values: u64,
@@ -162,17 +161,17 @@ impl<'a> Prices<'a> {
         if before == 0.0 { 0.0 } else { after / before - 1.0 }
     }
 
-    /// What a held share is worth.
+    /// Value of a held share.
     pub(super) fn mark(&self, e: usize, i: usize) -> f64 {
         self.tradability.marks().at(e, i)
     }
 
-    /// Whether a name is delisted on a date; never by the rules of other packages, which hold its last price.
+    /// True if a name is delisted on a date; never without gates, which hold its last price.
     pub(super) fn delisted(&self, e: usize, i: usize) -> bool {
         self.gated && self.market.delisted(i).is_some_and(|gone| gone <= e)
     }
 
-    /// What can be done with a name; without gates, anything that has a price.
+    /// The gate of a name; without gates, anything that has a price can be traded.
     pub(super) fn gate(&self, t: usize, i: usize) -> Gate {
         match self.gated {
             true => self.tradability.gate(t, i),
@@ -207,7 +206,7 @@ impl<'a> Prices<'a> {
     }
 }
 
-/// The crosses of all dates that have one, ascending, and what became of the values.
+/// The crosses of all dates that have one, ascending, and the counts of values.
 pub(super) fn pair(
     factor: &Factor,
     market: &Market,
@@ -232,7 +231,7 @@ pub(super) fn pair(
     Ok((crosses, tally))
 }
 
-/// Why nothing could be bought; none where it could.
+/// Reason for which a name cannot be bought; none if it can.
 pub(super) fn blocked(gate: Gate) -> Option<&'static str> {
     match gate {
         Gate::Shut => Some("not traded on the day of entry"),
@@ -243,7 +242,7 @@ pub(super) fn blocked(gate: Gate) -> Option<&'static str> {
     }
 }
 
-/// The cross of date `t`, if it has one, and what became of its values.
+/// The cross of date `t`, if it has one, and the counts of its values.
 pub(super) fn pair_date(
     factor: &Factor,
     market: &Market,

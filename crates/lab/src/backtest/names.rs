@@ -1,4 +1,4 @@
-//! What a backtest makes of the names of one date: who is in which quantile, what each earned, and whom it left out.
+//! The names of one date in a backtest: quantiles, returns, and reasons for names that are left out.
 
 use anyhow::Result;
 use chrono::NaiveDate;
@@ -13,27 +13,26 @@ use inkstone_market::{Market, Tradability};
 pub struct DateNames {
     /// The day on which they are traded; none where the calendar ends before.
     pub entry: Option<NaiveDate>,
-    /// Why the date has no quantiles; none where it has.
+    /// Reason for which the date has no quantiles; none if it has.
     pub left_out: Option<&'static str>,
     /// The names, by the number of their code.
     pub names: Vec<DateName>,
 }
 
-/// A name of a date.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DateName {
     /// Number of the code in the market.
     pub code: usize,
     /// Quantile from 1 (lowest); 0 for none.
     pub quantile: u16,
-    /// Return at each horizon; NaN where it could not be bought or has no later price.
+    /// Return at each horizon of the parameters; NaN if the name could not be bought or has no later price.
     pub returns: Vec<f64>,
-    /// Why the value was not used, or could not be traded on; none where it could.
+    /// Reason for which the value was not used, or could not be traded on; none if it could.
     pub blocked: Option<&'static str>,
 }
 
 impl Params {
-    /// What can be traded on a market by these parameters.
+    /// Tradability of a market by these parameters.
     pub fn tradability(&self, market: &Market) -> Result<Tradability> {
         let tradability = Tradability::new(market, self.traded_price(), &self.limits)?;
         if !self.rules().gated {
@@ -65,13 +64,13 @@ impl<'a> Dates<'a> {
         Ok(Dates { factor, market, params, prices: Prices::new(factor, market, tradability, params)? })
     }
 
-    /// What [`crate::backtest::run`] makes of the values of date `t`.
+    /// The names of date `t` as [`crate::backtest::run`] takes them.
     pub fn on(&self, t: usize) -> DateNames {
         names_of(self, t)
     }
 }
 
-/// What [`crate::backtest::run`] makes of the values of date `t`. `tradability` is that of the parameters.
+/// The names of date `t` as [`crate::backtest::run`] takes them. `tradability` is that of the parameters.
 pub fn names_on(
     factor: &Factor,
     market: &Market,

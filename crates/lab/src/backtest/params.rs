@@ -9,7 +9,7 @@ use super::preset::{Preset, Rules};
 use inkstone_base::code::Code;
 use inkstone_market::{AUCTION, CLOSE, LimitRule, Market, OPEN, Price};
 
-/// How a factor is tested.
+/// Parameters of a backtest (`[backtest]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
@@ -25,17 +25,17 @@ pub struct Params {
     pub horizons: Vec<usize>,
     /// Quantiles of the layers (default 5).
     pub quantiles: usize,
-    /// Whether layer returns are demeaned by date. Unset: no; alphalens yes.
+    /// True if layer returns are demeaned by date. Unset: no; alphalens yes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub demean: Option<bool>,
     /// Trading days between two rebalancings of the portfolios (default 1).
     pub rebalance: usize,
     /// Weights of the names of a layer and of a leg (default equal).
     pub weights: Weights,
-    /// Whether quantiles are cut within each industry of the date (default no). An industry with fewer names than quantiles is
+    /// True if quantiles are cut within each industry of the date (default no). An industry with fewer names than quantiles is
     /// in no layer; names without an industry are one of their own.
     pub within_industry: bool,
-    /// What books are compared with: a code of the price table, which then is no name to be traded; `universe`, the equal-weighted
+    /// Benchmark of the books: a code of the price table, which then is no name to be traded; `universe`, the equal-weighted
     /// mean of what traded (default); or `none`.
     pub benchmark: String,
     /// Names of the book that holds the best ones (default 50, as Qlib's TopkDropoutStrategy); 0: no such book.
@@ -67,7 +67,7 @@ pub struct Params {
     /// Largest share of values that may be refused for having been known too late (default 0.05): above it, the alignment
     /// itself is wrong and the run is an error.
     pub max_refused: f64,
-    /// Whether values are paired with returns that had begun before they were known (default no). Every table then says so.
+    /// True if values are paired with returns that had begun before they were known (default no). Every table then says so.
     pub allow_lookahead: bool,
     /// Days after the entry up to which the fading of the RankIC is followed (default 20).
     pub decay_lags: usize,
@@ -249,7 +249,7 @@ impl Params {
         }
     }
 
-    /// Which return a value is paired with.
+    /// The return that a value is paired with.
     pub(super) fn alignment(&self) -> Alignment {
         Alignment {
             delay: self.delay_days(),

@@ -168,9 +168,9 @@ impl Rows<'_> {
     }
 }
 
-/// Room for one date.
+/// Buffers for one date.
 struct Scratch {
-    /// Of each name its place among those that are there.
+    /// Place of each name among those that have a value and a return.
     places: Vec<u32>,
     x: Vec<f64>,
     y: Vec<f64>,
@@ -182,7 +182,7 @@ impl Scratch {
     }
 }
 
-/// The order of what is there.
+/// The names with a number, in ascending order of it.
 fn ordered(numbers: impl Iterator<Item = f64>) -> Order {
     let mut there: Vec<(f64, u32)> = numbers.zip(0..).filter(|(v, _)| !v.is_nan()).collect();
     there.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));

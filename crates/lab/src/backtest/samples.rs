@@ -16,7 +16,7 @@ use inkstone_base::job::Ctx;
 use inkstone_base::stats::{average_ranks, mean, pearson};
 use inkstone_market::Market;
 
-/// What a sample showed on a date.
+/// Figures of a sample on one date.
 #[derive(Clone)]
 struct Day {
     names: usize,
@@ -63,7 +63,6 @@ pub(super) fn samples(
 
 /// A way to tell the names of a cross apart.
 struct Grouping {
-    /// Number of groups.
     groups: usize,
     /// Group of each name, `groups` for none.
     of: Vec<usize>,
@@ -94,7 +93,7 @@ fn groupings(cross: &Cross, factor: &Factor, market: &Market) -> [Grouping; 3] {
 /// Orders of a cross, by which the names of any group are ranked without being sorted again.
 struct Sorted {
     values: Vec<usize>,
-    /// Names with a return only.
+    /// Places of names with a return.
     returns: ByHorizon<Vec<usize>>,
 }
 
@@ -108,7 +107,7 @@ impl Sorted {
         Sorted { values: order(&cross.values), returns: cross.returns.map(|returns| order(returns)) }
     }
 
-    /// What each group showed; none for one with too few names.
+    /// Figures of each group; none for a group with too few names.
     fn days(&self, cross: &Cross, grouping: &Grouping, market: &Market, params: &Params) -> Vec<Option<Day>> {
         let needed = params.names_needed().max(2);
         let mut members = vec![Vec::new(); grouping.groups + 1];

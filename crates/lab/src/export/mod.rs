@@ -80,7 +80,7 @@ pub enum Shape {
     QlibBin,
 }
 
-/// What to write.
+/// Parameters of an export (`[export]`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Params {
@@ -90,9 +90,9 @@ pub struct Params {
     pub shapes: Vec<Shape>,
     /// Begin CSV files with a byte-order mark, without which Excel misreads Chinese (default: no).
     pub bom: bool,
-    /// What is done about texts in CSV files that a spreadsheet would compute (default: keep; quote puts an apostrophe in front).
+    /// Treatment of texts in CSV files that a spreadsheet would compute (default: keep; quote puts an apostrophe in front).
     pub csv_formulas: Formulas,
-    /// How codes are written in `long`, `wide` and `alphalens` (default: canonical). Qlib shapes always use Qlib's.
+    /// Style of codes in `long`, `wide` and `alphalens` (default: canonical). Qlib shapes always use Qlib's.
     pub code_style: CodeStyle,
 }
 
@@ -108,12 +108,11 @@ impl Default for Params {
     }
 }
 
-/// A factor to be exported.
 #[derive(Clone, Copy, Debug)]
 pub struct ExportFactor<'a> {
-    /// Its name: a column and a file name.
+    /// Name, used as a column and a file name.
     pub name: &'a str,
-    /// Its values. Factors of one export may have different dates and codes.
+    /// Factors of one export may have different dates and codes.
     pub values: &'a Panel,
 }
 
@@ -122,7 +121,6 @@ pub struct ExportFactor<'a> {
 pub struct Extra {
     /// Path below the export's folder, with `/`.
     pub path: String,
-    /// Its content.
     pub bytes: Vec<u8>,
 }
 

@@ -67,7 +67,6 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// How many values there are.
     pub(super) fn count_values(&self) -> u64 {
         let panels = self.layers.iter().map(|l| l.panel);
         panels

@@ -7,7 +7,6 @@ use crate::factor::{Aggregate, Decay, LookbackUnit, Signal};
 use inkstone_base::stats::mean;
 use inkstone_market::Market;
 
-/// A value of one date.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cell {
     pub date: usize,
@@ -63,7 +62,7 @@ pub(super) fn column(signals: &mut [Signal], market: &Market, i: usize, reading:
     cells
 }
 
-/// What the day `age` of a look-back of so many days weighs.
+/// Weight of the day `age` of a look-back of so many days.
 pub(super) fn weight_of_age(decay: Decay, age: usize, days: usize) -> f64 {
     match decay {
         Decay::None => 1.0,
@@ -73,7 +72,7 @@ pub(super) fn weight_of_age(decay: Decay, age: usize, days: usize) -> f64 {
     }
 }
 
-/// What is made of values with their weights, the oldest first; NaN of nothing, or of nothing that weighs.
+/// Aggregate of values with their weights, the oldest first; NaN without values, or without weight.
 pub(super) fn combine(aggregate: Aggregate, weighed: &[(f64, f64)]) -> f64 {
     if weighed.is_empty() {
         return f64::NAN;

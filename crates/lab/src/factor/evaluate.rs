@@ -1,4 +1,4 @@
-//! What a plan says, carried out over the days of a market.
+//! Evaluation of a plan over the days of a market.
 //!
 //! Every number keeps the time at which it was known: that of a price at the close (of an opening price at 09:30), that of a look-back its
 //! latest, that of a rank among the names of a date the latest of them all. A number that stands for "nothing was published"
@@ -14,13 +14,12 @@ use super::{Aggregate, Factor, LookbackUnit, aggregate, process};
 use inkstone_base::job::Ctx;
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market, OPEN, Price};
 
-/// What a plan's nodes refer to.
+/// The inputs that nodes of a plan refer to.
 pub(super) struct World<'a> {
     pub(super) market: &'a Market,
     pub(super) cutoff: Cutoff,
-    /// What the plan's readings came to.
+    /// Aggregated documents, by reading of the plan.
     pub(super) readings: &'a [Grid],
-    /// The plan's factors.
     pub(super) factors: &'a [&'a Factor],
 }
 
@@ -120,7 +119,7 @@ impl World<'_> {
     }
 }
 
-/// When nothing more can be published for a date, and it is known which names traded on it.
+/// The time from which nothing more can be published for a date, and it is known which names traded on it.
 pub(super) fn day_is_over(market: &Market, cutoff: Cutoff, t: usize) -> i64 {
     let dates = market.dates();
     match cutoff {
@@ -137,7 +136,7 @@ pub(super) fn seconds(date: NaiveDate, time: NaiveTime) -> i64 {
     date.and_time(time).and_utc().timestamp()
 }
 
-/// Of the days of a look-back that have a number, from the first to the last day of each name's life.
+/// Aggregate of the days of a look-back that have a number, from the first to the last day of each name's life.
 fn rolling(of: &Grid, aggregate: Aggregate, window: Window, world: &World<'_>, ctx: &Ctx) -> Result<Grid> {
     let market = world.market;
     let dates = market.dates();
@@ -209,7 +208,7 @@ fn across(mut grid: Grid, function: Function, ctx: &Ctx) -> Result<Grid> {
     Ok(grid)
 }
 
-/// What least squares with an intercept leave of each date's names.
+/// Residuals of least squares with an intercept over each date's names.
 fn residual(mut of: Grid, on: &[Grid], ctx: &Ctx) -> Result<Grid> {
     for other in on {
         of = of.join(other, |value, other| if other.is_finite() { value } else { f64::NAN });

@@ -24,12 +24,11 @@ impl Grid {
         self.values.len().checked_div(self.width).unwrap_or(0)
     }
 
-    /// The numbers of a date.
     pub(super) fn row(&self, t: usize) -> &[f64] {
         &self.values[t * self.width..(t + 1) * self.width]
     }
 
-    /// When the last number of a date was known, of the names that `enters` lets in.
+    /// Latest known-at time of a date, of the names that `enters` lets in.
     pub(super) fn latest(&self, t: usize, enters: impl Fn(usize) -> bool) -> i64 {
         let cells = t * self.width..(t + 1) * self.width;
         let known = cells.filter(|&cell| !self.values[cell].is_nan() && enters(cell % self.width));

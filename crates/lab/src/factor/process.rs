@@ -11,7 +11,7 @@ use inkstone_market::Market;
 pub(super) struct Row {
     pub values: Vec<f64>,
     pub notes: Vec<(String, u64)>,
-    /// Whether names without a value were given one.
+    /// True if names without a value were given one.
     pub filled: bool,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn row(raw: &[f64], t: usize, market: &Market, params: &Params, contr
     row
 }
 
-/// Whether the date has the names that it needs; otherwise it is noted.
+/// True if the date has the names that it needs; otherwise the date is noted.
 fn enough(row: &mut Row, names: &[usize], params: &Params) -> bool {
     let enough = names.len() >= params.min_names.max(1);
     if !enough {
@@ -122,7 +122,7 @@ fn winsorise(x: &mut [f64], rule: Winsorise) {
     }
 }
 
-/// What names without a value get, by their industries.
+/// Values for names without one, by their industries.
 fn fill(x: &[f64], industries: &[Option<u32>], empty: &[Option<u32>], rule: Fill) -> Vec<f64> {
     let median = |mut values: Vec<f64>| {
         values.sort_unstable_by(f64::total_cmp);

@@ -17,7 +17,6 @@ use inkstone_tables::frames;
 /// Values by date and code on a market's axes, each with the time at which it was known.
 #[derive(Clone, Debug)]
 pub struct Factor {
-    /// The name.
     pub name: String,
     /// Processed values, which the backtest uses; NaN where there is none.
     pub values: Panel,
@@ -84,7 +83,7 @@ impl Factor {
         self.raw.at(t, i).is_nan() && self.values.at(t, i).is_nan()
     }
 
-    /// When the value of a cell was known, to the second; `None` where there is none.
+    /// Known-at time of a cell, to the second; `None` without a value.
     pub fn known_at(&self, t: usize, i: usize) -> Option<NaiveDateTime> {
         if self.is_empty_at(t, i) {
             return None;

@@ -19,7 +19,7 @@ use crate::backtest::nan;
 use inkstone_base::data::Key;
 use inkstone_store::{Journal, Slot};
 
-/// How long another run may hold the ledger.
+/// Longest time for which another run may hold the ledger.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Correlation of returns from which on two trials are one idea: they share half of their variance.
@@ -106,7 +106,7 @@ impl Ledger {
         &self.entries
     }
 
-    /// What was changed behind the program's back, in words; empty of a sound ledger.
+    /// Changes that were not made by the program, in words; empty for a sound ledger.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
@@ -170,7 +170,6 @@ impl Ledger {
         Ok(number)
     }
 
-    /// The entry of this number.
     pub fn entry(&self, number: u64) -> Result<&Entry> {
         let found = self.entries.iter().find(|entry| entry.number == number);
         found.with_context(|| {

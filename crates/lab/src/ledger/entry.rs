@@ -1,4 +1,4 @@
-//! What the ledger keeps of a backtest: the trial before it is recorded, and the entry that it becomes.
+//! A backtest in the ledger: the trial before it is recorded, and the entry that it becomes.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,9 @@ use inkstone_base::stats::pearson;
 /// Days below which two series are not held to be alike.
 const LEAST_COMMON: usize = 20;
 
-/// What ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A backtest of a factor.
     Backtest,
     /// A cell of an experiment that was judged by returns.
     Cell,
@@ -28,17 +26,16 @@ pub enum Kind {
 /// A backtest that ran, to be recorded.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// What ran.
     pub kind: Kind,
     /// Two-sided p of the mean RankIC at the horizon that counts; NaN where there is none.
     pub p: f64,
     /// Trading days per year that annual figures are stated with.
     pub days_per_year: u32,
-    /// What can be deleted.
+    /// The part that a deletion takes away.
     pub details: Details,
 }
 
-/// What an entry says of its trial beside the figures that count for others; it is gone once the entry is deleted.
+/// The part of a trial that does not count for other trials. A deletion takes it away.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Details {
     /// Name of the factor, or of the experiment and its cell.
@@ -47,9 +44,7 @@ pub struct Details {
     pub parameters: Value,
     /// Content hashes of what went in, by name: `prices`, `factor`, `corpus`.
     pub inputs: BTreeMap<String, Key>,
-    /// Version of the program.
     pub version: String,
-    /// What came out.
     pub figures: Figures,
     /// Daily returns of the long-short portfolio after costs; none where no portfolio was held.
     #[serde(skip)]
@@ -68,7 +63,7 @@ pub struct Figures {
     pub turnover: f64,
     /// Mean share of names new to the top and bottom quantile.
     pub new_names: f64,
-    /// Whether values were paired with returns that had begun before they were known.
+    /// True if values were paired with returns that had begun before they were known.
     pub lookahead: bool,
 }
 
@@ -97,23 +92,20 @@ impl From<Stored> for Figures {
     }
 }
 
-/// A value a day.
+/// A series of daily values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Dates, ascending.
     pub dates: Vec<NaiveDate>,
-    /// A finite value of each.
+    /// Finite values, one a date.
     pub values: Vec<f32>,
 }
 
 /// A line of the ledger.
 #[derive(Clone, Debug, Serialize)]
 pub struct Entry {
-    /// Its number, from 1 on. Deletions have numbers too.
+    /// Number of the entry, from 1 on. Deletions have numbers too.
     pub number: u64,
-    /// When it was recorded.
     pub when: DateTime<Utc>,
-    /// What ran.
     pub kind: Kind,
     /// The key of the trial: hash of its parameters and of the factor and prices. Entries of one key are repetitions.
     pub trial: Key,
@@ -129,7 +121,6 @@ pub struct Entry {
     pub seal: Key,
     /// The rest; none once it is deleted.
     pub details: Option<Details>,
-    /// When and why it was deleted.
     pub deleted: Option<Deletion>,
     /// The returns of a deleted entry. They count for others, but no name or date of theirs is shown.
     #[serde(skip)]
@@ -143,14 +134,12 @@ impl Entry {
     }
 }
 
-/// Why an entry is no longer there in full.
+/// Deletion of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Deletion {
-    /// The number of the deletion.
     pub number: u64,
-    /// When.
     pub when: DateTime<Utc>,
-    /// Why, in the words of whoever deleted it.
+    /// Reason in the words of whoever deleted the entry.
     pub reason: String,
 }
 

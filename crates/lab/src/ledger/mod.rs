@@ -35,16 +35,16 @@ pub use overfitting::{Overfitting, overfitting};
 pub use sharpe::{Moments, expected_maximum};
 pub use tally::{Counted, Tally};
 
-/// What a result is worth, given everything that was tried on the same market, which is all that its ledger has.
+/// Significance of a result after all trials on the same market, which are all trials of its ledger.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Looks {
     /// Number of the entry in the ledger.
     pub entry: u64,
-    /// Its seal: hash of its line and all lines before it.
+    /// Seal of the entry: hash of its line and all lines before it.
     pub seal: Key,
     /// Different things that were tried (factor, parameters and data), this one included.
     pub trials: u64,
-    /// Of these, how many are different ideas: groups of trials whose returns correlate by 0.71 and more.
+    /// Number of different ideas among the trials: groups whose returns correlate by 0.71 and more.
     pub independent: u64,
     /// Backtests that ran, repetitions included.
     pub runs: u64,
@@ -52,9 +52,9 @@ pub struct Looks {
     pub deleted: u64,
     /// Lines of the ledger that are gone, not by a deletion. Each counts as a trial.
     pub missing: u64,
-    /// Things that were changed behind the program's back, these lines included; with any the figures are not to be trusted.
+    /// Changes that were not made by the program, missing lines included; with any, the figures are not to be trusted.
     pub problems: u64,
-    /// Days with returns.
+    /// Number of days with returns.
     pub days: u64,
     /// Sharpe ratio of the long-short portfolio after costs, annual.
     #[serde(deserialize_with = "nan")]
@@ -86,16 +86,16 @@ pub struct Looks {
     /// Two-sided p of the RankIC at the first horizon; in an experiment, at its horizon.
     #[serde(deserialize_with = "nan")]
     pub p: f64,
-    /// The same after Benjamini and Hochberg over all trials, the highest since the trial ran.
+    /// `p` after Benjamini and Hochberg over all trials, the highest since the trial ran.
     #[serde(deserialize_with = "nan")]
     pub q: f64,
-    /// The same after Benjamini and Yekutieli, which holds however the trials depend on each other.
+    /// `p` after Benjamini and Yekutieli, which holds however the trials depend on each other.
     #[serde(deserialize_with = "nan")]
     pub q_dependent: f64,
 }
 
 impl Looks {
-    /// Nothing counted, and no figure.
+    /// Looks without counts and figures.
     fn unknown() -> Looks {
         let nan = f64::NAN;
         Looks {

@@ -13,7 +13,7 @@ const LEAST_DAYS: usize = 4;
 /// Subsets of the first eight blocks, and of the last eight.
 const SUBSETS: usize = 1 << (BLOCKS / 2);
 
-/// What becomes of the best trial of one half of the days in the other half.
+/// Performance of the best trial of one half of the days in the other half.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overfitting {
     /// Share of the splits in which the best of one half is in the lower half of the trials in the other (logit of its relative rank at
@@ -82,7 +82,7 @@ fn each_split(returns: &[Vec<f64>], mut look: impl FnMut(&[f64], &[f64])) -> Opt
     Some(())
 }
 
-/// How many values are below this one, and how many equal it.
+/// Numbers of values below this one, and equal to it.
 fn ranked(values: &[f64], value: f64) -> (usize, usize) {
     let below = values.iter().filter(|v| **v < value).count();
     (below, values.iter().filter(|v| **v == value).count())

@@ -1,4 +1,4 @@
-//! How sure a Sharpe ratio is: the probabilistic and the deflated one, and how long a track record must be.
+//! Significance of a Sharpe ratio: the probabilistic and the deflated one, and the necessary length of a track record.
 //!
 //! Sharpe ratios here are those of a day, mean / standard deviation (ddof 1), never annual; an annual one is `sqrt(days per year)` times as
 //! large. Papers: Bailey and López de Prado, The Sharpe Ratio Efficient Frontier (2012), and The Deflated Sharpe Ratio (2014).
@@ -11,13 +11,12 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use crate::backtest::nan;
 use inkstone_base::stats::{mean, std};
 
-/// Euler's constant.
+/// The Euler–Mascheroni constant.
 const GAMMA: f64 = 0.577_215_664_901_532_9;
 
-/// What the Sharpe ratio of a series and its standard error depend on.
+/// Moments of a series of daily returns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
-    /// Days.
     pub days: usize,
     /// Sharpe ratio of a day.
     #[serde(deserialize_with = "nan")]
@@ -31,7 +30,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Those of daily returns; none of fewer than three, or where they do not vary.
+    /// Moments of daily returns; none of fewer than three, or without variance.
     pub fn of(returns: &[f64]) -> Option<Moments> {
         let n = returns.len() as f64;
         let (mean, std) = (mean(returns.iter().copied()), std(returns));

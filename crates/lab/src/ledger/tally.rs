@@ -33,11 +33,11 @@ pub struct Tally<'a> {
 
 /// A trial with all its runs.
 pub struct Counted<'a> {
-    /// Its last run.
+    /// Last run.
     pub entry: &'a Entry,
-    /// How often it ran.
+    /// Number of runs.
     pub runs: u64,
-    /// Its last run that is still there in full.
+    /// Last run that is not deleted.
     pub kept: Option<&'a Entry>,
     /// Returns of its last run that has any, deleted or not.
     returns: Option<&'a Series>,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::backtest::nan;
 use inkstone_market::Price;
 
-/// What a check measured.
+/// Measurements of one check.
 ///
 /// All members are figures, except those of `context`, which a sentence names beside the figures.
 #[derive(Clone, Debug, Serialize, Deserialize)]

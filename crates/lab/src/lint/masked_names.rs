@@ -1,4 +1,4 @@
-//! What remains when names of companies are masked.
+//! Predictive power that remains when names of companies are masked.
 //!
 //! A model that knows a company by name may know what became of it (Glasserman and Lin 2023, who also found the
 //! opposite: names can distract). The number is the share of the mean RankIC that is lost with masked names, over the

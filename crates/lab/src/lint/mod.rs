@@ -79,7 +79,7 @@ pub enum Check {
     Restated,
 }
 
-/// How a check ended.
+/// End of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
@@ -92,7 +92,7 @@ pub enum Standing {
     Skipped,
 }
 
-/// How a check ended, and what it measured.
+/// End of a check, and its measurements.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verdict {
     pub check: Check,

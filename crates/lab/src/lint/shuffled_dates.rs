@@ -1,4 +1,4 @@
-//! What remains of the RankIC when each code's values are moved to other dates of the code.
+//! RankIC that remains when each code's values are moved to other dates of the code.
 //!
 //! All values are moved by the same number of trading days, those that fall off the end coming round to the beginning:
 //! so values keep their autocorrelation and what names have in common on a day, and only their tie to the date is cut.

@@ -1,4 +1,4 @@
-//! What remains of the RankIC when what texts say is given to other texts.
+//! RankIC that remains when the values of texts are given to other texts.
 //!
 //! Values are permuted among the documents of a kind; which document is about whom, and when, stays. The factor is
 //! built anew, and its mean RankIC as a share of the one found is the number: what comes from who is written about and

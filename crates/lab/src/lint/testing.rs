@@ -34,18 +34,18 @@ impl Post {
     }
 }
 
-/// What a market is made of.
+/// Parameters of a market.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub names: usize,
     pub days: usize,
-    /// What a post of value 1 adds to the return from the open to the close of the next day.
+    /// Effect of a post of value 1 on the return from the open to the close of the next day.
     pub drift: f64,
-    /// What it adds to that of its own day.
+    /// Effect of a post of value 1 on the return of its own day.
     pub same_day: f64,
-    /// What a name's fixed trait adds to each day, and to the value of each of its posts in full.
+    /// Effect of a name's fixed trait on each day; each of its posts has the trait in full.
     pub of_trait: f64,
-    /// What each post, whatever it says, adds to the next day; up to four come on a day, of like values.
+    /// Effect of each post on the next day, whatever its value; up to four come on a day, of like values.
     pub attention: f64,
     /// Names that end in the middle.
     pub ended: usize,

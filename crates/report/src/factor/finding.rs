@@ -1,4 +1,4 @@
-//! What was found of a factor, in words: what the figures are, and how far they can be trusted.
+//! The finding on a factor in words: the figures, and how far they can be trusted.
 //!
 //! The sign is told as it is. What chance can have done is called that, after all that was tried if that is known. Of a factor that
 //! looks ahead, or that the linter failed, nothing is said but the figures and why they are worth nothing.
@@ -14,7 +14,7 @@ use inkstone_lab::lint::Standing;
 /// Above this p, chance is named as what can have done it; below its complement a deflated Sharpe ratio is.
 const LEVEL: f64 = 0.05;
 
-/// How far the figures can be trusted.
+/// Trust in the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
     /// Not at all: values were not known in time, or a check failed.
@@ -25,7 +25,7 @@ pub(super) enum Trust {
     Stands,
 }
 
-/// Whether the RankIC at the first horizon may be chance, or worse.
+/// Trust by the RankIC at the first horizon and by the checks.
 pub(super) fn trust(page: &FactorPage<'_>) -> Trust {
     if page.outcome.lookahead || page.verdicts.iter().any(|verdict| verdict.standing == Standing::Failed) {
         return Trust::None;
@@ -41,7 +41,7 @@ pub(super) fn first(page: &FactorPage<'_>) -> Option<(usize, IcSummary)> {
     Some((series.horizon, series.rank_ic_summary)).filter(|(_, summary)| summary.mean.is_finite())
 }
 
-/// What was found, in paragraphs: what it comes to, the figures, what they are worth after all that was tried, and the checks.
+/// The finding in paragraphs: the conclusion, the figures, their significance after all trials, and the checks.
 pub(super) fn finding(page: &FactorPage<'_>, language: Language) -> Vec<String> {
     let mut first_of_all: Vec<String> = Vec::new();
     first_of_all.extend(page.outcome.lookahead.then(|| words::LOOKAHEAD.to(language).to_owned()));
@@ -126,7 +126,7 @@ fn book(page: &FactorPage<'_>, language: Language) -> String {
     }
 }
 
-/// Where the return before costs comes from.
+/// Source of the return before costs.
 fn legs(page: &FactorPage<'_>, language: Language) -> Option<String> {
     let (book, days) = (&page.outcome.long_short, f64::from(page.outcome.days_per_year));
     let [long, short] = [&book.long, &book.short].map(|leg| days * mean(leg.iter().copied()));
@@ -154,7 +154,7 @@ fn looks(page: &FactorPage<'_>, language: Language) -> String {
     }
 }
 
-/// What all this comes to; nothing where nothing was found.
+/// Conclusion; none where nothing was found.
 fn judgement(page: &FactorPage<'_>, language: Language) -> Option<String> {
     let zh = language == Language::Zh;
     let trust = trust(page);
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use inkstone_lab::ledger::Looks;
 
-    /// What is said first of results over 60 days, when they are changed like this.
+    /// First paragraph on results over 60 days, changed by `change`.
     fn first_of_all(change: impl Fn(&mut Made), looks: bool, language: Language) -> String {
         let mut made = Made::new(60);
         let summary = &mut made.outcome.ic[0].rank_ic_summary;

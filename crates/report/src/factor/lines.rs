@@ -11,13 +11,11 @@ use crate::svg::Canvas;
 
 /// A curve over dates.
 pub(super) struct Line {
-    /// Written at its end.
+    /// Text at the end of the curve.
     pub(super) name: String,
-    /// Its points.
     pub(super) curve: Curve,
-    /// Its colour.
     pub(super) color: RGBColor,
-    /// Pixels of its stroke.
+    /// Pixels of the stroke.
     pub(super) thick: u32,
 }
 

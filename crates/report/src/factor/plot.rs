@@ -94,7 +94,7 @@ impl Plot {
         Plot { left, right, top, bottom, across, down: Axis::linear(range.0, range.1, lines) }
     }
 
-    /// Where a point stands.
+    /// Pixels of a point.
     pub(super) fn place(&self, x: f64, y: f64) -> Place {
         let (low, high) = self.across.ends;
         let along = (x - low) / (high - low) * f64::from(self.right - self.left);

@@ -26,9 +26,8 @@ const LINE: i32 = 17;
 
 /// A chart that is ready to be drawn.
 pub(super) struct Sheet<'a> {
-    /// What it shows.
     pub(super) title: String,
-    /// What its marks, units and dates mean.
+    /// Meaning of marks, units and dates.
     pub(super) notes: Vec<String>,
     /// Entries of the legend.
     pub(super) legend: Vec<(Symbol, String)>,
@@ -69,7 +68,7 @@ impl Sheet<'_> {
         })
     }
 
-    /// What is said under it on a page.
+    /// Caption under the chart on a page.
     pub(super) fn caption(&self, language: Language) -> String {
         self.notes.join(if language == Language::Zh { "" } else { " " })
     }

@@ -70,7 +70,7 @@ pub(super) fn headline(page: &FactorPage<'_>) -> Piece {
     Piece::Table(pairs(&rows))
 }
 
-/// How the checks ended: as the worst of them.
+/// Sign and name of the worst standing.
 fn linted(page: &FactorPage<'_>) -> (&'static str, Word) {
     let has = |standing| page.verdicts.iter().any(|verdict| verdict.standing == standing);
     let worst = [Standing::Failed, Standing::Warned, Standing::Passed].into_iter().find(|standing| has(*standing));
@@ -208,7 +208,7 @@ pub(super) fn long_short_years(page: &FactorPage<'_>) -> Piece {
     by_year(&page.outcome.long_short.by_year)
 }
 
-/// The same of the other portfolios, a folded table each; none where there are none.
+/// Figures of the other portfolios by year, a folded table each; none without portfolios.
 pub(super) fn portfolio_years(page: &FactorPage<'_>) -> Option<Piece> {
     let folded = |book: &inkstone_lab::backtest::Portfolio| {
         let Piece::Table(table) = by_year(&book.by_year) else { return None };
@@ -258,7 +258,7 @@ pub(super) fn samples(page: &FactorPage<'_>) -> Piece {
     listed(&heads, &rows, words::NO_SAMPLES)
 }
 
-/// How long ranks and layers last.
+/// Persistence of ranks and layers.
 pub(super) fn stability(page: &FactorPage<'_>) -> Piece {
     let row = |stability: &inkstone_lab::backtest::Stability| {
         let end = |value: Option<&f64>| figure(&percent(value.copied().unwrap_or(f64::NAN)));
@@ -279,7 +279,7 @@ pub(super) fn stability(page: &FactorPage<'_>) -> Piece {
     listed(&heads, &rows, words::NO_STABILITY)
 }
 
-/// What was ordered, what was filled, what stood in the way, and how much capital it could take.
+/// Orders, filled orders, reasons for the others, and capacity.
 pub(super) fn execution(page: &FactorPage<'_>) -> Piece {
     let (execution, capacity) = (&page.outcome.execution, &page.outcome.capacity);
     let filled = match execution.orders {
@@ -348,7 +348,7 @@ pub(super) fn refused(page: &FactorPage<'_>) -> Piece {
     Piece::Plain(total + &table(&heads, &rows, words::NO_EXAMPLES))
 }
 
-/// What a result is worth after all that was tried.
+/// Significance of the result after all trials.
 pub(super) fn looks(page: &FactorPage<'_>) -> Piece {
     let Some(looks) = page.looks else { return Piece::Nothing(words::NO_LOOKS) };
     let Looks { trials, runs, deleted, sharpe, expected_best, .. } = looks;

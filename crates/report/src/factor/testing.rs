@@ -21,7 +21,7 @@ use inkstone_lab::lint::finding::{
 use inkstone_lab::lint::{Check, Finding, Standing, Verdict};
 use inkstone_market::Price;
 
-/// What a page borrows.
+/// The data of a page.
 pub(crate) struct Made {
     pub outcome: Outcome,
     pub events: EventStudy,

@@ -21,20 +21,18 @@ pub(super) type Contrast = Vec<(usize, f64)>;
 /// An error with its degrees of freedom; NaN where there are too few clusters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClusteredError {
-    /// Standard error.
     pub error: f64,
-    /// Degrees of freedom.
     pub freedom: f64,
 }
 
-/// What the events of one code, or of all, give to one contrast over one span.
+/// Sums of the events of one code, or of all, for one contrast over one span.
 #[derive(Clone, Copy, Default)]
 struct Share {
     /// Square of the sum over the code.
     code: f64,
     /// Squares of the sums over the code's days.
     cells: f64,
-    /// Whether the code has events, or how many codes have.
+    /// 1 if the code has events, or the number of codes that have.
     codes: f64,
     events: f64,
 }
@@ -87,7 +85,7 @@ pub(super) fn errors(
     Ok(errors.chunks(spans.len()).map(<[ClusteredError]>::to_vec).collect())
 }
 
-/// What the abnormal returns of a group add to a contrast over a span.
+/// Weights of the abnormal returns of a group in a contrast over a span.
 struct Term {
     /// The group's sign over its number of events.
     weight: f64,
@@ -114,7 +112,7 @@ impl Terms {
     }
 }
 
-/// The events of one code.
+/// Sums over the events of one code.
 fn of_code(events: &[&Entered], terms: &[Terms], returns: &Returns, params: &Params) -> Vec<Share> {
     let windows: Vec<Vec<f64>> =
         events.iter().map(|e| e.fit.window(returns.of(e.event.code), &e.event, params).values).collect();

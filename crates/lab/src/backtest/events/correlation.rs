@@ -1,4 +1,4 @@
-//! How alike the abnormal returns of two events are, on average over all pairs of a group.
+//! Mean correlation of the abnormal returns of two events, over all pairs of a group.
 //!
 //! Of a pair it is the correlation of their abnormal returns on the days of the calendar that both estimations have. The cumulative
 //! returns of two events over L days share only the days of the calendar that both cover, so a pair whose dates are h days

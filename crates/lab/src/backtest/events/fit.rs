@@ -1,4 +1,4 @@
-//! What is expected of a name's return, estimated before the event, and what is abnormal around it.
+//! Expected return of a name, estimated before the event, and its abnormal returns around the event.
 //!
 //! Only one-day returns enter the estimation. Of a return over k days (after a suspension) k x alpha + beta x the benchmark's
 //! return over these days is expected, and its variance counts k times.
@@ -10,7 +10,7 @@ use super::returns::{Name, Return};
 /// Standard deviation of a day below which returns are taken not to vary: rounding alone.
 const FLAT: f64 = 1e-9;
 
-/// What was estimated for one event.
+/// Estimates for one event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
     /// Return expected of a day on which the benchmark stands still.
@@ -42,7 +42,6 @@ pub(super) struct Abnormal {
 
 /// Abnormal returns summed over some days.
 pub(super) struct Car {
-    /// The sum.
     pub value: f64,
     /// The sum in standard deviations of its forecast.
     pub standardised: f64,

@@ -14,10 +14,9 @@ use inkstone_market::{Market, Panel, Price};
 /// Names whose closes are read together, so that a row of the panel is read once.
 const BLOCK: usize = 64;
 
-/// A code without a row.
+/// Row of a code that has none.
 const NONE: u32 = u32::MAX;
 
-/// Returns of some names.
 pub(super) struct Returns {
     days: usize,
     /// Row of each code of the market.
@@ -41,11 +40,11 @@ pub(super) struct Name<'a> {
 /// A return that ended on some day.
 #[derive(Clone, Copy)]
 pub(super) struct Return {
-    /// That of the name.
+    /// Return of the name.
     pub own: f64,
-    /// That of the benchmark over the same days.
+    /// Return of the benchmark over the same days.
     pub market: f64,
-    /// Trading days that it spans.
+    /// Number of trading days from close to close.
     pub days: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What the tests need of the events, summed by date and group, and then by group.
+//! Sums over events by date and group, and then by group, of which the tests are made.
 //!
 //! Dates are summed in parallel, each in the order of its codes; they are added up in their order, so threads change nothing.
 
@@ -21,7 +21,7 @@ pub(super) struct Sums {
     pub car: (f64, f64),
     /// The same, each in standard deviations of its forecast.
     pub standardised: (f64, f64),
-    /// Events above zero.
+    /// Number of events above zero.
     pub positive: u64,
     /// Sum of the shares of days above zero in the estimation.
     pub expected_positive: f64,
@@ -30,9 +30,8 @@ pub(super) struct Sums {
 /// The events of one group on one date, or on all.
 #[derive(Clone)]
 pub(super) struct Cell {
-    /// Events.
     pub events: u64,
-    /// Of each span.
+    /// Sums of each span.
     pub spans: Vec<Sums>,
     /// Sum and number of the abnormal returns of each day of the window.
     pub days: Vec<(f64, u64)>,
@@ -50,9 +49,7 @@ pub(super) struct Past {
 
 /// The events of one date, by group; none where a group has no event.
 pub(super) struct Date {
-    /// Number of the date.
     pub date: u32,
-    /// By group.
     pub groups: Vec<Option<(Cell, Past)>>,
 }
 

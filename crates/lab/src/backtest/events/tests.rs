@@ -1,4 +1,4 @@
-//! What the study finds in markets whose truth is known, and what it does not.
+//! Event studies of markets whose truth is known.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

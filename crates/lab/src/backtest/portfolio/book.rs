@@ -8,7 +8,6 @@ use crate::backtest::Params;
 use crate::backtest::cross::{Cross, Prices};
 use inkstone_market::Market;
 
-/// What a book holds.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Content {
     /// The names of a quantile.
@@ -32,15 +31,15 @@ pub(super) struct Track {
     pub room: Vec<f64>,
     /// Share of the book that lots left in cash, by rebalancing.
     pub idle: Vec<f64>,
-    /// Orders that were filled.
+    /// Filled orders.
     pub filled: u64,
-    /// Holdings that were delisted.
+    /// Delisted holdings.
     pub delisted: u64,
-    /// Orders that were not filled.
+    /// Orders that were not filled, by reason.
     pub blocked: Blocked,
 }
 
-/// Everything that books are run on.
+/// Inputs that all books share.
 pub(super) struct Floor<'a> {
     pub crosses: &'a [Cross],
     pub market: &'a Market,

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use super::orders::{Blocked, Holding, NOTHING, Order};
 use inkstone_market::Gate;
 
-/// How many names are held and how many are replaced at most.
+/// Numbers of names that are held, and that are replaced at most.
 #[derive(Clone, Copy)]
 pub(super) struct Rule {
     pub top: usize,
@@ -84,7 +84,7 @@ fn descending(a: f64, b: f64) -> Ordering {
     b.partial_cmp(&a).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
-/// How many of `len` names are the first `n` of them.
+/// Length of the slice of the first `n` of `len` names.
 fn first_n(len: usize, n: i64, python: bool) -> usize {
     match usize::try_from(n) {
         Ok(n) => n.min(len),

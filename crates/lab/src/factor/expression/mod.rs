@@ -67,11 +67,8 @@ enum Setting {
 /// An operation on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// `+`
     Plus,
-    /// `-`
     Minus,
-    /// `*`
     Times,
     /// `/`; by 0 there is no value.
     Over,
@@ -97,7 +94,7 @@ impl Default for Expression {
 }
 
 impl Expression {
-    /// Whether nothing was written.
+    /// True if nothing was written.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
     }

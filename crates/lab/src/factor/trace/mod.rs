@@ -1,4 +1,4 @@
-//! What is behind a value of a factor: the documents of its look-back, what each weighs, and how much of the value it gave.
+//! Origin of a value of a factor: the documents of its look-back, the weight of each, and its part of the value.
 //!
 //! A value is made of readings of documents, of the days that the expression looks at (`lag`, `mean(..., days = 20)`). Each of
 //! them is taken apart by itself, with the rules that made it: `w_i = weight x decay^age`, and
@@ -30,36 +30,33 @@ pub struct ReadingTrace {
     pub reading: usize,
     /// Number of the date that it is of: that of the value, or one that the expression looks back to.
     pub date: usize,
-    /// Whether it is only regressed out (`neutralise`).
+    /// True if the reading is only regressed out (`neutralise`).
     pub control: bool,
-    /// What is made of several documents.
     pub aggregate: Aggregate,
     /// The number; NaN without a document.
     pub value: f64,
-    /// When it was known; none without a document.
+    /// Known-at time of the number; none without a document.
     pub known_at: Option<NaiveDateTime>,
     /// The documents in its look-back, the oldest first.
     pub shares: Vec<Share>,
 }
 
-/// What one document gave to a reading.
+/// Contribution of one document to a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// Number of the document in the corpus.
     pub document: u32,
     /// Number of the trading date that the document belongs to.
     pub date: u32,
-    /// When its value was known.
     pub known_at: NaiveDateTime,
-    /// Whether it is the first of its story and no repeat.
+    /// True if the document is the first of its story.
     pub first: bool,
     /// Days between its date and that of the reading, in the unit of the look-back.
     pub age: usize,
-    /// Its value.
     pub value: f64,
-    /// What it weighs: its own weight times that of its age.
+    /// Weight of the document times that of its age.
     pub weight: f64,
-    /// What it gave to the number; NaN where that cannot be said.
+    /// Part of the number; NaN if the aggregate has no parts.
     pub contribution: f64,
 }
 
