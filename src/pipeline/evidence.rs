@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
 use inkstone_base::data::Kind;
-use inkstone_lab::lint::{Document, Model};
+use inkstone_lab::lint::{Document, FittedModel};
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market};
 use inkstone_models::FoldReport;
 use inkstone_store::Set;
@@ -27,7 +27,7 @@ pub(super) struct Source<'a> {
 /// The documents of a corpus, in its order.
 pub(super) struct Evidence {
     pub(super) documents: Vec<Document>,
-    pub(super) models: Vec<Model>,
+    pub(super) models: Vec<FittedModel>,
 }
 
 impl Evidence {
@@ -97,21 +97,21 @@ impl Evidence {
             let trained_on =
                 first.filter(|first| !source.external && *first <= fitted_until).map(|first| (first, fitted_until));
             let number = self.models.len() as u32;
-            self.models.push(Model { fitted_until, trained_on });
+            self.models.push(FittedModel { fitted_until, trained_on });
             self.documents.iter_mut().for_each(|document| document.models[feature] = Some(number));
         }
         let offset = self.models.len();
-        let fitted: Vec<(FoldReport, Model)> = folds
+        let fitted: Vec<(FoldReport, FittedModel)> = folds
             .into_iter()
             .filter_map(|fold| {
-                let model = Model { fitted_until: fold.fitted_until?, trained_on: Some(span(fold.train)) };
+                let model = FittedModel { fitted_until: fold.fitted_until?, trained_on: Some(span(fold.train)) };
                 Some((fold, model))
             })
             .collect();
         for document in &mut self.documents {
             let Ok(t) = market.calendar().trade_date(document.published_at, cutoff) else { continue };
             let day = market.dates()[t];
-            let tests = |(fold, _): &(FoldReport, Model)| fold.test.0 <= day && day <= fold.test.1;
+            let tests = |(fold, _): &(FoldReport, FittedModel)| fold.test.0 <= day && day <= fold.test.1;
             if let Some(number) = fitted.iter().rposition(tests) {
                 document.models[feature] = Some((offset + number) as u32);
             }

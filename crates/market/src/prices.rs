@@ -52,7 +52,7 @@ struct Span {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Name {
+struct NameFacts {
     board: Option<Board>,
     listed: Option<NaiveDate>,
     spans: Vec<Span>,
@@ -68,7 +68,7 @@ pub struct Market {
     calendar: Calendar,
     codes: Arc<[Code]>,
     index: FxHashMap<Code, usize>,
-    names: Vec<Name>,
+    names: Vec<NameFacts>,
     industries: Vec<String>,
     open: Option<Panel>,
     close: Panel,
@@ -144,7 +144,7 @@ impl Market {
                 }
                 _ => Vec::new(),
             },
-            names: codes.iter().map(|c| Name { board: Board::of_code(c), ..Name::default() }).collect(),
+            names: codes.iter().map(|c| NameFacts { board: Board::of_code(c), ..NameFacts::default() }).collect(),
             industries: Vec::new(),
             calendar,
             codes,
@@ -306,8 +306,8 @@ impl Market {
     /// Number of the first date of trading: where the table of securities says so, or else that of the first close of a name
     /// that comes into the table later than others. `None` for what was there from the beginning.
     pub fn first_traded(&self, i: usize) -> Option<usize> {
-        let told = self.names[i].listed.map(|listed| (listed >= self.dates()[0], self.calendar.on_or_after(listed)));
-        let (since, first) = told.unwrap_or_else(|| self.life(i).map_or((false, 0), |(first, _)| (first > 0, first)));
+        let listed = self.names[i].listed.map(|listed| (listed >= self.dates()[0], self.calendar.on_or_after(listed)));
+        let (since, first) = listed.unwrap_or_else(|| self.life(i).map_or((false, 0), |(first, _)| (first > 0, first)));
         since.then_some(first)
     }
 

@@ -116,7 +116,7 @@ impl Tradability {
         Ok(Tradability { gates, width, marks })
     }
 
-    /// The same where names are left alone in the first `days` trading days of their listing, the first day counted.
+    /// This tradability, but names are left alone in the first `days` trading days of their listing, the first day counted.
     pub fn without_newcomers(mut self, market: &Market, days: usize) -> Tradability {
         for i in 0..self.width {
             let Some(first) = market.first_traded(i).filter(|_| days > 0) else { continue };
@@ -130,7 +130,7 @@ impl Tradability {
         self
     }
 
-    /// The same where a delisted share is worth its last close x (1 + `delisting_return`) from the day on which it is gone.
+    /// This tradability, but a delisted share is worth its last close x (1 + `delisting_return`) from the day on which it is gone.
     pub fn with_delistings(mut self, market: &Market, delisting_return: f64) -> Tradability {
         for i in 0..self.width {
             for t in market.delisted(i).into_iter().flat_map(|gone| gone..market.dates().len()) {
@@ -146,7 +146,7 @@ impl Tradability {
         self.gates[t * self.width + i]
     }
 
-    /// What a held share is worth: the day's price, or the last close before where there is none. A delisted share
+    /// Value of a held share: the day's price, or the last close before where there is none. A delisted share
     /// keeps its last close, or what [`Tradability::with_delistings`] makes of it, so that a loss stays in the books.
     pub fn marks(&self) -> &Panel {
         &self.marks
@@ -301,11 +301,11 @@ mod tests {
         let tradability = tradability.without_newcomers(&market, 2).with_delistings(&market, -0.5);
         assert_eq!([2, 3, 4].map(|t| tradability.gate(t, 2)), [Gate::New, Gate::New, Gate::Free]);
         assert_eq!([0, 1, 2, 3, 4].map(|t| tradability.marks().at(t, 1)), [8.0, 4.0, 2.0, 2.0, 2.0]);
-        let told = |date: &str| Security {
+        let security = |date: &str| Security {
             delisted: Some(date.parse().unwrap()),
             ..Security::unnamed(Code::canonical("600001.SH"))
         };
-        let delisted = |date| Market::of_text(prices, &[told(date)]).unwrap().delisted(0);
+        let delisted = |date| Market::of_text(prices, &[security(date)]).unwrap().delisted(0);
         assert_eq!([delisted("2024-01-08"), delisted("2024-01-03")], [Some(4), Some(3)], "never before its last close");
         assert_eq!(delisted("2025-01-01"), None);
     }

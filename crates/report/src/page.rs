@@ -84,8 +84,8 @@ pub(super) fn each_picture(draw: impl Fn(Language) -> Result<Option<(String, Str
 }
 
 /// A paragraph in both languages.
-pub(super) fn paragraph(said: Word) -> String {
-    format!("<p>{}</p>\n", both(said))
+pub(super) fn paragraph(sentence: Word) -> String {
+    format!("<p>{}</p>\n", both(sentence))
 }
 
 /// A part of the page under its title.
@@ -115,7 +115,7 @@ pub(super) fn figure(value: &str) -> String {
     format!("<td>{}</td>", text(value))
 }
 
-/// A table of ready fields; heads say whether their column is text. Where there are no rows, what that means is said instead.
+/// A table of ready fields; heads say whether their column is text. Without rows, a sentence says what that means.
 pub(super) fn table(heads: &[(Word, bool)], rows: &[Vec<String>], none: Word) -> String {
     let heads: Vec<String> = heads.iter().map(|(head, is_text)| head_of(&both(*head), *is_text)).collect();
     table_of(&heads, &rows.iter().map(|row| format!("<tr>{}</tr>\n", row.concat())).collect::<Vec<_>>(), none)

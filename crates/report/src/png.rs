@@ -1,7 +1,7 @@
 //! Charts as bitmaps, drawn from their SVG with the fonts of the machine.
 //!
 //! A chart with Chinese text needs a font that has it. Without one this is an error, not a picture full of boxes; the SVG stands, and
-//! is drawn by whoever opens it with a font of its own.
+//! is drawn by the viewer with a font of its own.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};

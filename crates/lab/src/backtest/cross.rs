@@ -74,7 +74,7 @@ pub(super) struct Prices<'a> {
 
 /// Counts of values by what became of them.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct ValueCounts {
     pub values: u64,
     pub late: u64,
     pub examples: Vec<(NaiveDate, String, NaiveDateTime, NaiveDateTime)>,
@@ -84,8 +84,8 @@ pub(super) struct Tally {
     pub ends: BTreeMap<usize, (u64, u64)>,
 }
 
-impl Tally {
-    fn merge(&mut self, other: Tally) {
+impl ValueCounts {
+    fn merge(&mut self, other: ValueCounts) {
         self.values += other.values;
         self.late += other.late;
         let room = EXAMPLES.saturating_sub(self.examples.len());
@@ -213,9 +213,9 @@ pub(super) fn pair(
     prices: &Prices,
     params: &Params,
     ctx: &Ctx,
-) -> Result<(Vec<Cross>, Tally)> {
+) -> Result<(Vec<Cross>, ValueCounts)> {
     let days = market.dates().len();
-    let paired: Vec<(Option<Cross>, Tally)> = ctx.install(|| {
+    let paired: Vec<(Option<Cross>, ValueCounts)> = ctx.install(|| {
         let date = |t: usize| {
             ctx.advance(1)?;
             Ok(pair_date(factor, market, prices, params, t))
@@ -223,7 +223,7 @@ pub(super) fn pair(
         (0..days).into_par_iter().map(date).collect::<Result<_>>()
     })?;
     let mut crosses = Vec::new();
-    let mut tally = Tally::default();
+    let mut tally = ValueCounts::default();
     for (cross, part) in paired {
         crosses.extend(cross);
         tally.merge(part);
@@ -249,8 +249,8 @@ pub(super) fn pair_date(
     prices: &Prices,
     params: &Params,
     t: usize,
-) -> (Option<Cross>, Tally) {
-    let mut tally = Tally::default();
+) -> (Option<Cross>, ValueCounts) {
+    let mut tally = ValueCounts::default();
     let row = factor.values.row(t);
     let there = row.iter().filter(|v| !v.is_nan()).count() as u64;
     tally.values = there;
@@ -265,7 +265,7 @@ pub(super) fn pair_date(
     let returns = params.horizons.iter().map(|&horizon| (horizon, Vec::new())).collect();
     let mut cross = Cross { t, entry, names: vec![], values: vec![], quantiles: vec![], returns };
     let mut unused = 0;
-    let drop = |tally: &mut Tally, reason| *tally.dropped.entry(reason).or_default() += 1;
+    let drop = |tally: &mut ValueCounts, reason| *tally.dropped.entry(reason).or_default() += 1;
     for (i, &value) in row.iter().enumerate().filter(|(_, v)| !v.is_nan()) {
         if prices.benchmark == Some(i) {
             drop(&mut tally, "value of the benchmark");

@@ -264,8 +264,8 @@ mod tests {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
             // Whole edges in between: numpy's rounding decides nothing.
             prop_assume!((1..n).all(|k| !(k * (values.len() - 1)).is_multiple_of(n)));
-            let of = |preset| assign(&values, preset, n).unwrap();
-            prop_assert_eq!(of(Preset::Default), of(Preset::Alphalens));
+            let quantiles = |preset| assign(&values, preset, n).unwrap();
+            prop_assert_eq!(quantiles(Preset::Default), quantiles(Preset::Alphalens));
         }
     }
 }

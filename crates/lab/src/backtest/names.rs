@@ -116,13 +116,16 @@ fn names_of(dates: &Dates<'_>, t: usize) -> DateNames {
         name
     });
     // Of the reasons for which single values are dropped, none drops the date.
-    let whole =
+    let reasons =
         ["no trading day to enter on", "date with too few names", "date whose quantiles have no distinct edges"];
     let left_out = match cross {
         Some(_) => None,
-        None => {
-            Some(whole.into_iter().find(|w| tally.dropped.contains_key(w)).unwrap_or("no value that could be used"))
-        }
+        None => Some(
+            reasons
+                .into_iter()
+                .find(|reason| tally.dropped.contains_key(reason))
+                .unwrap_or("no value that could be used"),
+        ),
     };
     DateNames { entry: entry.map(|entry| market.dates()[entry]), left_out, names: names.collect() }
 }

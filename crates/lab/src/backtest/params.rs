@@ -112,7 +112,7 @@ impl Default for Params {
     }
 }
 
-/// How the names of a layer or a leg weigh.
+/// Weights of the names of a layer or a leg.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Weights {

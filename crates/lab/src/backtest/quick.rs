@@ -32,20 +32,20 @@ impl Params {
 }
 
 /// Numbers of names in ascending order of their number, those of equal ones marked.
-type Order = Vec<u32>;
+type RankOrder = Vec<u32>;
 
 /// The returns of a market at the first horizon, ranked by date.
 pub struct Ranked<'a> {
     market: &'a Market,
     params: Params,
     /// By the factor's date; none where nothing can be bought.
-    days: Vec<Order>,
+    days: Vec<RankOrder>,
 }
 
 /// The values of a factor, ranked by date.
 pub struct Rows<'a> {
     factor: &'a Factor,
-    orders: Vec<Order>,
+    orders: Vec<RankOrder>,
 }
 
 impl<'a> Ranked<'a> {
@@ -55,7 +55,7 @@ impl<'a> Ranked<'a> {
         params.validate()?;
         let tradability = Tradability::new(market, params.traded_price(), &params.limits)?;
         let prices = Prices::new(factor, market, &tradability, params)?;
-        let of_name = |entry: usize, i: usize| {
+        let return_of = |entry: usize, i: usize| {
             let forward = |&horizon: &usize| prices.forward(i, entry, horizon);
             match prices.gate(entry, i).can_buy() && prices.benchmark != Some(i) {
                 true if params.rules().whole_rows => {
@@ -70,8 +70,8 @@ impl<'a> Ranked<'a> {
         let day = |t: usize| {
             ctx.check()?;
             Ok(match params.entry(t, dates) {
-                Some(entry) => ordered((0..width).map(|i| of_name(entry, i))),
-                None => Order::new(),
+                Some(entry) => ordered((0..width).map(|i| return_of(entry, i))),
+                None => RankOrder::new(),
             })
         };
         let days = ctx.install(|| (0..dates).into_par_iter().map(day).collect::<Result<_>>())?;
@@ -162,7 +162,7 @@ impl<'a> Ranked<'a> {
 impl Rows<'_> {
     /// From the first to the last date with a value; empty without any.
     pub fn span(&self) -> Range<usize> {
-        let there = |order: &Order| !order.is_empty();
+        let there = |order: &RankOrder| !order.is_empty();
         let first = self.orders.iter().position(there).unwrap_or(0);
         first..self.orders.iter().rposition(there).map_or(first, |last| last + 1)
     }
@@ -183,7 +183,7 @@ impl Scratch {
 }
 
 /// The names with a number, in ascending order of it.
-fn ordered(numbers: impl Iterator<Item = f64>) -> Order {
+fn ordered(numbers: impl Iterator<Item = f64>) -> RankOrder {
     let mut there: Vec<(f64, u32)> = numbers.zip(0..).filter(|(v, _)| !v.is_nan()).collect();
     there.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let tied = |k: usize| if k > 0 && there[k].0 == there[k - 1].0 { TIED } else { 0 };

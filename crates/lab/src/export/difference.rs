@@ -115,8 +115,8 @@ fn first_stage(a: &Manifest, b: &Manifest) -> Option<StageDifference> {
     added.and_then(|stage| parts(&stage.stage, Parting::OnlyInOne))
 }
 
-fn value(of: &impl Serialize) -> Value {
-    serde_json::to_value(of).unwrap_or_default()
+fn value(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
 }
 
 /// Notes every leaf of two trees that differs.

@@ -71,7 +71,7 @@ pub struct BacktestNote {
 }
 
 impl BacktestNote {
-    pub(super) fn of(outcome: &Outcome) -> BacktestNote {
+    pub(super) fn new(outcome: &Outcome) -> BacktestNote {
         let dates = &outcome.coverage.dates;
         BacktestNote {
             factor: outcome.factor.clone(),

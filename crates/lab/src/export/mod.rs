@@ -44,7 +44,7 @@ use inkstone_base::disk::{self, Formulas};
 use inkstone_base::job::Ctx;
 use inkstone_market::Panel;
 use manifest::BacktestNote;
-use shapes::Grid;
+use shapes::ExportGrid;
 
 pub use codes::CodeStyle;
 pub use difference::{Change, Difference, Parting, StageDifference, difference};
@@ -143,13 +143,13 @@ pub fn run(
         "[export] formats is empty, so the tables of [export] shapes cannot be written: name parquet, arrow or csv"
     );
     let mut folder = Folder::begin(out, params.bom, params.csv_formulas)?;
-    let grid = Grid::new(factors);
+    let grid = ExportGrid::new(factors);
     let formats = distinct(&params.formats);
     for shape in distinct(&params.shapes) {
         write_shape(&mut folder, &grid, (shape, params.code_style), &formats, ctx)?;
     }
     for outcome in outcomes {
-        for (name, mut table) in tables::of(outcome)? {
+        for (name, mut table) in tables::backtest_tables(outcome)? {
             for format in [Format::Parquet, Format::Csv] {
                 folder.table(&format!("backtest/{}/{name}", outcome.factor), format, &mut table, 0)?;
                 ctx.advance(1)?;
@@ -162,7 +162,7 @@ pub fn run(
     }
     let mut manifest = Manifest::new(provenance, params);
     manifest.factors = factors.iter().map(|f| f.name.to_owned()).collect();
-    manifest.backtests = outcomes.iter().map(BacktestNote::of).collect();
+    manifest.backtests = outcomes.iter().map(BacktestNote::new).collect();
     let manifest = folder.finish(manifest)?;
 
     let mut report = Report::new("export");
@@ -179,7 +179,7 @@ pub fn run(
 
 fn write_shape(
     folder: &mut Folder,
-    grid: &Grid<'_>,
+    grid: &ExportGrid<'_>,
     (shape, style): (Shape, CodeStyle),
     formats: &[Format],
     ctx: &Ctx,

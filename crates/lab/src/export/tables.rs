@@ -29,7 +29,7 @@ use inkstone_market::dates_column;
 use inkstone_tables::frames;
 
 /// The tables of a backtest with their names.
-pub(super) fn of(outcome: &Outcome) -> Result<Vec<(&'static str, DataFrame)>> {
+pub(super) fn backtest_tables(outcome: &Outcome) -> Result<Vec<(&'static str, DataFrame)>> {
     let tables = [
         ("ic", ic(outcome)?),
         ("decay", decay(outcome)?),

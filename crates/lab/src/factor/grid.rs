@@ -36,15 +36,15 @@ impl Grid {
     }
 
     /// Each number changed by itself.
-    pub(super) fn map(mut self, of: impl Fn(f64) -> f64) -> Grid {
-        self.values.iter_mut().for_each(|value| *value = of(*value));
+    pub(super) fn map(mut self, change: impl Fn(f64) -> f64) -> Grid {
+        self.values.iter_mut().for_each(|value| *value = change(*value));
         self
     }
 
     /// Two numbers made one, known when both are.
-    pub(super) fn join(mut self, other: &Grid, of: impl Fn(f64, f64) -> f64) -> Grid {
+    pub(super) fn join(mut self, other: &Grid, combine: impl Fn(f64, f64) -> f64) -> Grid {
         for (cell, value) in self.values.iter_mut().enumerate() {
-            *value = of(*value, other.values[cell]);
+            *value = combine(*value, other.values[cell]);
             self.known[cell] = self.known[cell].max(other.known[cell]);
             self.documents[cell] = self.documents[cell].max(other.documents[cell]);
         }

@@ -33,7 +33,7 @@ pub use expression::{Expression, Function, Plan};
 pub use params::{Aggregate, Control, Decay, Fill, LookbackUnit, Params, Standardise, Winsorise};
 pub use signals::{signals_from_frame, signals_to_frame};
 pub use table::Factor;
-pub use trace::{ReadingTrace, Share, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
+pub use trace::{Contribution, ReadingTrace, TracedCell, TracedDate, TracedDay, TracedDocument, TracedName};
 
 use evaluate::{World, day_is_over, evaluate, seconds};
 use grid::Grid;
@@ -156,7 +156,7 @@ fn aggregate_documents<'a>(
             by_code[signal.code as usize].push(*signal);
         }
     }
-    let columns: Vec<Vec<aggregate::Cell>> = ctx.install(|| {
+    let columns: Vec<Vec<aggregate::DayValue>> = ctx.install(|| {
         let column = |(i, mut signals): (usize, Vec<Signal>)| {
             ctx.advance(1)?;
             Ok(aggregate::column(&mut signals, market, i, reading))
@@ -186,7 +186,7 @@ fn process_dates(
     let market = inputs.market;
     let days = market.dates().len();
     let controls: Vec<(&str, &Grid)> = controls.iter().map(|(name, grid)| (*name, grid)).collect();
-    let processed: Vec<process::Row> = ctx.install(|| {
+    let processed: Vec<process::DateRow> = ctx.install(|| {
         let row = |t: usize| {
             ctx.check()?;
             Ok(process::row(factor.raw.row(t), t, market, params, &controls))

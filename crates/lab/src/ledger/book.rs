@@ -35,8 +35,8 @@ pub struct BookTrial {
 }
 
 impl Book {
-    pub fn of(ledger: &Ledger) -> Result<Book> {
-        let tally = Tally::of(ledger);
+    pub fn new(ledger: &Ledger) -> Result<Book> {
+        let tally = Tally::new(ledger);
         let trial = |counted: &Counted<'_>| {
             let entry = counted.kept.unwrap_or(counted.entry).clone();
             let same = ledger.entries().iter().filter(|other| other.trial == entry.trial);

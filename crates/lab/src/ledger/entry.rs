@@ -53,7 +53,7 @@ pub struct Details {
 
 /// The figures of a backtest that its entry keeps.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Stored")]
+#[serde(from = "StoredFigures")]
 pub struct Figures {
     /// Summary of the RankIC by horizon in trading days.
     pub rank_ic: BTreeMap<usize, IcSummary>,
@@ -69,7 +69,7 @@ pub struct Figures {
 
 /// Figures as they are kept. Before there was `new_names`, its value was kept as `turnover`.
 #[derive(Deserialize)]
-struct Stored {
+struct StoredFigures {
     rank_ic: BTreeMap<usize, IcSummary>,
     long_short: PortfolioFigures,
     #[serde(deserialize_with = "nan")]
@@ -84,9 +84,9 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D:
     nan(deserializer).map(Some)
 }
 
-impl From<Stored> for Figures {
-    fn from(stored: Stored) -> Figures {
-        let Stored { rank_ic, long_short, turnover, new_names, lookahead } = stored;
+impl From<StoredFigures> for Figures {
+    fn from(stored: StoredFigures) -> Figures {
+        let StoredFigures { rank_ic, long_short, turnover, new_names, lookahead } = stored;
         let (turnover, new_names) = new_names.map_or((f64::NAN, turnover), |new_names| (turnover, new_names));
         Figures { rank_ic, long_short, turnover, new_names, lookahead }
     }
@@ -148,16 +148,16 @@ impl Trial {
     /// RankIC at the first horizon.
     pub fn backtest(outcome: &Outcome, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
         let horizon = outcome.ic.first().map_or(0, |series| series.horizon);
-        Trial::of(Kind::Backtest, outcome, horizon, parameters, inputs)
+        Trial::new(Kind::Backtest, outcome, horizon, parameters, inputs)
     }
 
     /// A cell of an experiment, which is judged by the RankIC at its horizon. Cells that are judged by labels see no returns: they are no
     /// looks at the market.
     pub fn cell(outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
-        Trial::of(Kind::Cell, outcome, horizon, parameters, inputs)
+        Trial::new(Kind::Cell, outcome, horizon, parameters, inputs)
     }
 
-    fn of(kind: Kind, outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
+    fn new(kind: Kind, outcome: &Outcome, horizon: usize, parameters: Value, inputs: BTreeMap<String, Key>) -> Trial {
         let counts = outcome.ic.iter().find(|series| series.horizon == horizon);
         let figures = Figures {
             rank_ic: outcome.ic.iter().map(|series| (series.horizon, series.rank_ic_summary)).collect(),
@@ -181,7 +181,7 @@ impl Trial {
         }
     }
 
-    /// What makes it this trial and no other: kind, parameters, and the hashes of the factor's table and the prices. The name does not
+    /// Identity of the trial: kind, parameters, and the hashes of the factor's table and the prices. The name does not
     /// count, nor the order of parameters, nor what else went in, which shows in the factor's table.
     pub fn key(&self) -> Key {
         let mut parameters = self.details.parameters.clone();

@@ -1,9 +1,9 @@
-//! The research ledger: every backtest that ran, and what a result is worth after so many looks.
+//! The research ledger: every backtest that ran, and the significance of each after all looks.
 //!
-//! Whoever tries a hundred factors finds a good one. [`record`] keeps each trial, and says of it what is left when all of them are
-//! counted: the deflated Sharpe ratio, the probability of overfitting, the rate of false discoveries. The same trial run again is a
-//! repetition, not a new look. Deleting an entry takes its name, parameters and figures; that it was tried, and with what result, stays and
-//! counts (`chain`). What is recorded or deleted later never makes an earlier result look better (`tally`).
+//! Among a hundred factors one is good by luck. [`record`] keeps each trial and corrects its result for all trials: the deflated Sharpe
+//! ratio, the probability of overfitting, the rate of false discoveries. The same trial run again is a repetition, not a new look. A
+//! deletion takes the name, parameters and figures of an entry; the trial and its result stay and count (`chain`). A later entry or
+//! deletion never makes an earlier result look better (`tally`).
 
 mod book;
 mod chain;
@@ -115,8 +115,8 @@ impl Looks {
     }
 }
 
-/// Records a trial that ran in the ledger of this folder, and says what it is worth among all. The ledger is open only meanwhile. Fails
-/// where the folder is somebody else's.
+/// Records a trial in the ledger of this folder, and gives its looks. The ledger is open only meanwhile. Fails if the folder is not one
+/// of ours.
 pub fn record(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
     disk::own_folder(path, Room::Ledger)?;
     let mut ledger = Ledger::open(path)?;
@@ -124,13 +124,14 @@ pub fn record(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> 
     worth(&ledger, trial)
 }
 
-/// The same for a step that is done again after a kill: when the last entry is of this very trial, it was noted before the kill, and the
-/// test is no second look.
+/// Records a trial as [`record`] does, for a step that may be done again after a kill: if the last entry is of this very trial, it was
+/// recorded before the kill, and the test is no second look.
 pub fn record_once(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Looks> {
     disk::own_folder(path, Room::Ledger)?;
     let mut ledger = Ledger::open(path)?;
     let last = ledger.entries().last().filter(|last| last.trial == trial.key());
-    let noted = last.and_then(|last| last.details.as_ref()).is_some_and(|of| of.version == trial.details.version);
+    let noted =
+        last.and_then(|last| last.details.as_ref()).is_some_and(|details| details.version == trial.details.version);
     if !noted {
         ledger.record(trial, when)?;
     }
@@ -138,7 +139,7 @@ pub fn record_once(path: &Path, trial: &Trial, when: DateTime<Utc>) -> Result<Lo
 }
 
 fn worth(ledger: &Ledger, trial: &Trial) -> Result<Looks> {
-    Tally::of(ledger).looks(trial.key()).context("what was recorded is in the ledger")
+    Tally::new(ledger).looks(trial.key()).context("what was recorded is in the ledger")
 }
 
 /// The standing of trials in the ledger, in their order; none for a trial that was never recorded. Nothing is written.
@@ -147,6 +148,6 @@ pub fn looks(path: &Path, trials: &[Key]) -> Result<Vec<Option<Looks>>> {
         return Ok(vec![None; trials.len()]);
     }
     let ledger = Ledger::read(path)?;
-    let tally = Tally::of(&ledger);
+    let tally = Tally::new(&ledger);
     Ok(trials.iter().map(|trial| tally.looks(*trial)).collect())
 }

@@ -31,7 +31,7 @@ pub struct Moments {
 
 impl Moments {
     /// Moments of daily returns; none of fewer than three, or without variance.
-    pub fn of(returns: &[f64]) -> Option<Moments> {
+    pub fn from_returns(returns: &[f64]) -> Option<Moments> {
         let n = returns.len() as f64;
         let (mean, std) = (mean(returns.iter().copied()), std(returns));
         let central = |power: i32| returns.iter().map(|r| (r - mean).powi(power)).sum::<f64>() / n;
@@ -113,16 +113,16 @@ mod tests {
 
     #[test]
     fn what_does_not_vary_has_no_ratio() {
-        assert_eq!(Moments::of(&[0.1, 0.1, 0.1]), None);
-        assert_eq!(Moments::of(&[0.1, 0.2]), None);
-        assert_eq!(Moments::of(&[]), None);
+        assert_eq!(Moments::from_returns(&[0.1, 0.1, 0.1]), None);
+        assert_eq!(Moments::from_returns(&[0.1, 0.2]), None);
+        assert_eq!(Moments::from_returns(&[]), None);
     }
 
     #[test]
     fn figures_equal_those_of_scipy() {
         let reference = reference();
         for (trial, returns) in reference.returns.iter().enumerate() {
-            let moments = Moments::of(returns).unwrap();
+            let moments = Moments::from_returns(returns).unwrap();
             let expected = &reference.moments[trial];
             close(moments.sharpe, expected.sharpe);
             close(moments.skew, expected.skew);

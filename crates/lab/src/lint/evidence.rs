@@ -14,7 +14,7 @@ pub struct Texts<'a> {
     /// The documents, in the order in which signals number them. Those without a signal count as text that models were trained on.
     pub documents: &'a [Document],
     /// The fitted models that gave the values; none where values come from fixed lists.
-    pub models: &'a [Model],
+    pub models: &'a [FittedModel],
     pub cutoff: Cutoff,
     /// The readings of the factor, as signals number them.
     pub readings: &'a [TextReading],
@@ -46,7 +46,7 @@ pub struct Document {
 
 /// A fitted model: one for a feature that was fitted once, one for each fold of a walk-forward feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Model {
+pub struct FittedModel {
     /// Last moment of the data that the model was fitted on, labels included.
     pub fitted_until: NaiveDateTime,
     /// Publication of the first and the last document that it was trained on; none where its text is not of this corpus.
@@ -63,7 +63,11 @@ impl Texts<'_> {
     }
 
     /// The models behind a signal: one for each fitted feature that its reading takes.
-    pub(super) fn models<'t>(&'t self, signal: &Signal, document: &'t Document) -> impl Iterator<Item = &'t Model> {
+    pub(super) fn models<'t>(
+        &'t self,
+        signal: &Signal,
+        document: &'t Document,
+    ) -> impl Iterator<Item = &'t FittedModel> {
         let features = &self.readings[signal.reading as usize].features;
         let number = |feature: &usize| document.models.get(*feature).copied().flatten();
         features.iter().filter_map(number).map(|number| &self.models[number as usize])
@@ -106,7 +110,7 @@ mod tests {
             story: 0,
             models: vec![Some(0), Some(1), None],
         }];
-        let models = [1, 9].map(|day| Model { fitted_until: at(day), trained_on: None });
+        let models = [1, 9].map(|day| FittedModel { fitted_until: at(day), trained_on: None });
         let reading = |features: &[usize], first_only| TextReading { features: features.to_vec(), first_only };
         let readings = [reading(&[0, 2], true), reading(&[0, 1], false)];
         let repeat = Signal { first: false, ..Signal::of(0, 0, at(5), 1.0) };

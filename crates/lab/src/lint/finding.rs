@@ -243,7 +243,7 @@ pub struct MaskedNames {
     pub lost: f64,
     #[serde(flatten)]
     pub loss: Loss,
-    pub context: Significance,
+    pub context: MaskedNamesContext,
 }
 
 /// Mean RankIC over the dates that a factor and its variant have, and the interval of what the variant loses.
@@ -261,7 +261,7 @@ pub struct Loss {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Significance {
+pub struct MaskedNamesContext {
     /// True if p is above 1 - `confidence`.
     pub chance: bool,
 }

@@ -2,9 +2,9 @@
 //!
 //! The number is the share of signals whose model had seen data (labels included) of the moment at which their value is
 //! first traded, or of later; the limit is 0. It fails where known-at times do not say so, as nothing then refuses
-//! these values, and where the backtest was told to use them all the same. Where known-at times bear `fitted_until` the
+//! these values, and where the backtest is set to use them all the same. Where known-at times bear `fitted_until` the
 //! backtest refuses them, which is a warning: those dates are lost. The gap between dates that the model had seen and
-//! dates that it had not is told beside it, with all values used.
+//! dates that it had not stands beside it, with all values used.
 
 use anyhow::Result;
 
@@ -60,7 +60,7 @@ fn compared(
         let is = |(signals, future): (u64, u64)| signals > 0 && (2 * future > signals) == wanted;
         let dates = by_date.iter().zip(&series);
         let rank_ics: Vec<f64> = dates.map(|(counts, rank_ic)| if is(*counts) { *rank_ic } else { f64::NAN }).collect();
-        Mean::of(&rank_ics, power.overlap, params, ctx)
+        Mean::new(&rank_ics, power.overlap, params, ctx)
     };
     let (seen, unseen) = (side(true)?, side(false)?);
     Ok((seen.n >= FEWEST && unseen.n >= FEWEST).then(|| SeenAndUnseen {

@@ -7,7 +7,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::lint::finding::{MaskedNames, Significance};
+use crate::lint::finding::{MaskedNames, MaskedNamesContext};
 use crate::lint::power::Power;
 use crate::lint::{Check, Finding, Masked, Params, Standing, Subject, Verdict, nothing_to_break};
 use inkstone_base::job::Ctx;
@@ -24,7 +24,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     if !power.is_there(params) {
         return Ok(nothing_to_break(Check::MaskedNames, power));
     }
-    let variant = power.of(masked, ctx).context("cannot use the factor of masked names")?;
+    let variant = power.series_of(masked, ctx).context("cannot use the factor of masked names")?;
     let Some(lost) = power.lost_by(&variant, params, ctx)? else {
         return Ok(Verdict::skipped(Check::MaskedNames, Finding::NoCommonDates));
     };
@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         rank_ic_masked: lost.left,
         lost: lost.mean,
         loss: lost.figures,
-        context: Significance { chance: lost.chance },
+        context: MaskedNamesContext { chance: lost.chance },
     });
     Ok(Verdict::new(Check::MaskedNames, standing, lost.share, limit, finding))
 }

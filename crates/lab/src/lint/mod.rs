@@ -37,7 +37,7 @@ use anyhow::Result;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-pub use evidence::{Document, Model, TextReading, Texts};
+pub use evidence::{Document, FittedModel, TextReading, Texts};
 pub use finding::Finding;
 pub use params::Params;
 
@@ -193,13 +193,13 @@ impl Verdict {
 pub fn read_verdicts(path: &Path) -> Result<Vec<Verdict>> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Stored {
+    enum VerdictFile {
         Verdicts(Vec<Verdict>),
         Older(IgnoredAny),
     }
     Ok(match path.exists().then(|| disk::read_json(path)).transpose()? {
-        Some(Stored::Verdicts(verdicts)) => verdicts,
-        Some(Stored::Older(IgnoredAny)) | None => Vec::new(),
+        Some(VerdictFile::Verdicts(verdicts)) => verdicts,
+        Some(VerdictFile::Older(IgnoredAny)) | None => Vec::new(),
     })
 }
 

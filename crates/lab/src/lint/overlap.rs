@@ -1,15 +1,15 @@
 //! Texts that training and test share.
 //!
-//! Of the documents that the factor counts and a model scored, some were in that model's own training text, and of some
-//! the story was: a near duplicate had trained it, so that the model recalls rather than reads. The number is the share
-//! of both. A document that trained its own model is no test at all, and fails; stories above `max_overlap` warn. What
-//! trained a model are the documents published in its span ([`crate::lint::Model::trained_on`]).
+//! Among the documents that the factor counts and a model scored, some trained that model themselves; of others a near
+//! duplicate did, so that the model recalls the story rather than reads it. The number is the share of both. A document
+//! that trained its own model is no test at all, and fails; stories above `max_overlap` warn. The documents that
+//! trained a model are those published in its span ([`crate::lint::FittedModel::trained_on`]).
 
 use chrono::NaiveDateTime;
 use rustc_hash::FxHashMap;
 
 use crate::lint::finding::{Overlap, SharedTexts};
-use crate::lint::{Check, Finding, Model, Params, Standing, Subject, Verdict, no_documents};
+use crate::lint::{Check, Finding, FittedModel, Params, Standing, Subject, Verdict, no_documents};
 
 pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
     let Some(texts) = &subject.texts else { return no_documents(Check::Overlap) };
@@ -20,7 +20,7 @@ pub(super) fn check(subject: &Subject<'_>, params: &Params) -> Verdict {
     stories.values_mut().for_each(|times| times.sort_unstable());
 
     // The models of each document that counts, by all readings that take it.
-    let mut counted: Vec<Vec<&Model>> = vec![Vec::new(); texts.documents.len()];
+    let mut counted: Vec<Vec<&FittedModel>> = vec![Vec::new(); texts.documents.len()];
     for (signal, document) in texts.counted() {
         let known = &mut counted[signal.document as usize];
         for model in texts.models(signal, document) {

@@ -44,7 +44,7 @@ impl<'a> Power<'a> {
         let ranked = Ranked::new(subject.factor, subject.market, subject.backtest, ctx)?;
         let rows = ranked.rows(subject.factor, ctx)?;
         let series = ranked.series(&rows, ctx)?;
-        let mean = Mean::of(&series, overlap, params, ctx)?;
+        let mean = Mean::new(&series, overlap, params, ctx)?;
         Ok(Power { ranked, rows, series, mean, overlap })
     }
 
@@ -54,24 +54,24 @@ impl<'a> Power<'a> {
     }
 
     /// RankIC by date of another factor, in the same alignment.
-    pub(super) fn of(&self, factor: &Factor, ctx: &Ctx) -> Result<Vec<f64>> {
+    pub(super) fn series_of(&self, factor: &Factor, ctx: &Ctx) -> Result<Vec<f64>> {
         self.ranked.series(&self.ranked.rows(factor, ctx)?, ctx)
     }
 }
 
 impl Mean {
     /// The mean of what is there. Blocks are as long as the cube root of the number of dates, and no shorter than `overlap`.
-    pub(super) fn of(series: &[f64], overlap: usize, params: &Params, ctx: &Ctx) -> Result<Mean> {
+    pub(super) fn new(series: &[f64], overlap: usize, params: &Params, ctx: &Ctx) -> Result<Mean> {
         let there: Vec<f64> = series.iter().copied().filter(|v| !v.is_nan()).collect();
         let (n, centre) = (there.len(), mean(there.iter().copied()));
         if n < 2 {
             let nothing = Interval { low: f64::NAN, high: f64::NAN };
             return Ok(Mean { n, mean: centre, error: f64::NAN, interval: nothing, p: f64::NAN });
         }
-        let of_draw = |times: &[u32]| {
+        let mean_of_draw = |times: &[u32]| {
             vec![times.iter().zip(&there).map(|(&times, v)| f64::from(times) * v).sum::<f64>() / n as f64]
         };
-        let drawn = draw(n, block_length(n, overlap), params.bootstrap, ctx, of_draw)?;
+        let drawn = draw(n, block_length(n, overlap), params.bootstrap, ctx, mean_of_draw)?;
         let draws: Vec<f64> = drawn.into_iter().flatten().collect();
         let as_far = draws.iter().filter(|d| (*d - centre).abs() >= centre.abs()).count();
         Ok(Mean {
@@ -132,7 +132,7 @@ impl Power<'_> {
     /// Compares with the RankIC by date of a variant; none where the two have no dates in common.
     pub(super) fn lost_by(&self, variant: &[f64], params: &Params, ctx: &Ctx) -> Result<Option<Lost>> {
         let (losses, rank_ic) = lost(&self.series, variant);
-        let Mean { n: dates, mean, interval, p, .. } = Mean::of(&losses, self.overlap, params, ctx)?;
+        let Mean { n: dates, mean, interval, p, .. } = Mean::new(&losses, self.overlap, params, ctx)?;
         let share = mean / rank_ic.abs();
         if dates < 2 || share.is_nan() {
             return Ok(None);
@@ -179,12 +179,12 @@ mod tests {
     fn a_mean_far_from_zero_is_told_from_chance_and_nothing_has_no_mean() {
         let (params, ctx) = (Params::default(), Ctx::new(2, 1).unwrap());
         let wave = |shift: f64| (0..200).map(|t| shift + f64::from(t * 7 % 13 - 6) / 60.0).collect::<Vec<_>>();
-        let strong = Mean::of(&wave(0.05), 1, &params, &ctx).unwrap();
+        let strong = Mean::new(&wave(0.05), 1, &params, &ctx).unwrap();
         assert!(strong.p < 0.005 && strong.interval.low > 0.0 && strong.n == 200, "{strong:?}");
-        let weak = Mean::of(&wave(0.0), 1, &params, &ctx).unwrap();
+        let weak = Mean::new(&wave(0.0), 1, &params, &ctx).unwrap();
         assert!(weak.p > 0.3, "{weak:?}");
         assert!(strong.p_against(&weak) < 0.01 && weak.p_against(&weak) > 0.99);
-        let none = Mean::of(&[f64::NAN], 1, &params, &ctx).unwrap();
+        let none = Mean::new(&[f64::NAN], 1, &params, &ctx).unwrap();
         assert!(none.mean.is_nan() && none.p.is_nan() && none.n == 0);
     }
 

@@ -1,6 +1,6 @@
 //! Documents that were ingested long after their publication.
 //!
-//! What a vendor delivered weeks later may have been written, corrected or chosen with what had happened since. Late is
+//! A text that a vendor delivered weeks later may have been written, corrected or chosen with what had happened since. Late is
 //! more than `restated_days` natural days from publication to ingestion. The factor is built anew without late
 //! documents, and the number is the share of the mean RankIC that goes with them, over the dates that both have; above
 //! `max_share`, where the bootstrap does not call it chance, the check warns. When all documents came within two days
@@ -67,7 +67,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     let on_time = |signal: &&Signal| !is_late(&texts.documents[signal.document as usize]);
     let signals_left: Vec<Signal> = texts.signals.iter().filter(on_time).copied().collect();
     let factor = (texts.rebuild)(&signals_left).context("cannot build the factor without late documents")?;
-    let Some(lost) = power.lost_by(&power.of(&factor, ctx)?, params, ctx)? else {
+    let Some(lost) = power.lost_by(&power.series_of(&factor, ctx)?, params, ctx)? else {
         return judged(Standing::Warned, f64::NAN, Finding::NoneInTime(finding));
     };
     let warned = lost.share > params.max_share && !lost.chance;

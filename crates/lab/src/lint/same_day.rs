@@ -40,7 +40,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
     let pairs = paired(&same, &later);
     let (of_same, of_trade) = (mean(pairs.iter().map(|p| p.0)), mean(pairs.iter().map(|p| p.1)));
     let gaps: Vec<f64> = pairs.iter().map(|(a, b)| a * of_same.signum() - b * of_trade.signum()).collect();
-    let gap = Mean::of(&gaps, power.overlap, params, ctx)?;
+    let gap = Mean::new(&gaps, power.overlap, params, ctx)?;
     let finding = SameDayGap {
         rank_ic_same_day: of_same,
         rank_ic_trade: of_trade,

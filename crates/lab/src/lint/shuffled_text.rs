@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_>, power: &Power<'_>, params: &Params, c
         rng.set_stream(number as u64);
         let factor = (texts.rebuild)(&values_of_documents.permuted(texts.signals, &mut rng))
             .context("cannot build the factor of permuted texts")?;
-        let drawn = power.of(&factor, ctx)?;
+        let drawn = power.series_of(&factor, ctx)?;
         let same = |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan());
         untouched &= drawn.iter().zip(&power.series).all(same);
         draws.push(mean(drawn.into_iter()));

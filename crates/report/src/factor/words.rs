@@ -241,10 +241,10 @@ pub(super) fn days(n: usize, language: Language) -> String {
 }
 
 /// A layer's name: its number, and which end it is.
-pub(super) fn layer(number: usize, of: usize, language: Language) -> String {
+pub(super) fn layer(number: usize, quantiles: usize, language: Language) -> String {
     match (number, language) {
         (1, _) => format!("1 {}", BOTTOM.to(language)),
-        (n, _) if n == of => format!("{n} {}", TOP.to(language)),
+        (n, _) if n == quantiles => format!("{n} {}", TOP.to(language)),
         (n, _) => n.to_string(),
     }
 }
@@ -327,8 +327,8 @@ pub(super) fn blocked(reason: &str, language: Language) -> String {
     if language == Language::En {
         return reason.to_owned();
     }
-    let (of, why) = reason.split_once(": ").unwrap_or(("", reason));
-    let of = match of {
+    let (subject, why) = reason.split_once(": ").unwrap_or(("", reason));
+    let subject = match subject {
         "long leg" => "多头：",
         "short leg" => "空头：",
         "value" => "值：",
@@ -341,7 +341,7 @@ pub(super) fn blocked(reason: &str, language: Language) -> String {
         "not traded on the day of entry" => "买入日没有交易",
         other => other,
     };
-    format!("{of}{why}")
+    format!("{subject}{why}")
 }
 
 /// A key of the manifest; one that is not known stands as it is.

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-/// What a return is expected to be.
+/// Model of the expected return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
@@ -16,7 +16,7 @@ pub enum Model {
     MeanAdjusted,
 }
 
-/// What events are told apart by.
+/// Criterion of the groups of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Grouping {

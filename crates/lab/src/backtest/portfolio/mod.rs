@@ -178,7 +178,7 @@ fn benchmark(floor: &Floor, dates: &[NaiveDate], ctx: &Ctx) -> Option<Benchmark>
 
 /// Orders of both legs, and how many were filled.
 fn execution(legs: [&Track; 2], params: &Params) -> Execution {
-    let sum = |of: fn(&Track) -> u64| legs.iter().map(|track| of(track)).sum::<u64>();
+    let sum = |count: fn(&Track) -> u64| legs.iter().map(|track| count(track)).sum::<u64>();
     let filled = sum(|track| track.filled);
     Execution {
         orders: filled + sum(|track| track.blocked.0.values().sum()),

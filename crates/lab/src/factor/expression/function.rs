@@ -79,7 +79,7 @@ impl Function {
     }
 
     /// Value at one number; NaN at NaN, and of a function that takes more than one number.
-    pub fn of(self, x: f64) -> f64 {
+    pub fn apply(self, x: f64) -> f64 {
         match self {
             Function::Abs => x.abs(),
             Function::Sign if x == 0.0 => 0.0,

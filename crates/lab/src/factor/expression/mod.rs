@@ -76,7 +76,7 @@ pub enum Operator {
 
 impl Operator {
     /// The result; NaN where there is none.
-    pub fn of(self, left: f64, right: f64) -> f64 {
+    pub fn apply(self, left: f64, right: f64) -> f64 {
         match self {
             Operator::Plus => left + right,
             Operator::Minus => left - right,

@@ -184,10 +184,10 @@ impl Plan {
         !self.readings.is_empty()
     }
 
-    /// Of each reading, in the order in which signals number them: the features whose numbers it takes, by their places in
-    /// [`Plan::features`], and whether it counts the first document of a story alone.
+    /// For each reading, in the order in which signals number them: the features whose numbers it takes, by their places in
+    /// [`Plan::features`], and true if it counts the first document of a story alone.
     pub fn readings(&self) -> Vec<(Vec<usize>, bool)> {
-        let of = |reading: &Reading| {
+        let taken = |reading: &Reading| {
             let mut features = Vec::new();
             for node in [&reading.value, &reading.weight] {
                 node.each_column(&mut |feature, _| features.push(feature));
@@ -196,7 +196,7 @@ impl Plan {
             features.dedup();
             (features, reading.first_only)
         };
-        self.readings.iter().map(of).collect()
+        self.readings.iter().map(taken).collect()
     }
 }
 
@@ -312,7 +312,7 @@ impl Maker<'_> {
         if function.is_single() {
             let [argument] = arguments else { bail!("it takes one number, not {}", arguments.len()) };
             return Ok(match self.part(argument)? {
-                Part::Constant(number) => Part::Constant(function.of(number)),
+                Part::Constant(number) => Part::Constant(function.apply(number)),
                 Part::Document(node) => Part::Document(DocumentNode::Single(function, Box::new(node))),
                 Part::Day(node) => Part::Day(DayNode::Single(function, Box::new(node))),
             });
@@ -342,10 +342,12 @@ impl Maker<'_> {
                 }
             }
             Function::Residual => {
-                let [of, on @ ..] = arguments else { bail!("it takes what is explained, then what explains it") };
+                let [explained, on @ ..] = arguments else {
+                    bail!("it takes what is explained, then what explains it")
+                };
                 ensure!(!on.is_empty(), "it takes what is explained, then what explains it");
-                let of = self.days(of)?;
-                DayNode::Residual(Box::new(of), on.iter().map(|node| self.days(node)).collect::<Result<_>>()?)
+                let explained = self.days(explained)?;
+                DayNode::Residual(Box::new(explained), on.iter().map(|node| self.days(node)).collect::<Result<_>>()?)
             }
             Function::Fill => {
                 let [argument, Node::Number(number)] = arguments else {
@@ -497,7 +499,7 @@ fn combined(op: Operator, left: Part, right: Part, at: usize) -> Result<Part> {
     Ok(match (left.level(), right.level()) {
         (Level::Constant, Level::Constant) => {
             let (Part::Constant(left), Part::Constant(right)) = (left, right) else { unreachable!("levels say so") };
-            Part::Constant(op.of(left, right))
+            Part::Constant(op.apply(left, right))
         }
         (Level::Document | Level::Constant, Level::Document | Level::Constant) => {
             Part::Document(DocumentNode::Binary(op, document(left), document(right)))
