@@ -23,7 +23,7 @@ use inkstone_lab::factor::Factor;
 use inkstone_lab::ledger::{self, Trial};
 use inkstone_lab::lint::{self, Masked, Subject};
 use inkstone_market::Market;
-use inkstone_report::{FactorPage, factor_html};
+use inkstone_report::{FactorPage, factor_html, verdicts_json};
 use inkstone_tables::project::Project;
 use inkstone_text::subword::Subword;
 use inkstone_text::{
@@ -159,7 +159,10 @@ fn extras(result: &FactorResult, provenance: &Provenance) -> Result<Vec<Extra>> 
     Ok(vec![
         Extra { path: "report.html".to_owned(), bytes: factor_html(&page)?.into_bytes() },
         Extra { path: format!("backtest/{name}/events.json"), bytes: serde_json::to_vec_pretty(&result.events)? },
-        Extra { path: format!("backtest/{name}/lint.json"), bytes: serde_json::to_vec_pretty(&result.verdicts)? },
+        Extra {
+            path: format!("backtest/{name}/lint.json"),
+            bytes: serde_json::to_vec_pretty(&verdicts_json(&result.verdicts))?,
+        },
     ])
 }
 

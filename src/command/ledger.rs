@@ -102,7 +102,7 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
         LedgerAction::Show { id } => {
             let entry = ledger.entry(*id)?;
             summary.set("entry", shown(entry)?);
-            summary.set("looks", Tally::of(ledger).looks(entry.trial));
+            summary.set("looks", Tally::new(ledger).looks(entry.trial));
         }
         LedgerAction::Delete { id, reason } => {
             summary.set("deletion", ledger.delete(id, reason, Utc::now())?);
@@ -120,7 +120,7 @@ fn act(action: &LedgerAction, ledger: &mut Ledger) -> Result<Summary> {
 }
 
 fn list(ledger: &Ledger) -> Result<TrialList> {
-    let book = Book::of(ledger)?;
+    let book = Book::new(ledger)?;
     let row = |trial: BookTrial| {
         let BookTrial { entry, runs, looks, .. } = trial;
         let details = entry.details.as_ref();

@@ -19,6 +19,7 @@ use inkstone_base::lock::Lock;
 use inkstone_base::shell::quoted;
 use inkstone_lab::backtest::Outcome;
 use inkstone_lab::lint::{Standing, Verdict};
+use inkstone_report::verdict_sentences;
 use inkstone_tables::project::Project;
 use inkstone_tui::Start;
 
@@ -231,8 +232,8 @@ pub(super) fn summary(opened: &Opened, reports: Vec<Report>, last: Stage) -> Res
 pub(super) fn factor_json(result: &FactorResult) -> serde_json::Value {
     let verdict = |v: &Verdict| {
         json!({
-            "check": v.check, "standing": v.standing, "number": v.number, "limit": v.limit, "finding": v.finding.1,
-            "figures": v.figures,
+            "check": v.check, "standing": v.standing, "number": v.number, "limit": v.limit,
+            "finding": verdict_sentences(v)[1], "figures": v.figures(),
         })
     };
     let mut value = figures(&result.outcome);

@@ -18,7 +18,9 @@ use inkstone_corpus::ingest;
 use inkstone_lab::export::{ExportFactor, Extra, Provenance};
 use inkstone_lab::factor::{Factor, Plan, signals_to_frame};
 use inkstone_lab::ledger::{self, Trial};
+use inkstone_lab::lint::read_verdicts;
 use inkstone_lab::{backtest, export};
+use inkstone_report::verdicts_json;
 use inkstone_store::Reader;
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
@@ -111,11 +113,15 @@ impl Run<'_> {
             let provenance = provenance(config, project, &self.factors, &State::read(project)?, self.prices)?;
             let mut extras = Vec::new();
             for factor in &config.factor {
-                for (file, path) in [("events", project.events(&factor.name)), ("lint", project.lint(&factor.name))] {
-                    if path.exists() {
-                        let path_in_export = format!("backtest/{}/{file}.json", factor.name);
-                        extras.push(Extra { path: path_in_export, bytes: disk::content_of_json(&path)? });
-                    }
+                let (events, lint) = (project.events(&factor.name), project.lint(&factor.name));
+                let in_export = |file: &str| format!("backtest/{}/{file}.json", factor.name);
+                if events.exists() {
+                    extras.push(Extra { path: in_export("events"), bytes: disk::content_of_json(&events)? });
+                }
+                if lint.exists() {
+                    let verdicts = verdicts_json(&read_verdicts(&lint)?);
+                    let bytes = format!("{verdicts:#}\n").into_bytes();
+                    extras.push(Extra { path: in_export("lint"), bytes });
                 }
             }
             Ok((None, export::run(&tables, &outcomes, &extras, &out, &config.export, &provenance, self.ctx)?.1))

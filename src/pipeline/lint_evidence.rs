@@ -8,7 +8,7 @@ use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 
 use inkstone_base::data::Kind;
 use inkstone_features::extract::SetMeta;
-use inkstone_lab::lint::{Document, Model};
+use inkstone_lab::lint::{Document, FittedModel};
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market};
 use inkstone_models::FoldReport;
 use inkstone_store::Set;
@@ -28,7 +28,7 @@ pub(super) struct FeatureEvidence<'a> {
 /// The documents of a corpus in its order, and the models that gave their values.
 pub(super) struct LintEvidence {
     pub(super) documents: Vec<Document>,
-    pub(super) models: Vec<Model>,
+    pub(super) models: Vec<FittedModel>,
 }
 
 impl LintEvidence {
@@ -103,21 +103,21 @@ impl LintEvidence {
             let trained_on =
                 first.filter(|first| !feature.external && *first <= fitted_until).map(|first| (first, fitted_until));
             let number = self.models.len() as u32;
-            self.models.push(Model { fitted_until, trained_on });
+            self.models.push(FittedModel { fitted_until, trained_on });
             self.documents.iter_mut().for_each(|document| document.models[number_of_feature] = Some(number));
         }
         let offset = self.models.len();
-        let fitted: Vec<(FoldReport, Model)> = folds
+        let fitted: Vec<(FoldReport, FittedModel)> = folds
             .into_iter()
             .filter_map(|fold| {
-                let model = Model { fitted_until: fold.fitted_until?, trained_on: Some(span(fold.train)) };
+                let model = FittedModel { fitted_until: fold.fitted_until?, trained_on: Some(span(fold.train)) };
                 Some((fold, model))
             })
             .collect();
         for document in &mut self.documents {
             let Ok(t) = market.calendar().trade_date(document.published_at, cutoff) else { continue };
             let day = market.dates()[t];
-            let tests = |(fold, _): &(FoldReport, Model)| fold.test.0 <= day && day <= fold.test.1;
+            let tests = |(fold, _): &(FoldReport, FittedModel)| fold.test.0 <= day && day <= fold.test.1;
             if let Some(number) = fitted.iter().rposition(tests) {
                 document.models[number_of_feature] = Some((offset + number) as u32);
             }

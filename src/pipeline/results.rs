@@ -66,7 +66,7 @@ pub fn factor_results(config: &Config, base: &Path) -> Result<Vec<FactorResult>>
         Ok(FactorResult {
             outcome: disk::read_json(&project.backtest(&factor.name))?,
             events: read_if_there(&project.events(&factor.name))?.flatten(),
-            verdicts: read_if_there(&project.lint(&factor.name))?.unwrap_or_default(),
+            verdicts: lint::read_verdicts(&project.lint(&factor.name))?,
             looks,
         })
     };

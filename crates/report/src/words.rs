@@ -81,7 +81,6 @@ words! {
     RULE_REPORT: "仅报告", "report only";
 }
 
-/// A section's name.
 pub fn section(section: Section) -> Word {
     match section {
         Section::Title => Word("标题", "title"),
@@ -95,7 +94,7 @@ pub fn section(section: Section) -> Word {
     }
 }
 
-/// What strategies are judged by.
+/// Name of the measure that strategies are judged by.
 pub(crate) fn target(target: Target) -> Word {
     match target {
         Target::Factor => TO_FACTOR,
@@ -104,7 +103,7 @@ pub(crate) fn target(target: Target) -> Word {
     }
 }
 
-/// What is done about texts that training and test share.
+/// Rule for texts that training and test share.
 pub(crate) fn rule(rule: OverlapRule) -> Word {
     match rule {
         OverlapRule::Refuse => RULE_REFUSE,

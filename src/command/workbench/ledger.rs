@@ -15,12 +15,12 @@ pub(super) fn bench(opened: &Opened) -> Option<LedgerBench> {
     Some(LedgerBench {
         // Where there is no ledger none is made.
         read: Arc::new(
-            move |_| if Ledger::is_in(&read) { Book::of(&Ledger::read(&read)?).map(Some) } else { Ok(None) },
+            move |_| if Ledger::is_in(&read) { Book::new(&Ledger::read(&read)?).map(Some) } else { Ok(None) },
         ),
         delete: Arc::new(move |number, reason| {
             let mut ledger = Ledger::open(&path)?;
             ledger.delete(&[number], reason, Utc::now())?;
-            Book::of(&ledger)
+            Book::new(&ledger)
         }),
         config: opened.config_flags(),
     })

@@ -206,8 +206,8 @@ impl ScoredDocument<'_> {
                 f64::from(data[self.row * dim + self.columns.place(*feature, column.as_deref())])
             }
             DocumentNode::Field(field) => self.field(*field),
-            DocumentNode::Binary(op, left, right) => op.of(self.number(left), self.number(right)),
-            DocumentNode::Single(function, inner) => function.of(self.number(inner)),
+            DocumentNode::Binary(op, left, right) => op.apply(self.number(left), self.number(right)),
+            DocumentNode::Single(function, inner) => function.apply(self.number(inner)),
             DocumentNode::Clip(inner, low, high) => self.number(inner).clamp(*low, *high),
         }
     }

@@ -209,7 +209,7 @@ pub fn remove_stale_lock(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where something of an export to the folder `name` is kept beside that folder.
+/// Path beside the folder `name`, for a thing of an export to that folder.
 fn beside(parent: &Path, name: &OsStr, suffix: &str) -> PathBuf {
     parent.join(format!(".{}.{suffix}", name.to_string_lossy()))
 }

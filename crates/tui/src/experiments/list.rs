@@ -15,7 +15,7 @@ use crate::view::page_area;
 use crate::{figures, look, width, words};
 use inkstone_features::experiment::{Cell, Findings};
 use inkstone_report as report;
-use inkstone_report::{DECIMALS, Standing, Tone};
+use inkstone_report::{CellStanding, DECIMALS, Tone};
 
 /// Lines of the finding with its frame, and where there is room for more.
 const FINDING: [u16; 2] = [5, 7];
@@ -273,10 +273,10 @@ fn draw_list(
         let fields = [figure.as_str(), &difference, &interval, &report::tokens(cell), &p];
         let line = columns.line(&report::label(findings, cell), fields);
         let tone = match report::standing(findings, cell) {
-            Standing::Baseline => style(Tone::Baseline),
-            Standing::Above => style(Tone::Above),
-            Standing::Below => look::DIM,
-            Standing::NotShown => look::PLAIN,
+            CellStanding::Baseline => style(Tone::Baseline),
+            CellStanding::Above => style(Tone::Above),
+            CellStanding::Below => look::DIM,
+            CellStanding::NotShown => look::PLAIN,
         };
         let selected = if at == experiments.cursor.at { look::SELECTED } else { look::PLAIN };
         let front = if cell.on_frontier { "─" } else { " " };

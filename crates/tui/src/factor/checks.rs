@@ -15,7 +15,8 @@ use crate::list::{self, Column, Cursor};
 use crate::page::{Table, exact};
 use crate::{figures, look, words};
 use inkstone_base::language::Language;
-use inkstone_lab::lint::{Standing, Verdict, check_name, standing_name};
+use inkstone_lab::lint::{Standing, Verdict};
+use inkstone_report::{check_name, standing_name, verdict_sentences};
 
 /// Lines of the finding below the list, with its frame.
 const FINDING: u16 = 7;
@@ -61,14 +62,15 @@ pub(super) fn table(verdicts: &[Verdict], desk: &Desk<'_>) -> Table {
             desk.say(standing_name(verdict.standing).1).to_owned(),
             exact(verdict.number.unwrap_or(f64::NAN)),
             exact(verdict.limit.unwrap_or(f64::NAN)),
-            finding(verdict, desk.language).to_owned(),
+            finding(verdict, desk.language),
         ]
     };
     Table::new(desk.language, &header, verdicts.iter().map(row).collect())
 }
 
-fn finding(verdict: &Verdict, language: Language) -> &str {
-    if language == Language::Zh { &verdict.finding.0 } else { &verdict.finding.1 }
+fn finding(verdict: &Verdict, language: Language) -> String {
+    let [zh, en] = verdict_sentences(verdict);
+    if language == Language::Zh { zh } else { en }
 }
 
 fn style(standing: Standing) -> Style {
@@ -118,7 +120,7 @@ pub(super) fn draw(app: &App, checks: &Checks, picture: &Picture, frame: &mut Fr
             format!("{sign} {}", app.say(word)),
             number(verdict.number),
             number(verdict.limit),
-            finding(verdict, app.language).to_owned(),
+            finding(verdict, app.language),
         ];
         (cells, style(verdict.standing))
     };

@@ -9,7 +9,7 @@ use crate::Workspace;
 use inkstone_base::disk;
 use inkstone_lab::backtest::events::EventStudy;
 use inkstone_lab::backtest::{Coverage, IcSummary, Outcome};
-use inkstone_lab::lint::Verdict;
+use inkstone_lab::lint::{Verdict, read_verdicts};
 
 /// A backtest and what is drawn of it.
 #[derive(Debug)]
@@ -70,10 +70,7 @@ impl CalendarStep {
 
 impl Picture {
     pub(super) fn new(outcome: Outcome) -> Picture {
-        let layers_at = |days: usize, rows: &[Vec<f64>]| {
-            let at = outcome.layers.horizons.iter().position(|h| *h == days);
-            at.and_then(|i| rows.get(i)).cloned().unwrap_or_default()
-        };
+        let layers = outcome.layers.by_horizon();
         let horizons: Vec<Horizon> = outcome
             .ic
             .iter()
@@ -83,8 +80,8 @@ impl Picture {
                 rank_ic: ic.rank_ic.clone(),
                 sum: running_sum(&ic.rank_ic),
                 summary: ic.rank_ic_summary,
-                layers: layers_at(ic.horizon, &outcome.layers.mean),
-                errors: layers_at(ic.horizon, &outcome.layers.stderr),
+                layers: layers.get(ic.horizon).map_or(Vec::new(), |returns| returns.mean.to_vec()),
+                errors: layers.get(ic.horizon).map_or(Vec::new(), |returns| returns.stderr.to_vec()),
             })
             .collect();
         let wealth = growth(&outcome.long_short.net);
@@ -107,8 +104,7 @@ impl Picture {
         }
         // A ledger that a run holds, verdicts or events that cannot be read are no reason to show no backtest.
         let judgement = workspace.judgement.as_ref().and_then(|judge| judge(name).ok().flatten());
-        let verdicts = read_if_there(&project.lint(name)).map(Option::unwrap_or_default);
-        let verdicts = verdicts.map_err(|error| format!("{error:#}"));
+        let verdicts = read_verdicts(&project.lint(name)).map_err(|error| format!("{error:#}"));
         let events = read_if_there::<Option<EventStudy>>(&project.events(name)).ok().flatten().flatten();
         let picture = Picture::new(disk::read_json::<Outcome>(&project.backtest(name))?);
         Ok(Some(Box::new(Picture { judgement, verdicts, events, ..picture })))

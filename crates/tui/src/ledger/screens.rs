@@ -107,12 +107,12 @@ fn bench_of(path: &Path) -> LedgerBench {
             if !read.exists() {
                 return Ok(None);
             }
-            Book::of(&Ledger::open(&read)?).map(Some)
+            Book::new(&Ledger::open(&read)?).map(Some)
         }),
         delete: Arc::new(move |number, reason| {
             let mut ledger = Ledger::open(&delete)?;
             ledger.delete(&[number], reason, hour(30))?;
-            Book::of(&ledger)
+            Book::new(&ledger)
         }),
         config: "-c workbench.toml".to_owned(),
     }
@@ -254,7 +254,7 @@ fn a_broken_seal_is_told_where_the_title_is() {
         read: Arc::new({
             let path = dir.path().join("ledger");
             move |_| {
-                let mut book = Book::of(&Ledger::open(&path)?)?;
+                let mut book = Book::new(&Ledger::open(&path)?)?;
                 book.problems = vec!["line 5 was taken away".into(), "the details of entry 2 were changed".into()];
                 Ok(Some(book))
             }
