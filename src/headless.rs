@@ -1,7 +1,8 @@
 //! The batch front: progress on stderr (bars on a terminal, plain lines otherwise), exactly one JSON object on stdout.
 //!
-//! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run or could not print the result; ended by a signal,
-//! 128 plus its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`inkstone_base::memory`]), as of a process that was killed.
+//! Exit codes: 0 done, 1 done but some rows or runs failed, 2 could not run or could not print the result; ended by a signal, 128 plus
+//! its number (130 Ctrl-C, 131 Ctrl-\, 143 SIGTERM, 129 SIGHUP); 137 out of memory ([`inkstone_base::memory`]), as if the process had
+//! been killed.
 
 use std::backtrace::Backtrace;
 use std::fmt;

@@ -265,7 +265,7 @@ impl Config {
 /// The item of this name; the error lists all names.
 fn find<'c, T>(what: &str, items: &'c [T], name: &str, name_of: impl Fn(&T) -> &str) -> Result<&'c T> {
     items.iter().find(|item| name_of(item) == name).with_context(|| {
-        let known: Vec<&str> = items.iter().map(|item| name_of(item)).collect();
+        let known: Vec<&str> = items.iter().map(&name_of).collect();
         format!("there is no {what} {name:?}; there are: {}", known.join(", "))
     })
 }
