@@ -14,6 +14,27 @@
 //! # anyhow::Ok(())
 //! ```
 
+/// Lets serde read and write a type as its text: for types with `FromStr` and `Display` that derive with
+/// `#[serde(try_from = "String", into = "String")]`.
+#[macro_export]
+macro_rules! as_text {
+    ($($kind:ty),*) => {$(
+        impl TryFrom<String> for $kind {
+            type Error = anyhow::Error;
+
+            fn try_from(text: String) -> anyhow::Result<$kind> {
+                text.parse()
+            }
+        }
+
+        impl From<$kind> for String {
+            fn from(value: $kind) -> String {
+                value.to_string()
+            }
+        }
+    )*};
+}
+
 pub mod bootstrap;
 pub mod code;
 pub mod data;

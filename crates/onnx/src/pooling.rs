@@ -84,19 +84,7 @@ impl fmt::Display for Pooling {
     }
 }
 
-impl TryFrom<String> for Pooling {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Pooling> {
-        text.parse()
-    }
-}
-
-impl From<Pooling> for String {
-    fn from(taken: Pooling) -> String {
-        taken.to_string()
-    }
-}
+inkstone_base::as_text!(Pooling);
 
 /// Which layers the vectors of tokens come from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -166,19 +154,7 @@ impl fmt::Display for Layers {
     }
 }
 
-impl TryFrom<String> for Layers {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Layers> {
-        text.parse()
-    }
-}
-
-impl From<Layers> for String {
-    fn from(layers: Layers) -> String {
-        layers.to_string()
-    }
-}
+inkstone_base::as_text!(Layers);
 
 impl Layers {
     /// The weights of the layers that are read, of so many that there are; one list for each that stands side by side.

@@ -169,16 +169,4 @@ impl fmt::Display for Strategy {
     }
 }
 
-impl TryFrom<String> for Strategy {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Strategy> {
-        text.parse()
-    }
-}
-
-impl From<Strategy> for String {
-    fn from(strategy: Strategy) -> String {
-        strategy.to_string()
-    }
-}
+inkstone_base::as_text!(Strategy);

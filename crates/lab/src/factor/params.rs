@@ -311,25 +311,7 @@ impl fmt::Display for Standardise {
     }
 }
 
-macro_rules! as_text {
-    ($($rule:ty),*) => {$(
-        impl TryFrom<String> for $rule {
-            type Error = anyhow::Error;
-
-            fn try_from(text: String) -> Result<$rule> {
-                text.parse()
-            }
-        }
-
-        impl From<$rule> for String {
-            fn from(rule: $rule) -> String {
-                rule.to_string()
-            }
-        }
-    )*};
-}
-
-as_text!(Control, Decay, Winsorise, Standardise);
+inkstone_base::as_text!(Control, Decay, Winsorise, Standardise);
 
 fn split(text: &str) -> (&str, Option<&str>) {
     match text.split_once(':') {

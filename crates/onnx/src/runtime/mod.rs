@@ -102,19 +102,7 @@ impl std::fmt::Display for Device {
     }
 }
 
-impl TryFrom<String> for Device {
-    type Error = anyhow::Error;
-
-    fn try_from(text: String) -> Result<Device> {
-        text.parse()
-    }
-}
-
-impl From<Device> for String {
-    fn from(device: Device) -> String {
-        device.to_string()
-    }
-}
+inkstone_base::as_text!(Device);
 
 pub struct Runtime {
     pub(super) environment: Environment,

@@ -175,19 +175,7 @@ impl FromStr for Expression {
     }
 }
 
-impl TryFrom<String> for Expression {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Expression> {
-        text.parse()
-    }
-}
-
-impl From<Expression> for String {
-    fn from(expression: Expression) -> String {
-        expression.text
-    }
-}
+inkstone_base::as_text!(Expression);
 
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
