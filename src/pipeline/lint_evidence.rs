@@ -12,7 +12,7 @@ use inkstone_lab::lint::{Document, FittedModel};
 use inkstone_market::{AUCTION, CLOSE, Cutoff, Market};
 use inkstone_models::FoldReport;
 use inkstone_store::Set;
-use inkstone_tables::corpus::{Parts, column, times_of};
+use inkstone_tables::corpus::{Parts, texts_of, times_of};
 use inkstone_tables::frames;
 
 /// The evidence on a feature of a factor.
@@ -46,8 +46,8 @@ impl LintEvidence {
         for part in 0..clean.files()?.len() {
             let wanted = ["doc_id", "kind", "published_at", "ingested_at", "first_mention"];
             let frame = frames::read_parquet(&clean.path(part), Some(&wanted))?;
-            let (ids, names) = (column(&frame, "doc_id")?.str()?, column(&frame, "kind")?.str()?);
-            let firsts = column(&frame, "first_mention")?.str()?;
+            let text = |name: &str| texts_of(&frame, name);
+            let [ids, names, firsts] = [text("doc_id")?, text("kind")?, text("first_mention")?];
             let (published, ingested) = (times_of(&frame, "published_at")?, times_of(&frame, "ingested_at")?);
             for row in 0..frame.height() {
                 let unreadable = || format!("row {row} of {} is unreadable", clean.path(part).display());

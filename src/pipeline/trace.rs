@@ -28,7 +28,7 @@ use inkstone_lab::factor::{
 };
 use inkstone_market::{Market, Security, Tradability};
 use inkstone_store::Reader;
-use inkstone_tables::corpus::{Parts, column, times_of};
+use inkstone_tables::corpus::{Parts, texts_of, times_of};
 use inkstone_tables::frames;
 use inkstone_tables::project::Project;
 
@@ -287,7 +287,7 @@ impl Tracer {
             ctx.check()?;
             let wanted = ["doc_id", "kind", "title", "source", "published_at", "first_mention"];
             let frame = frames::read_parquet(&clean.path(part), Some(&wanted))?;
-            let text = |name: &str| -> Result<_> { Ok(column(&frame, name)?.str()?.clone()) };
+            let text = |name: &str| texts_of(&frame, name);
             let [ids, kinds, titles] = [text("doc_id")?, text("kind")?, text("title")?];
             let [sources, firsts] = [text("source")?, text("first_mention")?];
             let published = times_of(&frame, "published_at")?;

@@ -14,14 +14,14 @@ mod normalise;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series, StringChunked};
+use polars::prelude::{Column, DataFrame, DataType, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use inkstone_base::data::{Document, Key, Report};
 use inkstone_base::disk;
 use inkstone_base::job::Ctx;
-use inkstone_tables::corpus::{Parts, column, documents_from_frame, documents_to_frame};
+use inkstone_tables::corpus::{Parts, column, documents_from_frame, documents_to_frame, texts_column, texts_of};
 use inkstone_tables::frames;
 use inkstone_tables::made;
 
@@ -111,8 +111,7 @@ pub fn clean_to_frame(docs: &[CleanDocument]) -> Result<DataFrame> {
 
 /// Reads clean documents from a frame: the columns of documents, then `text`, `first_mention`, `similarity`.
 fn clean_from_frame(frame: &DataFrame) -> Result<Vec<CleanDocument>> {
-    let text = column(frame, "text")?.str()?;
-    let first_mention = column(frame, "first_mention")?.str()?;
+    let [text, first_mention] = [texts_of(frame, "text")?, texts_of(frame, "first_mention")?];
     let similarity = column(frame, "similarity")?.f32()?;
     let documents = documents_from_frame(frame)?;
     let rows = documents.into_iter().enumerate();
@@ -254,15 +253,11 @@ fn frame_of<'a>(
     texts: &[Key],
     marks: impl Iterator<Item = (&'a str, f32)> + Clone,
 ) -> Result<DataFrame> {
-    let strings = |name: &str, mut values: StringChunked| {
-        values.rename(name.into());
-        values.into_column()
-    };
     let similarities: Vec<f32> = marks.clone().map(|m| m.1).collect();
     let mut frame = documents_to_frame(docs)?;
     frame.hstack_mut(&[
-        strings("text", texts.iter().map(|t| Some(t.hex())).collect()),
-        strings("first_mention", marks.map(|m| Some(m.0)).collect()),
+        texts_column("text", texts.iter().map(|t| Some(t.hex()))),
+        texts_column("first_mention", marks.map(|m| Some(m.0))),
         Series::new("similarity".into(), similarities).into_column(),
     ])?;
     Ok(frame)

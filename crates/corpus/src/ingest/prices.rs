@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use chrono::{Datelike, NaiveDate};
-use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use polars::prelude::{DataFrame, IntoColumn, NamedFrom, Series};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use crate::ingest::reader::Fault;
 use inkstone_base::code::Code;
 use inkstone_base::disk::{self, Scratch};
 use inkstone_market::{PRICE_COLUMNS, dates_column};
+use inkstone_tables::corpus::texts_column;
 use inkstone_tables::frames;
 
 /// Columns behind date and code.
@@ -152,10 +153,9 @@ fn date_of(key: u64) -> Option<NaiveDate> {
 
 /// The rows of keys by rank, in that order.
 fn frame(order: &[(u64, u32)], rows: &[Row], codes: &[Code]) -> Result<DataFrame> {
-    let mut names: StringChunked = order.iter().map(|(key, _)| Some(codes[*key as u32 as usize].as_str())).collect();
-    names.rename("code".into());
+    let names = order.iter().map(|(key, _)| Some(codes[*key as u32 as usize].as_str()));
     let dates = order.iter().map(|(key, _)| date_of(*key));
-    let mut columns = vec![dates_column("date", dates)?, names.into_column()];
+    let mut columns = vec![dates_column("date", dates)?, texts_column("code", names)];
     for (i, name) in (1..).zip(&PRICE_COLUMNS[2..]) {
         let value = |row: &u32| Some(f64::from_bits(rows[*row as usize][i])).filter(|value| !value.is_nan());
         let values: Vec<Option<f64>> = order.iter().map(|(_, row)| value(row)).collect();

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ use inkstone_base::code::Code;
 use inkstone_base::data::{Key, Report};
 use inkstone_base::job::Ctx;
 use inkstone_market::Security;
-use inkstone_tables::corpus::{Parts, column};
+use inkstone_tables::corpus::{Parts, column, texts_column, texts_of};
 use inkstone_tables::frames;
 
 use inkstone_base::disk;
@@ -229,21 +229,16 @@ fn most(counts: &BTreeMap<String, u64>) -> Vec<(&str, u64)> {
 
 /// Links as a frame: `row code field start end via ambiguous`.
 pub fn links_to_frame(links: &[Link]) -> Result<DataFrame> {
-    let strings = |name: &str, get: &dyn Fn(&Link) -> String| -> Column {
-        let mut values: StringChunked = links.iter().map(|l| Some(get(l))).collect();
-        values.rename(name.into());
-        values.into_column()
-    };
     let numbers = |name: &str, get: &dyn Fn(&Link) -> u32| -> Column {
         Series::new(name.into(), links.iter().map(get).collect::<Vec<u32>>()).into_column()
     };
     frames::frame(vec![
         numbers("row", &|l| l.row),
-        strings("code", &|l| l.code.as_str().to_owned()),
-        strings("field", &|l| l.field.name().to_owned()),
+        texts_column("code", links.iter().map(|l| Some(l.code.as_str()))),
+        texts_column("field", links.iter().map(|l| Some(l.field.name()))),
         numbers("start", &|l| l.start),
         numbers("end", &|l| l.end),
-        strings("via", &|l| l.via.name().to_owned()),
+        texts_column("via", links.iter().map(|l| Some(l.via.name()))),
         Series::new("ambiguous".into(), links.iter().map(|l| l.ambiguous).collect::<Vec<bool>>()).into_column(),
     ])
 }
@@ -251,8 +246,7 @@ pub fn links_to_frame(links: &[Link]) -> Result<DataFrame> {
 fn links_from_frame(frame: &DataFrame) -> Result<Vec<Link>> {
     let [row, start, end] =
         [column(frame, "row")?.u32()?, column(frame, "start")?.u32()?, column(frame, "end")?.u32()?];
-    let [code, field, via] =
-        [column(frame, "code")?.str()?, column(frame, "field")?.str()?, column(frame, "via")?.str()?];
+    let [code, field, via] = [texts_of(frame, "code")?, texts_of(frame, "field")?, texts_of(frame, "via")?];
     let ambiguous = column(frame, "ambiguous")?.bool()?;
     (0..frame.height())
         .map(|i| {

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series, StringChunked};
+use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, Series};
 
 use super::{Measure, Section};
-use inkstone_tables::corpus::column;
+use inkstone_tables::corpus::{column, texts_column, texts_of};
 use inkstone_tables::frames;
 
 /// A sentence of a document.
@@ -63,14 +63,12 @@ pub(super) fn sentences_to_frame(documents: &[Vec<Sentence>]) -> Result<DataFram
     let scores = |name: &str, get: &dyn Fn(&Salience) -> f32| -> Column {
         Series::new(name.into(), rows.iter().map(|(_, s)| get(&s.salience)).collect::<Vec<f32>>()).into_column()
     };
-    let mut sections: StringChunked = rows.iter().map(|(_, s)| Some(s.section.name())).collect();
-    sections.rename("section".into());
     let boilerplate: Vec<bool> = rows.iter().map(|(_, s)| s.boilerplate).collect();
     frames::frame(vec![
         numbers("row", &|r| r.0),
         numbers("start", &|r| r.1.range.start),
         numbers("end", &|r| r.1.range.end),
-        sections.into_column(),
+        texts_column("section", rows.iter().map(|(_, s)| Some(s.section.name()))),
         Series::new("boilerplate".into(), boilerplate).into_column(),
         scores("tfidf", &|s| s.tfidf),
         scores("textrank", &|s| s.textrank),
@@ -83,7 +81,7 @@ fn sentences_from_frame(frame: &DataFrame) -> Result<Vec<Vec<Sentence>>> {
     let score = |name: &str| -> Result<_> { Ok(column(frame, name)?.f32()?.clone()) };
     let [row, start, end] = [number("row")?, number("start")?, number("end")?];
     let [tfidf, textrank, novelty] = [score("tfidf")?, score("textrank")?, score("novelty")?];
-    let section = column(frame, "section")?.str()?;
+    let section = texts_of(frame, "section")?;
     let boilerplate = column(frame, "boilerplate")?.bool()?;
     let mut documents: Vec<Vec<Sentence>> = Vec::new();
     for i in 0..frame.height() {
